@@ -1,0 +1,111 @@
+"""Row bands: the one place that decides about threads, progress and cancellation.
+
+Work is split into bands of image rows, each a short call into C without the GIL.
+Bands run on a pool of Python threads: results never depend on the split, Ctrl-C
+is answered between bands, a forked child starts its own pool, and progress is a
+count of finished rows.
+"""
+
+import numbers
+import os
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+PIXELS_PER_BAND = 1 << 18
+"""Pixels in a band by default: about 50 ms of the slowest stage."""
+
+
+def resolve_n_jobs(n_jobs):
+    """Number of threads for ``n_jobs``: None is 1, -1 all processors this process may use."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool):
+        raise TypeError(f"n_jobs must be an integer or None, not {n_jobs!r}")
+    if n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs={n_jobs} is no number of threads; use 1, 2, ..., or -1 for all")
+    if n_jobs > 0:
+        return int(n_jobs)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Bands:
+    """Runs row bands on ``n_jobs`` threads; a context manager around one public call.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads, as in `resolve_n_jobs`.
+    progress : bool or callable
+        True shows a tqdm bar; a callable gets ``(done, total)`` rows after each band.
+    total : int
+        Rows of all stages together, for the progress bar.
+    description : str
+        Text of the progress bar.
+    """
+
+    def __init__(self, n_jobs=None, progress=False, total=0, description=""):
+        self.n_jobs = resolve_n_jobs(n_jobs)
+        self._progress, self._total, self._description = progress, total, description
+        self._done, self._bar, self._pool = 0, None, None
+
+    def __enter__(self):
+        if self._progress is True:
+            self._bar = _tqdm()(total=self._total, desc=self._description, unit="row", leave=False)
+        return self
+
+    def __exit__(self, *exception):
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._bar is not None:
+            self._bar.close()
+
+    def run(self, work, n_rows, width=1, rows_per_band=None):
+        """Call ``work(y0, y1)`` for bands that cover rows 0 to `n_rows`, all done on return.
+
+        `width` is the number of pixels in a row, from which the band height follows
+        unless `rows_per_band` gives it.
+        """
+        height = rows_per_band or max(1, PIXELS_PER_BAND // max(1, width))
+        if self.n_jobs > 1:  # at least two bands per thread, for balance
+            height = min(height, max(1, -(-n_rows // (2 * self.n_jobs))))
+        bands = [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
+        if self.n_jobs == 1 or len(bands) == 1:
+            for y0, y1 in bands:
+                work(y0, y1)
+                self._advance(y1 - y0)
+        else:
+            self._run_on_threads(work, bands)
+
+    def _run_on_threads(self, work, bands):
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="nnk_image")
+        waiting = {self._pool.submit(work, y0, y1): y1 - y0 for y0, y1 in bands}
+        try:
+            while waiting:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    future.result()
+                    self._advance(waiting.pop(future))
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            wait(waiting)
+            raise
+
+    def _advance(self, rows):
+        self._done += rows
+        if self._bar is not None:
+            self._bar.update(rows)
+        elif callable(self._progress):
+            self._progress(self._done, max(self._total, self._done))
+
+
+def _tqdm():
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        raise ImportError(
+            "progress=True needs tqdm: pip install 'nnk_image[progress]', "
+            "or pass a function progress(done, total)"
+        ) from None
+    return tqdm

@@ -1,0 +1,156 @@
+"""Laplacians of graphs and the interval that is guaranteed to hold their spectrum."""
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+from scipy.sparse import csr_array, diags_array, issparse
+
+KINDS = ("combinatorial", "normalized", "random_walk")
+
+IMAGE_BOUND_RATIO = 1.65
+"""`spectral_bound` over the largest eigenvalue of combinatorial NNK image graphs:
+1.59 to 1.72 on standard photographs."""
+
+
+def check_kind(kind):
+    """`kind` if it names a Laplacian."""
+    if kind not in KINDS:
+        raise ValueError(f"laplacian {kind!r} is unknown; choose one of {', '.join(KINDS)}")
+    return kind
+
+
+def check_adjacency(adjacency):
+    """A symmetric adjacency as canonical float CSR; raises on anything else.
+
+    Raises
+    ------
+    TypeError
+        Not a scipy sparse matrix or array of real numbers.
+    ValueError
+        Not square, empty, not symmetric, with negative or non-finite weights or
+        self loops.
+    """
+    if not issparse(adjacency):
+        raise TypeError(
+            f"a graph is an ImageGraph or a scipy.sparse adjacency, not {type(adjacency).__name__}"
+        )
+    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
+        raise ValueError(f"an adjacency is square and not empty; its shape is {adjacency.shape}")
+    if adjacency.dtype.kind not in "buif":
+        raise TypeError(f"an adjacency of dtype {adjacency.dtype} has no real weights")
+    matrix = csr_array(adjacency, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not (matrix.dtype == np.float32 or matrix.dtype == np.float64):
+        matrix = matrix.astype(np.float64)
+    if matrix.nnz:
+        if not np.isfinite(matrix.data).all() or matrix.data.min() < 0:
+            raise ValueError(
+                "edge weights must be finite and not negative; they range from "
+                f"{matrix.data.min():g} to {matrix.data.max():g}"
+            )
+        if matrix.diagonal().any():
+            raise ValueError("the graph has self loops; remove them: W.setdiag(0)")
+    check_symmetric(matrix)
+    return matrix
+
+
+def check_symmetric(adjacency):
+    """Raise ValueError unless the adjacency equals its transpose."""
+    difference = adjacency - adjacency.T
+    if difference.nnz:
+        largest = abs(difference).max()
+        if largest > 1e-12 * abs(adjacency).max():
+            raise ValueError(
+                f"the adjacency is not symmetric (largest difference {largest:g}): Laplacians "
+                "are of undirected graphs; use directed=False, or W.maximum(W.T)"
+            )
+
+
+def degrees(adjacency):
+    """(N,) ndarray of row sums."""
+    return adjacency @ np.ones(adjacency.shape[0], adjacency.dtype)
+
+
+def laplacian(adjacency, kind="combinatorial"):
+    """Laplacian matrix; see `ImageGraph.laplacian`."""
+    check_kind(kind)
+    check_symmetric(adjacency)
+    degree = degrees(adjacency)
+    if kind == "combinatorial":
+        return csr_array(diags_array(degree, dtype=degree.dtype) - adjacency)
+    identity = diags_array((degree > 0).astype(degree.dtype), dtype=degree.dtype)
+    if kind == "random_walk":
+        left, right = inverse_power(degree, 1), None
+    else:
+        left = right = inverse_power(degree, 0.5)
+    walk = diags_array(left, dtype=degree.dtype) @ adjacency
+    if right is not None:
+        walk = walk @ diags_array(right, dtype=degree.dtype)
+    return csr_array(identity - walk)
+
+
+def inverse_power(degree, power):
+    """degree ** -power, 0 for isolated nodes."""
+    result = np.zeros_like(degree)
+    np.power(degree, -power, out=result, where=degree > 0)
+    return result
+
+
+def spectral_bound(adjacency, degree, kind, bands):
+    """A number no eigenvalue exceeds, free and deterministic.
+
+    ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
+    T. D. Morley 1985), 2 for the others; 0 for a graph without edges.
+    """
+    if adjacency.nnz == 0:
+        return 0.0
+    if kind != "combinatorial":
+        return 2.0
+    indptr, indices = adjacency.indptr, adjacency.indices
+    largest = []
+
+    def work(first, last):
+        starts, end = indptr[first : last + 1], indptr[last]
+        if starts[0] == end:
+            return
+        filled = starts[:-1] < starts[1:]
+        neighbour = np.maximum.reduceat(
+            degree[indices[starts[0] : end]], starts[:-1][filled] - starts[0]
+        )
+        largest.append(float((degree[first:last][filled] + neighbour).max()))
+
+    bands.run(work, adjacency.shape[0])
+    # The sums above are rounded: leave room for that.
+    return max(largest) * (1 + 4 * np.finfo(degree.dtype).eps)
+
+
+def lanczos(multiply, start, steps=30):
+    """Largest Ritz value after some Lanczos steps, and its residual norm.
+
+    The Ritz value never exceeds the largest eigenvalue; an eigenvalue lies within
+    the residual norm of it.
+
+    Parameters
+    ----------
+    multiply : callable
+        x -> A x for a symmetric A.
+    start : (N,) ndarray
+        First vector; the same start gives the same answer.
+    steps : int
+        Most products to make.
+    """
+    v = start / np.linalg.norm(start)
+    previous, beta = np.zeros_like(v), 0.0
+    alphas, betas = [], []
+    for _ in range(min(steps, len(v))):
+        w = multiply(v) - v.dtype.type(beta) * previous
+        alpha = float(w @ v)
+        w -= v.dtype.type(alpha) * v
+        alphas.append(alpha)
+        beta = float(np.linalg.norm(w))
+        if beta <= 1e-7 * max(alphas):
+            break
+        betas.append(beta)
+        previous, v = v, w / v.dtype.type(beta)
+    values, vectors = eigh_tridiagonal(alphas, betas[: len(alphas) - 1])
+    return float(values[-1]), float(beta * abs(vectors[-1, -1]))

@@ -1,0 +1,127 @@
+"""The window around a pixel: offsets by distance and threshold factors.
+
+Everything in Algorithm 4 that depends on positions only: computed once per
+window size and kept.
+"""
+
+import math
+import numbers
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from nnk_image import _core
+
+MAX_WINDOW = 63
+"""Largest window side: neighbours hardly change beyond 7, cost grows with the area."""
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A square window of odd side and what Algorithm 4 precomputes for it.
+
+    Attributes
+    ----------
+    size, radius : int
+        Side w = 2 radius + 1.
+    offsets : (w^2 - 1, 2) int32 ndarray
+        (row, column) offsets by increasing distance, (0, 0) left out.
+    forward : (half, 2) int32 ndarray
+        Those after (0, 0) in row-major order, in that order; the others are their
+        negatives.
+    pair_delta : int32 ndarray
+        Threshold factor of each candidate pair of the compiled near pass.
+    max_delta : int
+        Largest threshold factor of any pair.
+    core : nnk_image._core.Window
+        The same for the C core.
+
+    References
+    ----------
+    Algorithm 4 (function Precompute) of the thesis, section 3.1.2.2.
+    """
+
+    size: int
+    radius: int
+    offsets: np.ndarray
+    forward: np.ndarray
+    pair_delta: np.ndarray = field(repr=False)
+    max_delta: int
+    core: _core.Window = field(repr=False)
+
+    @property
+    def dy(self):
+        """Row offsets of `forward`."""
+        return np.ascontiguousarray(self.forward[:, 0])
+
+    @property
+    def dx(self):
+        """Column offsets of `forward`."""
+        return np.ascontiguousarray(self.forward[:, 1])
+
+    def delta(self):
+        """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k].
+
+        Neighbour j can prune k where the factor is not negative and j is not k.
+        """
+        return _delta(self.offsets)
+
+    def spatial_kernel(self, sigma_d):
+        """Spatial part of the bilateral kernel for each forward offset."""
+        squares = (self.forward.astype(float) ** 2).sum(axis=1)
+        return np.array([math.exp(-s / (2 * sigma_d**2)) for s in squares])
+
+
+def check_window(window):
+    """`window` as an int: odd, from 3 to `MAX_WINDOW`."""
+    if isinstance(window, bool) or not isinstance(window, numbers.Integral):
+        raise TypeError(f"window must be an odd integer, the side in pixels, not {window!r}")
+    if window < 3 or window % 2 == 0 or window > MAX_WINDOW:
+        raise ValueError(f"window={window} must be odd, from 3 to {MAX_WINDOW}: the side in pixels")
+    return int(window)
+
+
+@lru_cache(maxsize=16)
+def window_of(size):
+    """The `Window` of side `size` (checked)."""
+    radius = size // 2
+    y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1].astype(np.int32)
+    offsets = np.stack([y.ravel(), x.ravel()], axis=1)
+    offsets = np.delete(offsets, len(offsets) // 2, axis=0)
+    forward = offsets[len(offsets) // 2 :]
+    offsets = offsets[np.argsort((offsets**2).sum(axis=1), kind="stable")]
+
+    delta = _delta(offsets)
+    near = _near_pruners(size, len(offsets))
+    can_prune = delta[:near] >= 0
+    can_prune[np.arange(near), np.arange(near)] = False
+    k, j = np.nonzero(can_prune.T)
+    starts = np.searchsorted(k, np.arange(len(offsets) + 1)).astype(np.int32)
+    core = _core.Window(
+        radius,
+        near,
+        np.ascontiguousarray(offsets[:, 0]),
+        np.ascontiguousarray(offsets[:, 1]),
+        _plane_numbers(offsets, forward),
+        starts,
+        j.astype(np.int32),
+    )
+    return Window(size, radius, offsets, forward, delta[j, k], int(delta.max()), core)
+
+
+def _delta(offsets):
+    gram = offsets @ offsets.T
+    return gram - np.diag(gram)[:, None]
+
+
+def _near_pruners(size, n_offsets):
+    """How many of the nearest offsets prune branch-free: all for small windows (measured)."""
+    return n_offsets if size <= 7 else 28 if size <= 13 else 20
+
+
+def _plane_numbers(offsets, forward):
+    """Per offset: its index in `forward`, or -1 minus that of its negative."""
+    number = {tuple(o): i for i, o in enumerate(forward.tolist())}
+    planes = [number.get((y, x), -1 - number.get((-y, -x), 0)) for y, x in offsets.tolist()]
+    return np.array(planes, np.int32)

@@ -1,0 +1,155 @@
+/* The Chebyshev recurrence on a grid operator.  T, S: type and suffix.
+ *
+ * A group of orders is computed in one sweep down the rows: order k follows
+ * order k - 1 at a distance of `radius` rows, so the rows of the operator are
+ * read once per group and while still in cache, and the orders in between live
+ * in rings of a few rows.  A band of rows recomputes what it needs of its
+ * neighbours' rows; every row is computed by the same operations wherever it
+ * is computed, so results do not depend on the bands.
+ */
+
+typedef struct {
+    const nnk_grid_operator *op;
+    const nnk_group *group;
+    int64_t ring_rows;
+    T *rings;           /* [orders][ring_rows][stride] */
+    T *forcing;         /* one padded row */
+    const T **neighbour; /* per offset: where its row of T_{k-1} begins */
+} CAT(sweep, S);
+
+/* Row y of order k of the group (0-based); -1 and -2 are the inputs. */
+static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
+{
+    const int64_t stride = s->op->stride;
+    if (k == -1)
+        return (const T *)s->group->old + y * stride;
+    if (k == -2)
+        return s->group->older ? (const T *)s->group->older + y * stride : NULL;
+    return s->rings + (k * s->ring_rows + y % s->ring_rows) * stride;
+}
+
+/* Row y of forcing_k: a weighted sum of the bands, in a padded row. */
+static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
+{
+    const nnk_group *g = s->group;
+    const int64_t width = s->op->width;
+    T *row = s->forcing + s->op->pad;
+    memset(row, 0, sizeof *row * (size_t)width);
+    for (int32_t b = 0; b < g->n_bands; b++) {
+        const T *band = (const T *)g->bands + (b * s->op->height + y) * width;
+        const T c = (T)g->coefficients[b * g->orders + k];
+        for (int64_t x = 0; x < width; x++)
+            row[x] += c * band[x];
+    }
+    return s->forcing;
+}
+
+/* Row y of order k: scale (a x - M x) - shift x - older (+ forcing). */
+static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
+{
+    const nnk_grid_operator *op = s->op;
+    const int64_t pad = op->pad;
+    const T *x = CAT(sweep_row, S)(s, k - 1, y) + pad;
+    const T *older = CAT(sweep_row, S)(s, k - 2, y);
+    const T *forcing = s->group->forcing ? CAT(forcing_row, S)(s, k, y) + pad : NULL;
+    const T *diagonal = (const T *)op->diagonal + y * op->stride + pad;
+    T *out = (T *)CAT(sweep_row, S)(s, k, y) + pad;
+    const double half = older ? 1 : 0.5; /* T_1 = x T_0, T_k = 2 x T_{k-1} - T_{k-2} */
+    const T scale = (T)(half * s->group->scale), shift = (T)(half * s->group->shift);
+    for (int32_t o = 0; o < op->n_offsets; o++) {
+        const int64_t row = y + op->dy[o];
+        s->neighbour[o] = row >= 0 && row < op->height ? CAT(sweep_row, S)(s, k - 1, row) + pad + op->dx[o] : NULL;
+    }
+    const int64_t *start = op->start + y * op->blocks;
+    for (int64_t b = 0; b < op->blocks; b++) {
+        const int64_t at = b * CAT(PACKET, S), last = start[b + 1];
+        const T *weight = (const T *)op->weight + start[b] * CAT(PACKET, S);
+        CAT(packet, S) sum = {0};
+        for (int64_t e = start[b]; e < last; e++, weight += CAT(PACKET, S))
+            sum += CAT(load_packet, S)(weight) * CAT(load_packet, S)(s->neighbour[op->id[e]] + at);
+        const CAT(packet, S) here = CAT(load_packet, S)(x + at);
+        CAT(packet, S) value = scale * (CAT(load_packet, S)(diagonal + at) * here - sum) - shift * here;
+        if (older)
+            value -= CAT(load_packet, S)(older + pad + at);
+        if (forcing)
+            value += CAT(load_packet, S)(forcing + at);
+        CAT(store_packet, S)(out + at, value);
+    }
+}
+
+/* band += sum_k coefficients[k] T_k on row y, for every band. */
+static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
+{
+    const nnk_group *g = s->group;
+    const int64_t width = s->op->width, whole = width - width % CAT(PACKET, S);
+    const T *rows[NNK_MAX_ORDERS];
+    for (int32_t k = 0; k < g->orders; k++)
+        rows[k] = CAT(sweep_row, S)(s, k, y) + s->op->pad;
+    for (int32_t b = 0; b < g->n_bands; b++) {
+        T *band = (T *)g->bands + (b * s->op->height + y) * width;
+        T c[NNK_MAX_ORDERS];
+        for (int32_t k = 0; k < g->orders; k++)
+            c[k] = (T)g->coefficients[b * g->orders + k];
+        for (int64_t x = 0; x < whole; x += CAT(PACKET, S)) {
+            CAT(packet, S) sum = CAT(load_packet, S)(band + x);
+            for (int32_t k = 0; k < g->orders; k++)
+                sum += c[k] * CAT(load_packet, S)(rows[k] + x);
+            CAT(store_packet, S)(band + x, sum);
+        }
+        for (int64_t x = whole; x < width; x++)
+            for (int32_t k = 0; k < g->orders; k++)
+                band[x] += c[k] * rows[k][x];
+    }
+}
+
+/* The rows of order k that rows [y0, y1) of the last order depend on. */
+static inline void CAT(order_range, S)(const CAT(sweep, S) *s, int32_t k, int64_t y0, int64_t y1, int64_t *from,
+                                       int64_t *to)
+{
+    const int64_t halo = (int64_t)(s->group->orders - 1 - k) * s->op->radius;
+    *from = y0 > halo ? y0 - halo : 0;
+    *to = y1 + halo < s->op->height ? y1 + halo : s->op->height;
+}
+
+static void CAT(sweep_down, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
+{
+    const nnk_group *g = s->group;
+    const int64_t radius = s->op->radius, stride = s->op->stride, lag = (g->orders - 1) * radius;
+    const size_t row_bytes = sizeof(T) * (size_t)stride;
+    int64_t begin, end;
+    CAT(order_range, S)(s, 0, y0, y1, &begin, &end);
+    for (int64_t t = begin; t < y1 + lag; t++) {
+        for (int32_t k = 0; k < g->orders; k++) {
+            const int64_t y = t - k * radius;
+            int64_t from, to;
+            CAT(order_range, S)(s, k, y0, y1, &from, &to);
+            if (y >= from && y < to)
+                CAT(recurrence_row, S)(s, k, y);
+        }
+        const int64_t y = t - lag;
+        if (y < y0)
+            continue;
+        if (!g->forcing)
+            CAT(accumulate_row, S)(s, y);
+        memcpy((T *)g->new_older + y * stride, CAT(sweep_row, S)(s, g->orders - 2, y), row_bytes);
+        memcpy((T *)g->new_old + y * stride, CAT(sweep_row, S)(s, g->orders - 1, y), row_bytes);
+    }
+}
+
+static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, int64_t y0, int64_t y1)
+{
+    CAT(sweep, S) s = {.op = op, .group = group};
+    const int64_t longest = group->orders > 2 ? group->orders : 2;
+    s.ring_rows = longest * op->radius + 1;
+    const size_t ring = (size_t)s.ring_rows * (size_t)op->stride;
+    s.rings = calloc(ring * (size_t)group->orders, sizeof(T)); /* the padding stays zero */
+    s.forcing = calloc((size_t)op->stride, sizeof(T));
+    s.neighbour = malloc(sizeof *s.neighbour * (size_t)op->n_offsets);
+    int status = NNK_NO_MEMORY;
+    if (s.rings && s.forcing && s.neighbour) {
+        CAT(sweep_down, S)(&s, y0, y1);
+        status = NNK_OK;
+    }
+    free(s.rings), free(s.forcing), free(s.neighbour);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* The vector kernels, compiled once per instruction set.  NNK_VARIANT names the
+ * table this compilation defines. */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exponential.h"
+#include "nnk_core.h"
+#include "planes.h"
+#include "simd.h"
+#include "templating.h"
+
+#define SMALLEST_f32 FLT_MIN
+#define SMALLEST_f64 DBL_MIN
+
+#define T float
+#define S f32
+#include "prune.template.h"
+#include "chebyshev.template.h"
+#define F float
+#define FS f32
+#include "weights.template.h"
+#undef F
+#undef FS
+#undef T
+#undef S
+
+#define T double
+#define S f64
+#include "prune.template.h"
+#include "chebyshev.template.h"
+#define F float
+#define FS f32
+#include "weights.template.h"
+#undef F
+#undef FS
+#define F double
+#define FS f64
+#include "weights.template.h"
+
+#define NAME_(v) #v
+#define NAME(v) NAME_(v)
+#define TABLE(v) CAT(nnk_kernels, v)
+
+const nnk_kernels TABLE(NNK_VARIANT) = {
+    .name = NAME(NNK_VARIANT),
+    .prune_f32 = prune_f32,
+    .prune_f64 = prune_f64,
+    .fill_f32_f32 = fill_f32_f32,
+    .fill_f32_f64 = fill_f32_f64,
+    .fill_f64_f64 = fill_f64_f64,
+    .drop_f32_f32 = drop_f32_f32,
+    .drop_f32_f64 = drop_f32_f64,
+    .drop_f64_f64 = drop_f64_f64,
+    .group_f32 = group_f32,
+    .group_f64 = group_f64,
+};

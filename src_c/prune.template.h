@@ -1,0 +1,129 @@
+/* Algorithm 4 for many pixels at once.  T, S: type and suffix.
+ *
+ * Pixels of a row lie side by side in vectors, the candidate loop is outside.
+ * Candidate k survives the near pruners j when every (d_j - d_k).d_j - mu Delta
+ * is above zero; only the smallest is kept.  The sign of a difference of floats
+ * is exact, so this is the comparison of the rule, bit for bit.  A dead pruner
+ * is NaN in d_j and min() ignores it; a missing pixel is NaN in d_k and makes
+ * the starting value NaN, which is never above zero.
+ */
+
+/* The smallest margin of candidate k over its near pruners. */
+static inline __attribute__((always_inline)) CAT(vec, S)
+CAT(near_margin, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nnk_window *win, const T *pair_threshold,
+                    int32_t k, int32_t channels)
+{
+    CAT(vec, S) margin = d_k[0] - d_k[0] + CAT(splat, S)((T)1e30);
+    for (int32_t p = win->pair_start[k]; p < win->pair_start[k + 1]; p++) {
+        const CAT(vec, S) *d_j = near + (size_t)win->pruner[p] * channels;
+        CAT(vec, S) product = (d_j[0] - d_k[0]) * d_j[0];
+        for (int32_t c = 1; c < channels; c++)
+            product += (d_j[c] - d_k[c]) * d_j[c];
+        margin = CAT(min, S)(product - CAT(splat, S)(pair_threshold[p]), margin);
+    }
+    return margin;
+}
+
+/* Near pass over 64 pixels from `centre`: alive[k] gets a bit per pixel. */
+static inline __attribute__((always_inline)) void
+CAT(near_pass, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t channels, int64_t n_pixels,
+                  const nnk_window *win, const T *pair_threshold, CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
+{
+    for (int32_t k = 0; k < win->n_offsets; k++)
+        alive[k] = 0;
+    for (int64_t x = 0; x < n_pixels; x += CAT(LANES, S)) {
+        for (int32_t k = 0; k < win->n_offsets; k++) {
+            const T *other = centre + x + win->dy[k] * stride + win->dx[k];
+            for (int32_t c = 0; c < channels; c++)
+                d[c] = CAT(loadu, S)(other + c * plane_size) - CAT(loadu, S)(centre + x + c * plane_size);
+            CAT(vec, S) margin = CAT(near_margin, S)(d, near, win, pair_threshold, k, channels);
+            alive[k] |= CAT(above_zero, S)(margin) << x;
+            if (k < win->n_near)
+                for (int32_t c = 0; c < channels; c++)
+                    near[(size_t)k * channels + c] = CAT(nan_unless, S)(margin, d[c]);
+        }
+    }
+}
+
+/* Is candidate k of one pixel pruned by one of the far survivors j before it? */
+static inline int CAT(far_pruned, S)(const T *pixel, int64_t stride, int64_t plane_size, int32_t channels,
+                                     const nnk_window *win, const T *threshold, int32_t k, const uint16_t *kept,
+                                     int32_t n_kept)
+{
+    const T *at_k = pixel + win->dy[k] * stride + win->dx[k];
+    for (int32_t i = 0; i < n_kept; i++) {
+        const int32_t j = kept[i];
+        const int32_t delta = (win->dy[k] - win->dy[j]) * win->dy[j] + (win->dx[k] - win->dx[j]) * win->dx[j];
+        if (delta < 0)
+            continue;
+        const T *at_j = pixel + win->dy[j] * stride + win->dx[j];
+        T product = 0;
+        for (int32_t c = 0; c < channels; c++) {
+            const int64_t p = c * plane_size;
+            const T d_j = at_j[p] - pixel[p], d_k = at_k[p] - pixel[p];
+            product += (d_j - d_k) * d_j;
+        }
+        if (product <= threshold[delta])
+            return 1;
+    }
+    return 0;
+}
+
+/* Settle the offsets beyond n_near, pixel by pixel: few have survived. */
+static void CAT(far_pass, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t channels,
+                             const nnk_window *win, const T *threshold, uint64_t *alive, uint16_t *kept)
+{
+    int32_t n_kept[64] = {0};
+    const int32_t room = win->n_offsets - win->n_near;
+    for (int32_t k = win->n_near; k < win->n_offsets; k++)
+        for (uint64_t left = alive[k]; left; left &= left - 1) {
+            const int x = __builtin_ctzll(left);
+            uint16_t *list = kept + (size_t)x * room;
+            if (CAT(far_pruned, S)(centre + x, stride, plane_size, channels, win, threshold, k, list, n_kept[x]))
+                alive[k] &= ~(1ull << x);
+            else
+                list[n_kept[x]++] = (uint16_t)k;
+        }
+}
+
+static void CAT(near_pass_any, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t channels,
+                                  int64_t n_pixels, const nnk_window *win, const T *pair_threshold,
+                                  CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
+{
+    if (channels == 1) /* constants let the compiler drop the channel loops */
+        CAT(near_pass, S)(centre, stride, plane_size, 1, n_pixels, win, pair_threshold, near, d, alive);
+    else if (channels == 3)
+        CAT(near_pass, S)(centre, stride, plane_size, 3, n_pixels, win, pair_threshold, near, d, alive);
+    else
+        CAT(near_pass, S)(centre, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
+}
+
+static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *win,
+                         const T *pair_threshold, const T *threshold, const nnk_edges *edges, int64_t y0, int64_t y1)
+{
+    const int64_t plane_size = (edges->height + 2 * win->radius) * stride;
+    const size_t n_vectors = ((size_t)win->n_near + 1) * (size_t)channels;
+    const size_t far = 64 * (size_t)(win->n_offsets - win->n_near) + 1;
+    CAT(vec, S) *near = NULL;
+    uint64_t *alive = malloc(sizeof *alive * (size_t)win->n_offsets);
+    uint16_t *kept = malloc(sizeof *kept * far);
+    if (posix_memalign((void **)&near, 64, n_vectors * sizeof *near) || !alive || !kept) {
+        free(near), free(alive), free(kept);
+        return NNK_NO_MEMORY;
+    }
+    CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels;
+    for (int64_t y = y0; y < y1; y++)
+        for (int64_t w = 0; w < edges->words; w++) {
+            const T *centre = planes + (y + win->radius) * stride + win->radius + 64 * w;
+            const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64;
+            CAT(near_pass_any, S)(centre, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
+            CAT(far_pass, S)(centre, stride, plane_size, channels, win, threshold, alive, kept);
+            for (int32_t k = 0; k < win->n_offsets; k++) {
+                const int32_t p = win->plane[k];
+                (p >= 0 ? plane_row(edges, edges->forward, y, p) : plane_row(edges, edges->backward, y, -1 - p))[w] =
+                    alive[k];
+            }
+        }
+    free(near), free(alive), free(kept);
+    return NNK_OK;
+}
