@@ -1,0 +1,42 @@
+"""Sparse NNK graphs of images: spectral graph wavelets, energy compaction, denoising.
+
+The public names are loaded when first used; `__init__.pyi` says where they live.
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+
+__version__ = _version("nnk_image")
+
+_HOME = {
+    "ImageGraph": "graph",
+    "SpectralGraphWavelets": "wavelets",
+    "bilateral_graph": "graph",
+    "denoise": "denoising",
+    "energy_compaction": "compaction",
+    "image_graph": "graph",
+    "standard_image": "reading",
+    "standard_images": "reading",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'nnk_image' has no attribute {name!r}")
+    try:
+        module = import_module(f"nnk_image.{_HOME[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != "nnk_image._core":
+            raise
+        raise ImportError(
+            "nnk_image was imported from its source folder, where the compiled core is missing; "
+            "run 'pip install .' (or 'pip install -e .' to develop) and start Python elsewhere"
+        ) from error
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__():
+    return sorted([*__all__, "__version__"])

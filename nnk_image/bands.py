@@ -73,7 +73,7 @@ class Bands:
         if self.n_jobs == 1 or len(bands) == 1:
             for y0, y1 in bands:
                 work(y0, y1)
-                self._advance(y1 - y0)
+                self.advance(y1 - y0)
         else:
             self._run_on_threads(work, bands)
 
@@ -85,14 +85,15 @@ class Bands:
             while waiting:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     future.result()
-                    self._advance(waiting.pop(future))
+                    self.advance(waiting.pop(future))
         except BaseException:
             for future in waiting:
                 future.cancel()
             wait(waiting)
             raise
 
-    def _advance(self, rows):
+    def advance(self, rows):
+        """Count finished rows in the progress report."""
         self._done += rows
         if self._bar is not None:
             self._bar.update(rows)

@@ -1,10 +1,11 @@
 """Filter banks on [0, lmax] and their Chebyshev coefficients."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from scipy.fft import dct
 
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
@@ -155,12 +156,19 @@ def chebyshev_coefficients(evaluate, order, top, approximation="interpolation"):
         )
     degree = order if approximation == "interpolation" else max(4 * order, _PROJECTION_POINTS)
     points = (chebyshev.chebpts1(degree + 1) + 1) * (top / 2)
-    values = iter(np.atleast_2d(evaluate(points)))
-    n_bands = len(evaluate(points[:1]))
-    fits = [chebyshev.chebinterpolate(lambda _: next(values), degree) for _ in range(n_bands)]
-    coefficients = np.array(fits)[:, : order + 1]
+    coefficients = _interpolate(evaluate(points))[:, : order + 1]
     if approximation == "jackson":
         coefficients = coefficients * _jackson(order)
+    return coefficients
+
+
+def _interpolate(values):
+    """Chebyshev coefficients from values at `chebpts1`, along the last axis.
+
+    numpy's chebinterpolate with a cosine transform in place of its dense matrix.
+    """
+    coefficients = dct(values[..., ::-1], axis=-1) / values.shape[-1]
+    coefficients[..., 0] /= 2
     return coefficients
 
 
@@ -189,13 +197,13 @@ def inverse_coefficients(coefficients):
     ValueError
         The sum of squares vanishes somewhere: the bands do not determine the signal.
     """
-    power = sum(chebyshev.chebmul(c, c) for c in coefficients)
+    power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
     order = 64
     while order <= _MAX_INVERSE_ORDER:
         values = chebyshev.chebval(chebyshev.chebpts1(order + 1), power)
         if values.min() <= 1e-10 * values.max():
             break
-        series = chebyshev.chebinterpolate(lambda x: 1 / chebyshev.chebval(x, power), order)
+        series = _interpolate(1 / values)
         meaningful = np.flatnonzero(abs(series) > 1e-15 * abs(series).max())[-1]
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]

@@ -90,9 +90,11 @@ class ImageGraph:
 
         Parameters
         ----------
-        kind : {'combinatorial', 'normalized', 'random_walk'}
-            ``D - W``, ``I - D^-1/2 W D^-1/2`` or ``I - D^-1 W``.  A pixel without
-            edges has a row of zeros in each.
+        kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
+            ``D - W``, ``I - D^-1/2 W D^-1/2``, ``I - D^-1 W``, or ``(D + tau I)^-1
+            (D - W)`` with tau the mean degree of the pixels that have edges, as in
+            regularised spectral clustering.  A pixel without edges has a row of
+            zeros in each.
 
         Returns
         -------
@@ -240,9 +242,9 @@ def image_graph(
     ...     nnk_image.standard_image("camera"), sigma_f=10).adjacency.nnz
     True
     """
-    spec = _Specification(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+    plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
     with Bands(n_jobs) as bands:
-        return build_graph(spec, "nnk", bands, directed=bool(directed))
+        return build_graph(plan, "nnk", bands, directed=bool(directed))
 
 
 def bilateral_graph(
@@ -272,33 +274,49 @@ def bilateral_graph(
     >>> nnk_image.bilateral_graph(np.zeros((3, 3)), window=3).n_edges
     20
     """
-    spec = _Specification(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+    plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
     with Bands(n_jobs) as bands:
-        return build_graph(spec, "bilateral", bands)
+        return build_graph(plan, "bilateral", bands)
 
 
-class _Specification:
-    """The checked arguments of a graph: what to build, from which planes."""
+def _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
+    """Check everything cheap before the pixels are touched."""
+    check_window(window)
+    image = check_image(image, channel_axis, mask)
+    if sigma_f is None:
+        sigma_f = data_range_of(image, data_range) * 10 / 255
+    return GraphPlan(image, window, sigma_d, sigma_f)
 
-    def __init__(self, image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
+
+class GraphPlan:
+    """What to build, checked and ready for the C core.
+
+    Parameters
+    ----------
+    image : Image
+        As from `check_image`.
+    window, sigma_d, sigma_f
+        As for `image_graph`, `sigma_f` given.
+    """
+
+    def __init__(self, image, window, sigma_d, sigma_f):
+        self.image = image
         self.window = window_of(check_window(window))
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
-        self.image = check_image(image, channel_axis, mask)
-        if sigma_f is None:
-            sigma_f = data_range_of(self.image, data_range) * 10 / 255
         self.sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
         self.two_sigma2 = 2 * self.sigma_f**2
-        self.mu = self.two_sigma2 / (2 * self.sigma_d**2)
-        if not 0 < self.mu < np.inf or self.two_sigma2 == 0:
+        mu = self.two_sigma2 / (2 * self.sigma_d**2) if self.sigma_d**2 > 0 else np.inf
+        if not (0 < mu < np.inf and self.two_sigma2 > 0):
             raise ValueError(
-                f"sigma_f={self.sigma_f:g} and sigma_d={self.sigma_d:g} are too far apart: "
-                "their squared ratio is not a number"
+                f"sigma_f={self.sigma_f:g} and sigma_d={self.sigma_d:g} are too large, too small "
+                "or too far apart: the ratio of their squares is no normal number; scale the image"
             )
+        self.mu = mu
         # 8-bit values: products of differences are exact integers in float32, so the
         # graph is that of the float64 image, bit for bit.
-        self.exact = exact_in_float32(self.image)
-        feature_type = np.dtype(np.float32) if self.exact else self.image.dtype
-        self.planes = feature_planes(self.image, self.window.radius, feature_type)
+        self.exact = exact_in_float32(image)
+        feature_type = np.dtype(np.float32) if self.exact else image.dtype
+        self.planes = feature_planes(image, self.window.radius, feature_type)
 
     def thresholds(self):
         """mu Delta for Delta = 0 .. max, in the type of the features."""
@@ -320,65 +338,65 @@ class _Specification:
         return spread + farthest > (86 if self.image.dtype == np.float32 else 707)
 
 
-def build_graph(spec, kind, bands, directed=False):
+def build_graph(plan, kind, bands, directed=False):
     """The stages of a graph, each over all row bands: choose edges, then write them as CSR."""
-    height, width = spec.image.shape
-    window = spec.window
+    height, width = plan.image.shape
+    window = plan.window
     if kind == "nnk":
-        edges = _prune(spec, bands)
+        edges = _prune(plan, bands)
         if not directed:
             bands.run(
                 lambda y0, y1: _core.symmetrise(edges, window.dy, window.dx, y0, y1), height, width
             )
             edges.release_backward()
     else:
-        edges = _all_pairs(spec, bands)
-    dropped = _drop_underflow(spec, edges, directed, bands) if spec.may_underflow() else 0
-    adjacency = _to_csr(spec, edges, directed, bands)
+        edges = _all_pairs(plan, bands)
+    dropped = _drop_underflow(plan, edges, directed, bands) if plan.may_underflow() else 0
+    adjacency = _to_csr(plan, edges, directed, bands)
     return ImageGraph(
         adjacency,
         (height, width),
         kind,
         window.size,
-        spec.sigma_d,
-        spec.sigma_f,
+        plan.sigma_d,
+        plan.sigma_f,
         directed,
-        spec.image.valid,
+        plan.image.valid,
         dropped,
     )
 
 
-def _prune(spec, bands):
+def _prune(plan, bands):
     """Directed edges of Algorithm 4."""
-    height, width = spec.image.shape
-    edges = _core.Edges(height, width, len(spec.window.forward))
-    threshold = spec.thresholds()
-    pair_threshold = threshold[spec.window.pair_delta]
+    height, width = plan.image.shape
+    edges = _core.Edges(height, width, len(plan.window.forward))
+    threshold = plan.thresholds()
+    pair_threshold = threshold[plan.window.pair_delta]
 
     def work(y0, y1):
-        _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
+        _core.prune(edges, plan.window.core, plan.planes, pair_threshold, threshold, y0, y1)
 
     bands.run(work, height, width)
     return edges
 
 
-def _all_pairs(spec, bands):
+def _all_pairs(plan, bands):
     """Every edge of the bilateral graph."""
-    height, width = spec.image.shape
-    edges = _core.Edges(height, width, len(spec.window.forward), backward=False)
+    height, width = plan.image.shape
+    edges = _core.Edges(height, width, len(plan.window.forward), backward=False)
     bits = np.zeros((height, -(-width // 64) * 64), bool)
-    bits[:, :width] = True if spec.image.valid is None else spec.image.valid
+    bits[:, :width] = True if plan.image.valid is None else plan.image.valid
     valid = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    dy, dx = spec.window.dy, spec.window.dx
+    dy, dx = plan.window.dy, plan.window.dx
     bands.run(lambda y0, y1: _core.all_pairs(edges, valid, dy, dx, y0, y1), height, width)
     return edges
 
 
-def _drop_underflow(spec, edges, directed, bands):
+def _drop_underflow(plan, edges, directed, bands):
     """Remove the edges without a normal weight; their number."""
-    height, width = spec.image.shape
+    height, width = plan.image.shape
     dropped = []
-    kernel = spec.kernel()
+    kernel = plan.kernel()
 
     def work(y0, y1):
         dropped.append(_core.drop_underflow(edges, *kernel, directed, y0, y1))
@@ -387,10 +405,10 @@ def _drop_underflow(spec, edges, directed, bands):
     return sum(dropped)
 
 
-def _to_csr(spec, edges, directed, bands):
+def _to_csr(plan, edges, directed, bands):
     """Count, sum, fill: sorted CSR rows with kernel weights."""
-    height, width = spec.image.shape
-    dy, dx = spec.window.dy, spec.window.dx
+    height, width = plan.image.shape
+    dy, dx = plan.window.dy, plan.window.dx
     counts = np.empty((height, width), np.int32)
     bands.run(lambda y0, y1: _core.count(edges, dy, dx, directed, counts, y0, y1), height, width)
     n_nodes = height * width
@@ -400,8 +418,8 @@ def _to_csr(spec, edges, directed, bands):
     wide = max(n_stored, n_nodes) > INDEX32_LIMIT
     indptr = indptr if wide else indptr.astype(np.int32)
     indices = np.empty(n_stored, indptr.dtype)
-    data = np.empty(n_stored, spec.image.dtype)
-    kernel = spec.kernel()
+    data = np.empty(n_stored, plan.image.dtype)
+    kernel = plan.kernel()
 
     def work(y0, y1):
         _core.fill(

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.sparse import csr_array, diags_array, issparse
 
-KINDS = ("combinatorial", "normalized", "random_walk")
+KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
 
 IMAGE_BOUND_RATIO = 1.65
 """`spectral_bound` over the largest eigenvalue of combinatorial NNK image graphs:
@@ -76,34 +76,50 @@ def laplacian(adjacency, kind="combinatorial"):
     check_kind(kind)
     check_symmetric(adjacency)
     degree = degrees(adjacency)
+    diagonal, root = symmetric_form(degree, kind)
+    scale = np.ones_like(degree) if root is None else 1 / root
+    left, right = (scale, scale) if kind == "normalized" else (scale**2, np.ones_like(scale))
+    return csr_array(diags_array(diagonal) - diags_array(left) @ adjacency @ diags_array(right))
+
+
+def symmetric_form(degree, kind):
+    """Diagonal and node scale of the symmetric matrix a Laplacian is similar to.
+
+    Each Laplacian here is ``R^-1 (D - W) R^-1`` (normalised), or similar to that matrix
+    by ``R``: random walk with ``R = D^1/2``, regularised with ``R = (D + tau I)^1/2``.
+
+    Returns
+    -------
+    diagonal : (N,) ndarray
+        Of the symmetric matrix: 0 where a node has no edges.
+    root : (N,) ndarray or None
+        Diagonal of R, 1 where a node has no edges; None for the combinatorial.
+    """
     if kind == "combinatorial":
-        return csr_array(diags_array(degree, dtype=degree.dtype) - adjacency)
-    identity = diags_array((degree > 0).astype(degree.dtype), dtype=degree.dtype)
-    if kind == "random_walk":
-        left, right = inverse_power(degree, 1), None
-    else:
-        left = right = inverse_power(degree, 0.5)
-    walk = diags_array(left, dtype=degree.dtype) @ adjacency
-    if right is not None:
-        walk = walk @ diags_array(right, dtype=degree.dtype)
-    return csr_array(identity - walk)
+        return degree, None
+    square = degree + (regularization(degree) if kind == "regularized" else 0)
+    square = np.where(degree > 0, square, 1).astype(degree.dtype)
+    return degree / square, np.sqrt(square)
 
 
-def inverse_power(degree, power):
-    """degree ** -power, 0 for isolated nodes."""
-    result = np.zeros_like(degree)
-    np.power(degree, -power, out=result, where=degree > 0)
-    return result
+def regularization(degree):
+    """tau of the regularised Laplacian: the mean degree of the nodes that have edges."""
+    linked = degree > 0
+    return degree.dtype.type(degree[linked].mean(dtype=np.float64)) if linked.any() else 0
 
 
 def spectral_bound(adjacency, degree, kind, bands):
     """A number no eigenvalue exceeds, free and deterministic.
 
     ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
-    T. D. Morley 1985), 2 for the others; 0 for a graph without edges.
+    T. D. Morley 1985); 2 for the normalised and random walk; for the regularised
+    ``2 d / (d + tau)`` with d the largest degree; 0 for a graph without edges.
     """
     if adjacency.nnz == 0:
         return 0.0
+    if kind == "regularized":
+        top = float(degree.max())
+        return 2 * top / (top + float(regularization(degree)))
     if kind != "combinatorial":
         return 2.0
     indptr, indices = adjacency.indptr, adjacency.indices

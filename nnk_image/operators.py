@@ -13,12 +13,15 @@ import numpy as np
 
 from nnk_image import _core
 from nnk_image.graph import ImageGraph
-from nnk_image.laplacian import check_adjacency, check_symmetric, degrees, inverse_power
+from nnk_image.laplacian import check_adjacency, check_symmetric, degrees, symmetric_form
 from nnk_image.laplacian import spectral_bound as _spectral_bound
 from nnk_image.window import window_of
 
 ORDERS_PER_SWEEP = 6
 """Orders computed in one sweep down an image (measured: 5 to 8 are alike)."""
+
+OPERATOR_STAGES = 2
+"""Passes over all rows of setting up an operator, for progress bars."""
 
 _PIXELS_PER_SWEEP = 1 << 20  # rows that neighbouring bands both compute stay a few percent
 
@@ -30,9 +33,9 @@ class LaplacianOperator:
     ----------
     graph : ImageGraph or scipy.sparse adjacency
         Undirected graph.
-    kind : {'combinatorial', 'normalized', 'random_walk'}
-        The Laplacian.  Random walk is evaluated through its similarity to the
-        normalised one, ``p(L_rw) = D^-1/2 p(L_sym) D^1/2``.
+    kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
+        The Laplacian.  The last two are evaluated through their similarity to a
+        symmetric matrix, ``p(L_rw) = D^-1/2 p(L_sym) D^1/2``.
     dtype : numpy.dtype
         float32 or float64: of the signals and all arithmetic.
     bands : Bands
@@ -61,15 +64,10 @@ class LaplacianOperator:
             adjacency = adjacency.astype(self.dtype)
         degree = degrees(adjacency)
         self.bound = _spectral_bound(adjacency, degree, kind, bands)
-        if kind == "combinatorial":
-            diagonal, node_scale = degree, None
-        else:
-            diagonal, node_scale = (degree > 0).astype(self.dtype), inverse_power(degree, 0.5)
-        self._root_degree = None
-        if kind == "random_walk":
-            root = np.sqrt(degree)
-            root[degree == 0] = 1
-            self._root_degree = root.reshape(self.shape)
+        diagonal, root = symmetric_form(degree, kind)
+        node_scale = np.empty(0, self.dtype) if root is None else 1 / root
+        similar = kind in ("random_walk", "regularized")
+        self._root = root.reshape(self.shape) if similar else None
         layout = _Grid if isinstance(graph, ImageGraph) else _Csr
         self._layout = layout(graph, adjacency, diagonal, node_scale, bands)
 
@@ -110,16 +108,16 @@ class LaplacianOperator:
         return self._symmetric_to(result)
 
     def multiply(self, signal, bands):
-        """L x for the symmetric Laplacian (normalised in place of random walk)."""
+        """L x for the symmetric matrix behind the Laplacian."""
         result = np.zeros((1, *self.shape), self.dtype)
         self._layout.analyze(signal, np.array([[0.0, 1.0]]), 2.0, result, bands)
         return result[0] + signal  # T_1 = (2 / top) L x - x with top = 2
 
     def _symmetric_from(self, x):
-        return x if self._root_degree is None else x * self._root_degree
+        return x if self._root is None else x * self._root
 
     def _symmetric_to(self, x):
-        return x if self._root_degree is None else x / self._root_degree
+        return x if self._root is None else x / self._root
 
 
 class _Grid:
@@ -215,12 +213,12 @@ class _Grid:
 
         rows = max(64, _PIXELS_PER_SWEEP // self.width)
         bands.run(work, self.height, self.width, rows)
-        if older is None:
+        if not older.size:
             older = self._padded()
         return new_older, new_old, (older, old)
 
     def analyze(self, signal, coefficients, top, result, bands):
-        older, old = None, self._padded(signal)
+        older, old = np.empty((0, self.stride), self.dtype), self._padded(signal)
         spare = (self._padded(), self._padded())
         for first in range(1, coefficients.shape[1], ORDERS_PER_SWEEP):
             c = np.ascontiguousarray(coefficients[:, first : first + ORDERS_PER_SWEEP])
@@ -244,7 +242,7 @@ class _Csr:
     def __init__(self, graph, adjacency, diagonal, node_scale, bands):
         self.n = adjacency.shape[0]
         self.data, self.diagonal = adjacency.data, diagonal
-        if node_scale is not None:
+        if node_scale.size:
             rows = np.repeat(np.arange(self.n), np.diff(adjacency.indptr))
             self.data = self.data * (node_scale[rows] * node_scale[adjacency.indices])
         self.wide = adjacency.indices.dtype == np.int64
@@ -280,7 +278,7 @@ class _Csr:
         return result
 
     def analyze(self, signal, coefficients, top, result, bands):
-        older, old = None, np.ascontiguousarray(signal)
+        older, old = np.empty(0, signal.dtype), np.ascontiguousarray(signal)
         for c in np.ascontiguousarray(coefficients.T)[1:]:
             older, old = old, self._step(4 / top, 2.0, older, old, result, c, False, bands)
 

@@ -311,10 +311,10 @@ def fill_packets(GridOperator op, const unsigned char[::1] indptr, const unsigne
                  bint wide, const real[::1] data, const real[::1] node_scale,
                  const int32_t[::1] offset_at, const int64_t[::1] start, uint16_t[::1] id,
                  real[::1] weight, int64_t y0, int64_t y1):
-    """Ids and weights of the packets of rows [y0, y1)."""
+    """Ids and weights of the packets of rows [y0, y1); `node_scale` may be empty."""
     cdef int status
     cdef const real *scales = NULL
-    if node_scale is not None:
+    if node_scale.shape[0]:
         scales = &node_scale[0]
     op.c.start = &start[0]
     with nogil:
@@ -331,13 +331,13 @@ def chebyshev_group(GridOperator op, double scale, double shift, const real[:, :
                     const real[:, ::1] old, real[:, ::1] new_older, real[:, ::1] new_old,
                     real[:, :, ::1] bands, const double[:, ::1] coefficients, bint forcing,
                     int64_t y0, int64_t y1):
-    """Some orders of the recurrence on rows [y0, y1); `older` may be None."""
+    """Some orders of the recurrence on rows [y0, y1); `older` is empty at the start."""
     cdef int status
     cdef nnk_group group
     group.orders, group.n_bands, group.forcing = coefficients.shape[1], coefficients.shape[0], forcing
     group.scale, group.shift = scale, shift
     group.older = NULL
-    if older is not None:
+    if older.shape[0]:
         group.older = &older[0, 0]
     group.old, group.new_older, group.new_old = &old[0, 0], &new_older[0, 0], &new_old[0, 0]
     group.bands, group.coefficients = &bands[0, 0, 0], &coefficients[0, 0]
@@ -353,9 +353,9 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
              const real[::1] data, const real[::1] diagonal, double scale, double shift,
              const real[::1] older, const real[::1] x, real[::1] result, real[:, ::1] bands,
              const double[::1] coefficients, bint forcing, int64_t i0, int64_t i1):
-    """One order of the recurrence on nodes [i0, i1) of any graph; `older` may be None."""
+    """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start."""
     cdef const real *before = NULL
-    if older is not None:
+    if older.shape[0]:
         before = &older[0]
     cdef const real *values = NULL
     if data.shape[0]:

@@ -1,0 +1,182 @@
+"""Make the standard test images of this folder from those of scikit-image.
+
+    python images/make_images.py            write the images and SOURCES.md
+    python images/make_images.py --check    compare both with what would be written
+
+Only images that are CC0 or in the public domain are used, as stated in the
+docstrings of `skimage.data`. The pixels are the same on every machine. The bytes of
+the files depend on the version of zlib, so --check compares pixels with pixels, and
+the files with the sha256 sums noted in SOURCES.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import skimage.data
+from PIL import Image
+
+FOLDER = Path(__file__).resolve().parent
+SOURCES = FOLDER / "SOURCES.md"
+
+CC0 = "CC0 1.0"
+PUBLIC_DOMAIN = "public domain"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one image is made: grey or colour, cropped around its centre, then shrunk."""
+
+    name: str
+    source: str  # function of skimage.data
+    licence: str
+    author: str
+    grey: bool = False  # colour to luma
+    crop: int | None = None  # side of the centred square kept
+    shrink: int = 1  # side of the blocks averaged into one pixel
+
+    def steps(self) -> str:
+        """Describe in words what `make` does."""
+        steps = ["silhouette as 0 and 255"] if self.source == "horse" else []
+        if self.grey:
+            steps.append("luma (Rec. 601)")
+        if self.crop:
+            steps.append(f"centred {self.crop}x{self.crop} crop")
+        if self.shrink > 1:
+            steps.append(f"{self.shrink}x{self.shrink} block means, rounded half up")
+        return ", ".join(steps) or "unchanged"
+
+
+LAV = "Lav Varshney"
+NASA = "NASA"
+STEFAN = "Stefan van der Walt"
+RACHEL = "Rachel Michetti"
+
+RECIPES = (
+    Recipe("astronaut", "astronaut", PUBLIC_DOMAIN, NASA),
+    Recipe("astronaut_grey", "astronaut", PUBLIC_DOMAIN, NASA, grey=True, shrink=2),
+    Recipe("brick", "brick", CC0, "CC0Textures (Bricks25)", shrink=2),
+    Recipe("camera", "camera", CC0, LAV, shrink=2),
+    Recipe("camera_512", "camera", CC0, LAV),
+    Recipe("cell", "cell", CC0, "Paul Müller et al. (2018)", crop=512, shrink=2),
+    Recipe("chelsea", "chelsea", CC0, STEFAN),
+    Recipe("chelsea_grey", "chelsea", CC0, STEFAN, grey=True, crop=256),
+    Recipe("coffee", "coffee", CC0, RACHEL),
+    Recipe("coffee_grey", "coffee", CC0, RACHEL, grey=True, crop=256),
+    Recipe("grass", "grass", CC0, "linolafett (DeviantArt)", shrink=2),
+    Recipe("gravel", "gravel", CC0, "CC0Textures (Gravel04)", shrink=2),
+    Recipe("horse", "horse", CC0, "Andreas Preuss (marauder)"),
+    Recipe("retina", "retina", CC0, "Mikael Häggström", grey=True, crop=1024, shrink=4),
+    Recipe("text", "text", PUBLIC_DOMAIN, "Wikipedia (File:Corner.png)"),
+)
+
+HEADER = f"""# Sources of the standard images
+
+Made by `make_images.py` from the images of scikit-image (`skimage.data`), whose
+docstrings state the licences given here. {CC0} is the dedication to the public domain at
+<https://creativecommons.org/publicdomain/zero/1.0/>. No image needs attribution; the
+authors are named out of courtesy. The sums are those of the PNG files;
+`python images/make_images.py --check` verifies them, and the pixels too.
+
+| file | size (width x height) | origin | what was done | licence, author | sha256 |
+| --- | --- | --- | --- | --- | --- |
+"""
+
+
+def make(recipe: Recipe) -> np.ndarray:
+    """Return the pixels of one image: uint8, (H, W) or (H, W, 3)."""
+    image = getattr(skimage.data, recipe.source)()
+    if image.dtype == bool:
+        image = image * np.uint8(255)
+    if recipe.grey:
+        image = luma(image)
+    if recipe.crop:
+        top, left = ((side - recipe.crop) // 2 for side in image.shape[:2])
+        image = image[top : top + recipe.crop, left : left + recipe.crop]
+    return block_means(image, recipe.shrink)
+
+
+def luma(image: np.ndarray) -> np.ndarray:
+    """Return the Rec. 601 luma of RGB pixels, in integers so that it is exact everywhere."""
+    weighted = image.astype(np.int64) @ np.array([299, 587, 114])
+    return ((weighted + 500) // 1000).astype(np.uint8)
+
+
+def block_means(image: np.ndarray, side: int) -> np.ndarray:
+    """Average blocks of side x side pixels into one, rounding half up."""
+    height, width = image.shape[0] // side, image.shape[1] // side
+    blocks = image[: height * side, : width * side].reshape(height, side, width, side, -1)
+    means = (blocks.sum(axis=(1, 3), dtype=np.int64) + side**2 // 2) // side**2
+    return means.astype(np.uint8).reshape(height, width, *image.shape[2:])
+
+
+def write_all() -> None:
+    """Write every image, then SOURCES.md."""
+    rows = []
+    for recipe in RECIPES:
+        path = FOLDER / f"{recipe.name}.png"
+        Image.fromarray(make(recipe)).save(path, optimize=True)
+        with Image.open(path) as picture:
+            width, height = picture.size
+        cells = (
+            path.name,
+            f"{width} x {height}, {'colour' if picture.mode == 'RGB' else 'grey'}",
+            f"`skimage.data.{recipe.source}`",
+            recipe.steps(),
+            f"{recipe.licence}, {recipe.author}",
+            f"`{sha256(path)}`",
+        )
+        rows.append(f"| {' | '.join(cells)} |\n")
+    SOURCES.write_text(HEADER + "".join(rows), encoding="utf-8")
+
+
+def check_all() -> list[str]:
+    """Return one line for everything that is not as it should be."""
+    noted = dict(re.findall(r"^\| (\S+\.png) .*`([0-9a-f]{64})` \|$", read_sources(), re.M))
+    wanted = {f"{recipe.name}.png": recipe for recipe in RECIPES}
+    present = {path.name for path in FOLDER.glob("*.png")}
+    problems = [f"{name}: missing" for name in sorted(wanted.keys() - present)]
+    problems += [f"{name}: has no recipe" for name in sorted(present - wanted.keys())]
+    problems += [f"{name}: noted but has no recipe" for name in sorted(noted.keys() - wanted)]
+    for name in sorted(wanted.keys() & present):
+        if noted.get(name) != sha256(FOLDER / name):
+            problems.append(f"{name}: sha256 differs from the one in {SOURCES.name}")
+        with Image.open(FOLDER / name) as picture:
+            if not np.array_equal(np.asarray(picture), make(wanted[name])):
+                problems.append(f"{name}: pixels differ from what its recipe makes")
+    return problems
+
+
+def read_sources() -> str:
+    """Return the text of SOURCES.md, nothing if it is missing."""
+    return SOURCES.read_text(encoding="utf-8") if SOURCES.is_file() else ""
+
+
+def sha256(path: Path) -> str:
+    """Return the hexadecimal sha256 of the bytes of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main() -> int:
+    """Write or check; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    if not parser.parse_args().check:
+        write_all()
+        return 0
+    problems = check_all()
+    for problem in problems:
+        print(f"images/{problem}", file=sys.stderr)
+    if problems:
+        print("run images/make_images.py and review what changed", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,10 @@
+from nnk_image.compaction import energy_compaction as energy_compaction
+from nnk_image.denoising import denoise as denoise
+from nnk_image.graph import ImageGraph as ImageGraph
+from nnk_image.graph import bilateral_graph as bilateral_graph
+from nnk_image.graph import image_graph as image_graph
+from nnk_image.reading import standard_image as standard_image
+from nnk_image.reading import standard_images as standard_images
+from nnk_image.wavelets import SpectralGraphWavelets as SpectralGraphWavelets
+
+__version__: str
