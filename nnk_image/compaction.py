@@ -168,7 +168,7 @@ def energy_compaction(
     filters="abspline",
     n_scales=6,
     laplacian="combinatorial",
-    lmax="lanczos",
+    lmax=None,
     n_jobs=None,
     progress=False,
 ):
@@ -189,9 +189,10 @@ def energy_compaction(
         Chebyshev orders.
     filters, n_scales, laplacian
         As for `SpectralGraphWavelets`.
-    lmax : float, 'lanczos', None, or dict from kind of graph to one of these
-        As for `SpectralGraphWavelets`.  The default estimates the largest eigenvalue
-        of each graph, always with the same result.
+    lmax : float or dict from kind of graph to float, optional
+        Eigenvalue the filters are designed for, and the end of the interval.  Default:
+        1.01 times an estimate of the largest one of each graph, as in the published
+        experiment, but always with the same result.
     n_jobs : int, optional
         Threads; None is 1, -1 all.
     progress : bool or callable
@@ -278,12 +279,15 @@ def _timed(work):
 
 
 def _lmax_for(lmax, kind):
-    return lmax.get(kind, "lanczos") if isinstance(lmax, dict) else lmax
+    return lmax.get(kind) if isinstance(lmax, dict) else lmax
 
 
 def _on_graph(graph, build_seconds, signal, orders, lmax, options, bands):
     """All orders on one graph."""
-    wavelets = SpectralGraphWavelets(graph, order=orders[0], lmax=lmax, **options)
+    given = "lanczos" if lmax is None else lmax
+    wavelets = SpectralGraphWavelets(graph, order=orders[0], lmax=given, **options)
+    if lmax is None:
+        wavelets = wavelets.at_lmax(1.01 * wavelets.lmax)
     power = float((signal.astype(float) ** 2).sum())
     rows = []
     for order in orders:

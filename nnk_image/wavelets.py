@@ -100,7 +100,8 @@ class SpectralGraphWavelets:
         n_jobs=None,
         progress=False,
     ):
-        n_scales = check_count("n_scales", n_scales, 1, 1000)
+        self._filters = filters
+        self._n_scales = check_count("n_scales", n_scales, 1, 1000)
         self.order = check_count("order", order, 0, MAX_ORDER)
         self.laplacian = _laplacian.check_kind(laplacian)
         self.n_jobs, self.progress = n_jobs, progress
@@ -109,11 +110,9 @@ class SpectralGraphWavelets:
         with Bands(n_jobs) as bands:
             self._operator = LaplacianOperator(graph, laplacian, dtype, bands)
             self.lmax, self.bound = self._interval(graph, lmax, bands)
-        self.bank = _filters.design(filters, n_scales, self.lmax)
+        self.bank = _filters.design(filters, self._n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
-        self.coefficients = _filters.chebyshev_coefficients(
-            self.bank.evaluate, self.order, self.bound, approximation
-        )
+        self._fitted()
 
     @property
     def shape(self):
@@ -229,10 +228,22 @@ class SpectralGraphWavelets:
         """The same transform with polynomials of another degree, sharing the operator."""
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
-        other.coefficients = _filters.chebyshev_coefficients(
-            self.bank.evaluate, other.order, self.bound, self._approximation
+        return other._fitted()
+
+    def at_lmax(self, lmax):
+        """The same bands designed for another lmax, which also ends the interval."""
+        other = copy.copy(self)
+        with Bands(self.n_jobs) as bands:
+            other.lmax, other.bound = self._interval(None, lmax, bands)
+        other.bank = _filters.design(self._filters, self._n_scales, other.lmax)
+        return other._fitted()
+
+    def _fitted(self):
+        """Fit the polynomials to the bank on the interval."""
+        self.coefficients = _filters.chebyshev_coefficients(
+            self.bank.evaluate, self.order, self.bound, self._approximation
         )
-        return other
+        return self
 
     def evaluate(self, eigenvalues):
         """(n_bands, n) values of the applied polynomials at n eigenvalues in [0, bound]."""

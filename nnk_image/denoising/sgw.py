@@ -7,7 +7,7 @@ from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
 from nnk_image.operators import OPERATOR_STAGES, ORDERS_PER_SWEEP, LaplacianOperator
 
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 1.7
-"""Graph of the noisy image; SIGMA_F in units of the noise, per root of the channels."""
+"""Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
 
 BANDS, BANDS_KEPT = 7, 3
 LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
@@ -26,7 +26,7 @@ def denoise_sgw(image, bands):
     -------
     (H, W, C) ndarray
     """
-    plan = GraphPlan(image, WINDOW, SIGMA_D, SIGMA_F * np.sqrt(image.channels))
+    plan = GraphPlan(image, WINDOW, SIGMA_D, SIGMA_F)
     return keep_lowest_bands(build_graph(plan, "nnk", bands), image.pixels, bands)
 
 
