@@ -151,8 +151,7 @@ def chebyshev_coefficients(evaluate, order, top, approximation="interpolation"):
     """
     if approximation not in APPROXIMATIONS:
         raise ValueError(
-            f"approximation {approximation!r} is unknown; choose one of "
-            f"{', '.join(APPROXIMATIONS)}"
+            f"approximation {approximation!r} is unknown; choose one of {', '.join(APPROXIMATIONS)}"
         )
     degree = order if approximation == "interpolation" else max(4 * order, _PROJECTION_POINTS)
     points = (chebyshev.chebpts1(degree + 1) + 1) * (top / 2)

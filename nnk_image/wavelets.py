@@ -308,7 +308,7 @@ class SpectralGraphWavelets:
         array = np.ascontiguousarray(array, self.dtype)
         if not np.isfinite(array).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise ValueError(f"{name} are not finite: {array[where]} at {where}; replace such values")
+            raise ValueError(f"{name} are not finite: {array[where]} at {where}; replace them")
         return array
 
     def _apply(self, image, coefficients):
@@ -328,9 +328,7 @@ class SpectralGraphWavelets:
     def _per_channel(self, array, n_leading, transform):
         if array.ndim == n_leading + len(self.shape):
             return transform(array)
-        channels = [
-            transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])
-        ]
+        channels = [transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])]
         return np.stack(channels, axis=-1)
 
 
