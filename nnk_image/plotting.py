@@ -14,12 +14,13 @@ def new_figure(**options):
     return Figure(layout="constrained", **options)
 
 
-def plot_compaction(result, axes):
-    """Cumulative normalised energy over bands, one axes per Chebyshev order.
+def plot_compaction(results, axes):
+    """Energy left above each band, one axes per Chebyshev order; means over images.
 
     Parameters
     ----------
-    result : EnergyCompaction
+    results : sequence of EnergyCompaction
+        Of the same orders and graphs.
     axes : sequence of matplotlib.axes.Axes
         At least as many as orders.
 
@@ -28,16 +29,15 @@ def plot_compaction(result, axes):
     list of matplotlib.lines.Line2D
     """
     lines = []
-    for i, ax in zip(range(len(result.graphs[0].orders)), axes, strict=False):
-        for graph in result.graphs:
-            at = graph.orders[i]
-            bands = np.arange(1, len(at.energy) + 1)
+    for i, ax in zip(range(len(results[0].graphs[0].orders)), axes, strict=False):
+        for graph in results[0].graphs:
+            shares = np.array([r[graph.kind].orders[i].cumulative_normalized for r in results])
+            # What is left, on a log scale: the curves differ where shares are close to 1.
+            left = np.maximum(1 - shares[:, :-1].mean(axis=0), 1e-16)
             style = {"color": COLORS.get(graph.kind), "marker": "o", "label": graph.kind}
-            # 1 - share on a log scale: the curves differ where they are close to 1.
-            rest = np.maximum(1 - np.array(at.cumulative_normalized)[:-1], 1e-16)
-            lines += ax.semilogy(bands[:-1], rest, **style)
-        ax.set(title=f"order {result.graphs[0].orders[i].order}", xlabel="bands 1 to b")
-    axes[0].set_ylabel("energy left above band b (share)")
+            lines += ax.semilogy(np.arange(1, len(left) + 1), left, **style)
+        ax.set(title=f"order {results[0].graphs[0].orders[i].order}", xlabel="bands 1 to b")
+    axes[0].set_ylabel("share of the energy above band b")
     axes[0].legend()
     return lines
 

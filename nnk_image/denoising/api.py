@@ -86,7 +86,7 @@ def denoise(
         check_positive("sigma", sigma, "standard deviation of the noise", zero_allowed=True)
     image = check_image(image, channel_axis, mask)
     if sigma is None:
-        sigma = _estimate_sigma(image)
+        sigma = estimate_noise(image)
     height, module = image.shape[0], METHODS[method]
     with Bands(n_jobs, progress, height * module.stages(image), "denoise") as bands:
         return image.restore(_denoise_scaled(image, float(sigma), module, bands))
@@ -113,8 +113,11 @@ def _denoise_scaled(image, sigma, module, bands):
     return denoised
 
 
-def _estimate_sigma(image):
-    """Noise level by scikit-image: median of the finest wavelet details."""
+def estimate_noise(image):
+    """Standard deviation of the noise of a checked image, in its own units.
+
+    scikit-image's estimator: the median of the finest wavelet details.
+    """
     if image.low == image.high:
         return 0.0
     pixels = image.pixels.astype(image.dtype)

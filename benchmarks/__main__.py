@@ -1,0 +1,50 @@
+"""python -m benchmarks [graph | wavelets | denoising | memory | all] ..."""
+
+import argparse
+import json
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.timing import header, machine
+
+TABLES = ("graph", "wavelets")
+
+
+def main():
+    modules = {name: import_module(f"benchmarks.{name}") for name in TABLES}
+    options = _parser(modules).parse_args()
+    chosen = TABLES if "all" in options.tables else dict.fromkeys(options.tables)
+    info = machine()
+    print(header(info))
+    report = {"machine": info}
+    for name in chosen:
+        report[name] = []
+        for table in modules[name].tables(options):
+            print(f"\n{table}", flush=True)
+            report[name].append(table.to_dict())
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def _parser(modules):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Tables of nnk_image beside its peers."
+    )
+    parser.add_argument(
+        "tables",
+        nargs="*",
+        choices=(*TABLES, "all"),
+        default="all",
+        metavar="table",
+        help=f"{', '.join(TABLES)} or all (default)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument("--rounds", type=int, default=7, help="timed rounds (default %(default)s)")
+    for name, module in modules.items():
+        if hasattr(module, "add_options"):
+            module.add_options(parser.add_argument_group(name))
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Building the graph of an image, beside what else touches every pixel of a window."""
+
+import numpy as np
+from scipy.sparse import coo_array, dia_array
+from skimage.restoration import denoise_bilateral
+
+import nnk_image
+from benchmarks.timing import comparison
+
+SIGMA_D, SIGMA_F, NOISE = 2.0, 30.0, 20.0
+WINDOWS = (5, 7, 11, 21)
+LARGEST_NUMPY_WINDOW = 11  # its matrix for 21 takes 3 GB
+OURS = {"image_graph float32": "/ float32", "image_graph float64": "/ float64"}
+NOTE = "Ratios: time of the row / time of image_graph of that type, median (extremes) of rounds."
+
+
+def tables(options):
+    """One table per image at window 11, then one per window."""
+    clean = nnk_image.standard_image("camera_512").astype(float)
+    noisy = noisy_camera()
+    for name, image in (("noisy, sigma 20", noisy), ("clean", clean)):
+        _check(image[:64, :80])
+        yield _table(f"Graph of camera, {name}", image, 11, options.rounds, every_peer=True)
+    for window in WINDOWS:
+        yield _table("Graph of camera, noisy, sigma 20", noisy, window, options.rounds)
+
+
+def noisy_camera():
+    """The 512x512 camera picture with noise of standard deviation `NOISE`, float64."""
+    clean = nnk_image.standard_image("camera_512").astype(float)
+    return clean + np.random.default_rng(0).normal(0, NOISE, clean.shape)
+
+
+def _table(title, image, window, rounds, every_peer=False):
+    single = image.astype(np.float32)
+    contenders = {
+        "image_graph float32": lambda: _ours(nnk_image.image_graph, single, window),
+        "image_graph float64": lambda: _ours(nnk_image.image_graph, image, window),
+        "skimage denoise_bilateral float32": lambda: _skimage_bilateral(single, window),
+        "skimage denoise_bilateral float64": lambda: _skimage_bilateral(image, window),
+    }
+    if window <= LARGEST_NUMPY_WINDOW:
+        contenders["numpy + scipy bilateral graph, dia"] = lambda: bilateral_dia(image, window)
+    if every_peer:
+        contenders |= {
+            "numpy + scipy bilateral graph, dia, float32": lambda: bilateral_dia(single, window),
+            "numpy + scipy bilateral graph, coo": lambda: bilateral_coo(image, window),
+            "bilateral_graph float32": lambda: _ours(nnk_image.bilateral_graph, single, window),
+            "bilateral_graph float64": lambda: _ours(nnk_image.bilateral_graph, image, window),
+        }
+        if img_to_graph := _sklearn():
+            contenders["sklearn img_to_graph (4 neighbours)"] = lambda: img_to_graph(image)
+    kept = nnk_image.image_graph(image, window, SIGMA_D, SIGMA_F)
+    height, width = image.shape
+    title = (
+        f"{title}: {height}x{width}, window {window}, sigma_d {SIGMA_D:g}, sigma_f {SIGMA_F:g}; "
+        f"{kept.adjacency.nnz / kept.n_nodes:.2f} neighbours per pixel; one thread, {rounds} rounds"
+    )
+    return comparison(title, contenders, rounds, OURS, [NOTE])
+
+
+def _ours(build, image, window):
+    return build(image, window, SIGMA_D, SIGMA_F)
+
+
+def _skimage_bilateral(image, window):
+    """In units of 1/255 and from 0 upwards, as it wants; scaling costs it under 1 %."""
+    pixels = (image - image.min()) / image.dtype.type(255)
+    return denoise_bilateral(pixels, window, sigma_color=SIGMA_F / 255, sigma_spatial=SIGMA_D)
+
+
+def _sklearn():
+    try:
+        from sklearn.feature_extraction.image import img_to_graph
+    except ImportError:
+        return None
+    return img_to_graph
+
+
+def bilateral_dia(image, window):
+    """The bilateral graph by its diagonals: the fastest way found with numpy and scipy.
+
+    Each offset is one diagonal of the adjacency; each undirected edge takes one exp.
+    """
+    height, width = image.shape
+    offsets = _forward_offsets(window)
+    data = np.zeros((2 * len(offsets), height, width), image.dtype)
+    for k, (dy, dx) in enumerate(offsets):
+        weight = _weights(image, dy, dx)
+        first, last = _columns(width, dx)
+        # scipy keeps the entry (i, j) of a diagonal at j.
+        data[len(offsets) + k, dy:, first + dx : last + dx] = weight
+        data[len(offsets) - 1 - k, : height - dy, first:last] = weight
+    steps = np.array([dy * width + dx for dy, dx in offsets])
+    steps = np.concatenate([-steps[::-1], steps])
+    matrix = dia_array((data.reshape(len(steps), -1), steps), shape=(image.size, image.size))
+    return matrix.tocsr()
+
+
+def bilateral_coo(image, window):
+    """The same by lists of rows, columns and weights: how it is usually written."""
+    ids = np.arange(image.size, dtype=np.int32).reshape(image.shape)
+    rows, columns, weights = [], [], []
+    for dy, dx in _forward_offsets(window):
+        i, j = _pairs(ids, dy, dx)
+        rows.append(i.ravel())
+        columns.append(j.ravel())
+        weights.append(_weights(image, dy, dx).ravel())
+    entries = np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))
+    half = coo_array(entries, shape=(image.size, image.size)).tocsr()
+    return half + half.T.tocsr()
+
+
+def _forward_offsets(window):
+    r = window // 2
+    return [(dy, dx) for dy in range(r + 1) for dx in range(-r, r + 1) if dy > 0 or dx > 0]
+
+
+def _columns(width, dx):
+    return max(0, -dx), min(width, width - dx)
+
+
+def _pairs(plane, dy, dx):
+    """Views of all pixels that have a neighbour at (dy, dx), and of those neighbours."""
+    height, width = plane.shape
+    first, last = _columns(width, dx)
+    return plane[: height - dy, first:last], plane[dy:, first + dx : last + dx]
+
+
+def _weights(image, dy, dx):
+    """Bilateral kernel of all pairs at one offset, with one exp each."""
+    here, there = _pairs(image, dy, dx)
+    exponent = here - there
+    exponent *= exponent
+    exponent *= -1 / (2 * SIGMA_F**2)
+    exponent -= (dy**2 + dx**2) / (2 * SIGMA_D**2)
+    return np.exp(exponent, out=exponent)
+
+
+def _check(image):
+    """The peers build the very graph they are compared with."""
+    ours = nnk_image.bilateral_graph(image, 11, SIGMA_D, SIGMA_F).adjacency
+    for peer in (bilateral_dia, bilateral_coo):
+        assert abs(peer(image, 11) - ours).max() < 1e-14, peer.__name__

@@ -1,0 +1,146 @@
+"""What all tables share: machine header, fair timing, text tables."""
+
+import gc
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
+
+
+@dataclass
+class Table:
+    """Rows of named cells, printed under a title.
+
+    Attributes
+    ----------
+    title : str
+    columns : dict from name to format
+        Formats of numbers, such as '.1f'; '' for text.
+    rows : list of dict
+        Cells by column name; a missing one is left blank.
+    notes : tuple of str
+        Lines below the table.
+    """
+
+    title: str
+    columns: dict[str, str]
+    rows: list[dict] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    def __str__(self):
+        names = list(self.columns)
+        cells = [[self._cell(row.get(n), self.columns[n]) for n in names] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+        lines = [self.title, self._line(names, widths), "  ".join("-" * w for w in widths)]
+        lines += [self._line(row, widths) for row in cells]
+        return "\n".join(lines + [f"  {note}" for note in self.notes])
+
+    def to_dict(self):
+        """Everything as plain values, for JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def _cell(value, form):
+        return "" if value is None else format(value, form)
+
+    @staticmethod
+    def _line(cells, widths):
+        first, *rest = zip(cells, widths, strict=True)
+        return "  ".join([first[0].ljust(first[1]), *(c.rjust(w) for c, w in rest)]).rstrip()
+
+
+def interleaved(contenders, rounds):
+    """Time callables side by side.
+
+    One round that is not counted, then `rounds` rounds in which each contender runs
+    once, another one going first each time: whatever slows the machine for a while
+    slows all alike.
+
+    Returns
+    -------
+    dict from name to list of seconds, one per round
+    """
+    names = list(contenders)
+    seconds = {name: [] for name in names}
+    for i in range(-1, rounds):
+        turn = max(i, 0) % len(names)
+        for name in names[turn:] + names[:turn]:
+            gc.collect()
+            start = time.perf_counter()
+            result = contenders[name]()
+            elapsed = time.perf_counter() - start
+            del result  # giving memory back is nobody's work
+            if i >= 0:
+                seconds[name].append(elapsed)
+    return seconds
+
+
+def comparison(title, contenders, rounds, against, notes=()):
+    """A table of median times and of ratios to the contenders named in `against`.
+
+    `against` maps a name to its column's head.  A ratio is the median over rounds of
+    (time of the row / time of `against` in the same round); in brackets the extremes.
+    """
+    seconds = interleaved(contenders, rounds)
+    columns = {"": "", "ms": ".1f"} | dict.fromkeys(against.values(), "")
+    table = Table(title, columns, notes=tuple(notes))
+    for name, times in seconds.items():
+        row = {"": name, "ms": 1000 * median(times)}
+        for ours, head in against.items():
+            ratios = [t / base for t, base in zip(times, seconds[ours], strict=True)]
+            if name != ours:
+                row[head] = f"{median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+        table.rows.append(row)
+    return table
+
+
+def machine():
+    """What the figures depend on: processor and versions; nothing that names the machine."""
+    from nnk_image import _core
+
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {
+        "processor": _processor(),
+        "cores": _cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": versions,
+        "vector variant": _core.simd_variant(),
+    }
+
+
+def header(info):
+    """`machine()` as two lines of text."""
+    versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
+    return (
+        f"{info['processor']}, {info['cores']} cores, {info['system']}, "
+        f"vector variant {info['vector variant']}\nPython {info['python']}, {versions}"
+    )
+
+
+def _cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def _processor():
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE)
+        if found:
+            return found[1].strip()
+    if platform.system() == "Darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,25 @@
+"""What all tests share: vector variants by turns, and repeatable random examples."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from nnk_image import _core
+
+# Helper modules of the tests, such as golden_data, are imported by name.
+sys.path.insert(0, str(Path(__file__).parent))
+
+settings.register_profile("nnk_image", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("nnk_image")
+
+
+@pytest.fixture(params=_core.simd_variants())
+def simd(request):
+    """Each vector variant of this machine in turn; its name."""
+    before = _core.simd_variant()
+    _core.use_simd(request.param)
+    yield request.param
+    _core.use_simd(before)
