@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.timing import header, machine
 
-TABLES = ("graph", "wavelets")
+TABLES = ("graph", "wavelets", "denoising", "memory")
 
 
 def main():

@@ -11,7 +11,7 @@ SIGMA_D, SIGMA_F, NOISE = 2.0, 30.0, 20.0
 WINDOWS = (5, 7, 11, 21)
 LARGEST_NUMPY_WINDOW = 11  # its matrix for 21 takes 3 GB
 OURS = {"image_graph float32": "/ float32", "image_graph float64": "/ float64"}
-NOTE = "Ratios: time of the row / time of image_graph of that type, median (extremes) of rounds."
+NOTE = "Ratios: time of the row / time of image_graph of that type, median (quartiles) of rounds."
 
 
 def tables(options):
@@ -83,7 +83,7 @@ def bilateral_dia(image, window):
     Each offset is one diagonal of the adjacency; each undirected edge takes one exp.
     """
     height, width = image.shape
-    offsets = _forward_offsets(window)
+    offsets = forward_offsets(window)
     data = np.zeros((2 * len(offsets), height, width), image.dtype)
     for k, (dy, dx) in enumerate(offsets):
         weight = _weights(image, dy, dx)
@@ -101,8 +101,8 @@ def bilateral_coo(image, window):
     """The same by lists of rows, columns and weights: how it is usually written."""
     ids = np.arange(image.size, dtype=np.int32).reshape(image.shape)
     rows, columns, weights = [], [], []
-    for dy, dx in _forward_offsets(window):
-        i, j = _pairs(ids, dy, dx)
+    for dy, dx in forward_offsets(window):
+        i, j = pairs(ids, dy, dx)
         rows.append(i.ravel())
         columns.append(j.ravel())
         weights.append(_weights(image, dy, dx).ravel())
@@ -111,7 +111,8 @@ def bilateral_coo(image, window):
     return half + half.T.tocsr()
 
 
-def _forward_offsets(window):
+def forward_offsets(window):
+    """Half of the offsets of a window: those after (0, 0) in row-major order."""
     r = window // 2
     return [(dy, dx) for dy in range(r + 1) for dx in range(-r, r + 1) if dy > 0 or dx > 0]
 
@@ -120,16 +121,16 @@ def _columns(width, dx):
     return max(0, -dx), min(width, width - dx)
 
 
-def _pairs(plane, dy, dx):
+def pairs(plane, dy, dx):
     """Views of all pixels that have a neighbour at (dy, dx), and of those neighbours."""
-    height, width = plane.shape
+    height, width = plane.shape[:2]
     first, last = _columns(width, dx)
     return plane[: height - dy, first:last], plane[dy:, first + dx : last + dx]
 
 
 def _weights(image, dy, dx):
     """Bilateral kernel of all pairs at one offset, with one exp each."""
-    here, there = _pairs(image, dy, dx)
+    here, there = pairs(image, dy, dx)
     exponent = here - there
     exponent *= exponent
     exponent *= -1 / (2 * SIGMA_F**2)

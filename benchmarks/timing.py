@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
 
 
@@ -86,7 +88,7 @@ def comparison(title, contenders, rounds, against, notes=()):
     """A table of median times and of ratios to the contenders named in `against`.
 
     `against` maps a name to its column's head.  A ratio is the median over rounds of
-    (time of the row / time of `against` in the same round); in brackets the extremes.
+    (time of the row / time of `against` in the same round); in brackets the quartiles.
     """
     seconds = interleaved(contenders, rounds)
     columns = {"": "", "ms": ".1f"} | dict.fromkeys(against.values(), "")
@@ -95,8 +97,9 @@ def comparison(title, contenders, rounds, against, notes=()):
         row = {"": name, "ms": 1000 * median(times)}
         for ours, head in against.items():
             ratios = [t / base for t, base in zip(times, seconds[ours], strict=True)]
+            low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
             if name != ours:
-                row[head] = f"{median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+                row[head] = f"{middle:.2f} ({low:.2f}-{high:.2f})"
         table.rows.append(row)
     return table
 

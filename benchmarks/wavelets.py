@@ -10,7 +10,7 @@ from benchmarks.timing import comparison
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
-NOTE = "Ratios: time of the row / time of our {} in that type, median (extremes) of rounds."
+NOTE = "Ratios: time of the row / time of our {} in that type, median (quartiles) of rounds."
 
 
 def tables(options):

@@ -14,6 +14,7 @@ _HOME = {
     "bilateral_graph": "graph",
     "denoise": "denoising",
     "energy_compaction": "compaction",
+    "estimate_sigma": "denoising",
     "image_graph": "graph",
     "standard_image": "reading",
     "standard_images": "reading",

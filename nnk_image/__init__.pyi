@@ -1,5 +1,6 @@
 from nnk_image.compaction import energy_compaction as energy_compaction
 from nnk_image.denoising import denoise as denoise
+from nnk_image.denoising import estimate_sigma as estimate_sigma
 from nnk_image.graph import ImageGraph as ImageGraph
 from nnk_image.graph import bilateral_graph as bilateral_graph
 from nnk_image.graph import image_graph as image_graph

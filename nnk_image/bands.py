@@ -8,6 +8,7 @@ count of finished rows.
 
 import numbers
 import os
+from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 PIXELS_PER_BAND = 1 << 18
@@ -77,19 +78,51 @@ class Bands:
         else:
             self._run_on_threads(work, bands)
 
-    def _run_on_threads(self, work, bands):
+    def run_in_order(self, work, consume, n_rows, rows_per_band):
+        """Like `run`, with ``consume(work(y0, y1))`` called here, band after band.
+
+        The bands do not depend on the number of threads, so neither does what is made
+        of their results in that order.
+        """
+        bands = [(y, min(y + rows_per_band, n_rows)) for y in range(0, n_rows, rows_per_band)]
+        if self.n_jobs == 1 or len(bands) == 1:
+            for y0, y1 in bands:
+                consume(work(y0, y1))
+                self.advance(y1 - y0)
+            return
+        pool, running = self._open_pool(), deque()
+        try:
+            for y0, y1 in bands:
+                running.append((pool.submit(work, y0, y1), y1 - y0))
+                if len(running) > 2 * self.n_jobs:  # results waiting for their turn are few
+                    self._consume_first(running, consume)
+            while running:
+                self._consume_first(running, consume)
+        except BaseException:
+            _cancel(future for future, _ in running)
+            raise
+
+    def _consume_first(self, running, consume):
+        future, rows = running[0]
+        consume(future.result())
+        running.popleft()
+        self.advance(rows)
+
+    def _open_pool(self):
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="nnk_image")
-        waiting = {self._pool.submit(work, y0, y1): y1 - y0 for y0, y1 in bands}
+        return self._pool
+
+    def _run_on_threads(self, work, bands):
+        pool = self._open_pool()
+        waiting = {pool.submit(work, y0, y1): y1 - y0 for y0, y1 in bands}
         try:
             while waiting:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     future.result()
                     self.advance(waiting.pop(future))
         except BaseException:
-            for future in waiting:
-                future.cancel()
-            wait(waiting)
+            _cancel(waiting)
             raise
 
     def advance(self, rows):
@@ -99,6 +132,14 @@ class Bands:
             self._bar.update(rows)
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
+
+
+def _cancel(futures):
+    """Stop what has not begun and wait for what has."""
+    futures = list(futures)
+    for future in futures:
+        future.cancel()
+    wait(futures)
 
 
 def _tqdm():

@@ -135,15 +135,16 @@ def _add_denoise(commands):
         "--sigma", type=float, help="noise in the file's own units, 0 to 255 for 8 bit "
         "(default: estimated)"
     )  # fmt: skip
-    command.add_argument("--method", default="sgw", help="denoising method (default: sgw)")
+    command.add_argument(
+        "--method", default="fast", help="fast, balanced, best or sgw (default: fast)"
+    )
     command.add_argument("--max-pixels", type=int, metavar="N", help="refuse larger images")
     command.add_argument("--json", metavar="FILE", help="write what was done as JSON")
     _add_jobs(command)
 
 
 def _denoise(options):
-    from nnk_image.denoising.api import denoise, estimate_noise
-    from nnk_image.image import check_image
+    from nnk_image.denoising import denoise, estimate_sigma
 
     source = read_image(options.input, max_pixels=options.max_pixels)
     check_writable(options.output, like=source)
@@ -151,7 +152,7 @@ def _denoise(options):
     channel_axis = -1 if source.pixels.ndim == 3 else None
     sigma = options.sigma
     if sigma is None:
-        sigma = estimate_noise(check_image(source.pixels, channel_axis))
+        sigma = estimate_sigma(source.pixels, channel_axis=channel_axis)
     start = time.perf_counter()
     result = denoise(
         source.pixels,

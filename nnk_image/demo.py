@@ -40,7 +40,7 @@ def run_demo(sigma=25.0, seed=0, name="camera"):
     clean = standard_image(name).astype(float)
     noisy = clean + np.random.default_rng(seed).normal(0, sigma, clean.shape)
     rows = [("noisy", noisy, *scores(clean, noisy), 0.0)]
-    denoise(noisy[:16, :16], sigma)  # loads what is loaded on first use
+    denoise(noisy[:16, :16], sigma, method="fast")  # loads what is loaded on first use
     for label, method in _methods(sigma).items():
         start = time.perf_counter()
         result = method(noisy)
@@ -77,7 +77,11 @@ def _methods(sigma):
         ),
     }
     scaled = {label: lambda y, f=f: 255 * f(y / 255) for label, f in peers.items()}
-    return {**scaled, "nnk_image, sgw": lambda y: denoise(y, sigma)}
+    ours = {
+        f"nnk_image, {name}": lambda y, name=name: denoise(y, sigma, method=name)
+        for name in ("sgw", "fast", "best")
+    }
+    return {**scaled, **ours}
 
 
 def table(rows):
@@ -89,7 +93,7 @@ def table(rows):
     return "\n".join(lines)
 
 
-def picture(clean, rows, names=("noisy", "bilateral filter", "nnk_image, sgw")):
+def picture(clean, rows, names=("noisy", "non-local means", "nnk_image, fast")):
     """Clean image and some results side by side, with a zoom below each: a PIL image."""
     chosen = [("original", clean, "")] + [
         (name, image, f"{psnr:.2f} dB, SSIM {ssim:.3f}")

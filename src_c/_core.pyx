@@ -49,6 +49,23 @@ cdef extern from "nnk_core.h" nogil:
         void *bands
         const double *coefficients
 
+    ctypedef struct nnk_patches:
+        int64_t height, width
+        int32_t patch, radius, group, n_rows, n_columns
+        const int32_t *rows
+        const int32_t *columns
+
+    ctypedef struct nnk_patch_pass:
+        int32_t first, right
+        double sigma, tau
+        const void *y
+        const void *z
+        const void *x
+        void *sum_x
+        void *sum_z
+        void *weights
+        int64_t first_row
+
     ctypedef struct nnk_kernels:
         const char *name
         int (*prune_f32)(const float *, int64_t, int32_t, const nnk_window *, const float *,
@@ -75,6 +92,14 @@ cdef extern from "nnk_core.h" nogil:
                              int64_t, int64_t, int64_t *) noexcept nogil
         int (*group_f32)(const nnk_grid_operator *, const nnk_group *, int64_t, int64_t) noexcept nogil
         int (*group_f64)(const nnk_grid_operator *, const nnk_group *, int64_t, int64_t) noexcept nogil
+        int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
+                         int64_t) noexcept nogil
+        int (*match_f64)(const nnk_patches *, const double *, int32_t *, int32_t *, int64_t,
+                         int64_t) noexcept nogil
+        int (*patch_pass_f32)(const nnk_patches *, const nnk_patch_pass *, const int32_t *,
+                              const int32_t *, int64_t, int64_t) noexcept nogil
+        int (*patch_pass_f64)(const nnk_patches *, const nnk_patch_pass *, const int32_t *,
+                              const int32_t *, int64_t, int64_t) noexcept nogil
 
     int nnk_variants(const nnk_kernels **)
     void nnk_symmetrise(const nnk_edges *, const int32_t *, const int32_t *, int64_t, int64_t)
@@ -372,3 +397,62 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
             nnk_csr_step_f64(&indptr[0], columns, wide, values, &diagonal[0], scale, shift, before,
                              &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
                              &coefficients[0], forcing, i0, i1)
+
+
+# --- patches -----------------------------------------------------------------------------
+
+cdef class Patches:
+    """Reference patches on a grid and the members of their groups (nnk_patches)."""
+
+    cdef nnk_patches c
+    cdef const int32_t[::1] rows, columns
+    cdef int32_t[:, :, ::1] members
+    cdef int32_t[:, ::1] n_members
+
+    def __init__(self, int64_t height, int64_t width, int32_t patch, int32_t radius, int32_t group,
+                 const int32_t[::1] rows, const int32_t[::1] columns):
+        self.rows, self.columns = rows, columns
+        self.members = np.empty((rows.shape[0], columns.shape[0], group), np.int32)
+        self.n_members = np.empty((rows.shape[0], columns.shape[0]), np.int32)
+        self.c = nnk_patches(height, width, patch, radius, group, rows.shape[0], columns.shape[0],
+                             &rows[0], &columns[0])
+
+    def groups(self):
+        """Members (n_rows, n_columns, group) as positions, and their numbers."""
+        return np.asarray(self.members), np.asarray(self.n_members)
+
+
+def match(Patches patches, const real[:, ::1] image, int64_t g0, int64_t g1):
+    """Find the members of the groups of grid rows [g0, g1)."""
+    cdef int status
+    with nogil:
+        if real is float:
+            status = kernels.match_f32(&patches.c, &image[0, 0], &patches.members[0, 0, 0],
+                                       &patches.n_members[0, 0], g0, g1)
+        else:
+            status = kernels.match_f64(&patches.c, &image[0, 0], &patches.members[0, 0, 0],
+                                       &patches.n_members[0, 0], g0, g1)
+    check(status)
+
+
+def patch_pass(Patches patches, bint first, bint right, double sigma, double tau,
+               const real[:, ::1] y, const real[:, ::1] z, const real[:, ::1] x,
+               real[:, ::1] sum_x, real[:, ::1] sum_z, real[:, ::1] weights, int64_t first_row,
+               int64_t g0, int64_t g1):
+    """Filter the groups of grid rows [g0, g1); an empty `sum_z` is not wanted."""
+    cdef int status
+    cdef nnk_patch_pass step
+    step.first, step.right, step.sigma, step.tau = first, right, sigma, tau
+    step.y, step.z, step.x = &y[0, 0], &z[0, 0], &x[0, 0]
+    step.sum_x, step.weights, step.first_row = &sum_x[0, 0], &weights[0, 0], first_row
+    step.sum_z = NULL
+    if sum_z.shape[0]:
+        step.sum_z = &sum_z[0, 0]
+    with nogil:
+        if real is float:
+            status = kernels.patch_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],
+                                            &patches.n_members[0, 0], g0, g1)
+        else:
+            status = kernels.patch_pass_f64(&patches.c, &step, &patches.members[0, 0, 0],
+                                            &patches.n_members[0, 0], g0, g1)
+    check(status)

@@ -1,12 +1,14 @@
 /* The vector kernels, compiled once per instruction set.  NNK_VARIANT names the
  * table this compilation defines. */
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exponential.h"
 #include "nnk_core.h"
 #include "planes.h"
+#include "selection.h"
 #include "simd.h"
 #include "templating.h"
 
@@ -17,6 +19,8 @@
 #define S f32
 #include "prune.template.h"
 #include "chebyshev.template.h"
+#include "small_matrix.template.h"
+#include "patches.template.h"
 #define F float
 #define FS f32
 #include "weights.template.h"
@@ -29,6 +33,8 @@
 #define S f64
 #include "prune.template.h"
 #include "chebyshev.template.h"
+#include "small_matrix.template.h"
+#include "patches.template.h"
 #define F float
 #define FS f32
 #include "weights.template.h"
@@ -54,4 +60,8 @@ const nnk_kernels TABLE(NNK_VARIANT) = {
     .drop_f64_f64 = drop_f64_f64,
     .group_f32 = group_f32,
     .group_f64 = group_f64,
+    .match_f32 = match_f32,
+    .match_f64 = match_f64,
+    .patch_pass_f32 = patch_pass_f32,
+    .patch_pass_f64 = patch_pass_f64,
 };

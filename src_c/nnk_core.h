@@ -94,6 +94,34 @@ typedef struct {
     const double *coefficients;
 } nnk_group;
 
+/* Groups of similar patches (denoising).  Patches are named by the position
+ * y * width + x of their first pixel.  Reference patches lie on the grid rows x
+ * columns, which the caller makes cover the image; each has at most `group`
+ * members, itself first, found within `radius` of it.
+ *   members     int32 [n_rows][n_columns][group];  n_members [n_rows][n_columns]
+ */
+typedef struct {
+    int64_t height, width;
+    int32_t patch, radius, group, n_rows, n_columns;
+    const int32_t *rows, *columns;
+} nnk_patches;
+
+/* One pass over all groups: filter each, add its patches to sums.
+ *   first       the first estimate, from y alone; else a Wiener pass from the noisy
+ *               image y, the working image z and the pilot x, with residual noise
+ *               level at least tau (relative to sigma)
+ *   right       filter across pixels of a patch instead of across patches
+ *   sum_x, sum_z, weights   sums of the results, image rows from first_row on; the
+ *               caller zeroes them and divides.  sum_z may be NULL.
+ */
+typedef struct {
+    int32_t first, right;
+    double sigma, tau;
+    const void *y, *z, *x;
+    void *sum_x, *sum_z, *weights;
+    int64_t first_row;
+} nnk_patch_pass;
+
 /* The kernels of one instruction set; one such table per variant. */
 typedef struct {
     const char *name;
@@ -131,6 +159,18 @@ typedef struct {
     /* One group of the Chebyshev recurrence on rows [y0, y1). */
     int (*group_f32)(const nnk_grid_operator *, const nnk_group *, int64_t y0, int64_t y1);
     int (*group_f64)(const nnk_grid_operator *, const nnk_group *, int64_t y0, int64_t y1);
+
+    /* Members of the groups of grid rows [g0, g1): nearest by squared difference,
+     * nearer positions in reading order first among equals. */
+    int (*match_f32)(const nnk_patches *, const float *image, int32_t *members, int32_t *n_members, int64_t g0,
+                     int64_t g1);
+    int (*match_f64)(const nnk_patches *, const double *image, int32_t *members, int32_t *n_members, int64_t g0,
+                     int64_t g1);
+    /* One pass over the groups of grid rows [g0, g1). */
+    int (*patch_pass_f32)(const nnk_patches *, const nnk_patch_pass *, const int32_t *members,
+                          const int32_t *n_members, int64_t g0, int64_t g1);
+    int (*patch_pass_f64)(const nnk_patches *, const nnk_patch_pass *, const int32_t *members,
+                          const int32_t *n_members, int64_t g0, int64_t g1);
 } nnk_kernels;
 
 /* The variants this machine can run, best last; the first is always there. */

@@ -16,8 +16,8 @@ HALF_WINDOWS = {(2, 10): (1, 2, 3, 5), (3, 30): (3, 5)}
 class GoldenGraph:
     """The NNK graph of an image, and kernel weights to compare with.
 
-    `directed` and `undirected` are CSR adjacencies; `kernel` holds the weights of a
-    sample of all pairs of pixels, each pair once.
+    `directed` and `undirected` are CSR adjacencies; `kernel` holds the weights of some
+    of the pairs of pixels within the window, each pair once.
     """
 
     shape: tuple[int, int]
@@ -46,15 +46,12 @@ def graph(name, half_window, sigma_d=2, sigma_f255=10):
         parts = dict(file)
     height, width = (int(n) for n in parts["shape"])
     size = (height * width,) * 2
-    weights = parts["weight_values"][parts["weight_index"]]
-    kernel = coo_array((weights, (parts["row"].astype(int), parts["column"].astype(int))), size)
-
     bits = np.unpackbits(parts[f"chosen_{half_window}"], axis=-1, count=size[0])
     dy, dx, node = np.nonzero(bits)
     other = node + (dy - half_window) * width + dx - half_window
     chosen = csr_array((np.ones(len(node)), (node, other)), size)
-    both_ways = kernel + kernel.T
-    directed = csr_array(both_ways.multiply(chosen))
+    kernel = _kernel(parts, width, half_window)
+    directed = csr_array((kernel + kernel.T).multiply(chosen))
     return GoldenGraph(
         (height, width),
         float(parts["sigma_d"]),
@@ -63,6 +60,15 @@ def graph(name, half_window, sigma_d=2, sigma_f255=10):
         csr_array(directed.maximum(directed.T)),
         kernel,
     )
+
+
+def _kernel(parts, width, half_window):
+    """The stored weights of pairs within the window."""
+    row, column = parts["row"].astype(int), parts["column"].astype(int)
+    dy, dx = column // width - row // width, column % width - row % width
+    near = np.maximum(abs(dy), abs(dx)) <= half_window
+    weights = parts["weight_values"][parts["weight_index"]]
+    return coo_array((weights[near], (row[near], column[near])), (parts["shape"].prod(),) * 2)
 
 
 def sgw(name):

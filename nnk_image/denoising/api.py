@@ -5,27 +5,28 @@ results are equivariant: adding a constant or scaling image and sigma together d
 the same to the result, in any data range.
 """
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
-from skimage.restoration import estimate_sigma
+from scipy.ndimage import distance_transform_edt
 
 from nnk_image.bands import Bands
-from nnk_image.denoising import sgw
+from nnk_image.denoising import balanced, best, fast, sgw
+from nnk_image.denoising.noise import noise_levels
 from nnk_image.image import check_image, check_positive
 
-METHODS = {"sgw": sgw}
-"""Method name -> module with ``denoise_<name>(image, bands)`` and ``stages(image)``."""
+METHODS = {"sgw": sgw, "fast": fast, "balanced": balanced, "best": best}
+"""Method name -> module with ``denoise(image, bands)`` and ``stages(image)``."""
 
 
 def denoise(
     image,
     sigma=None,
     *,
-    method="sgw",
+    method="fast",
     channel_axis=None,
     mask=None,
+    tune=None,
     n_jobs=None,
     progress=False,
 ):
@@ -34,20 +35,25 @@ def denoise(
     Parameters
     ----------
     image : (H, W) array_like, or 3 axes with `channel_axis`
-        Grey or colour image of any real dtype; never modified.  Channels are denoised
-        jointly: pixels are compared as vectors.
-    sigma : float, optional
+        Grey or colour image of any real dtype; never modified.
+    sigma : float or sequence of one float per channel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0
-        to 255, 25/255 for values from 0 to 1).  Default: estimated from the image.
-        0 returns a copy.
-    method : {'sgw'}
+        to 255, 25/255 for values from 0 to 1).  Default: estimated from the image, per
+        channel.  0 returns a copy.
+    method : {'fast', 'balanced', 'best', 'sgw'}
+        'fast', 'balanced' and 'best' filter groups of similar patches, each on its own
+        graph, with growing effort; 'fast' ends with a light smoothing on the NNK graph.
         'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the NNK graph of
         the noisy image.
     channel_axis : int, optional
-        Axis of the channels of a colour image.
+        Axis of the channels of a colour image, which are denoised jointly: in opponent
+        colour with patches matched on luminance, or ('sgw') on the graph of colours.
     mask : (H, W) bool array_like, optional
         True for the pixels that take part; the others are returned as they came, and
         may be NaN.
+    tune : {'sure'}, optional
+        For 'sgw': choose graph width and cut-off by Stein's unbiased risk estimate, at
+        some eight times the cost.
     n_jobs : int, optional
         Threads; None is 1, -1 all.  The result does not depend on it, bit for bit.
     progress : bool or callable
@@ -66,10 +72,11 @@ def denoise(
 
     References
     ----------
-    Thesis section 3.1.3.2.  Beyond it: the Laplacian is regularised, ``(D + tau I)^-1
-    (D - W)`` with tau the mean degree (T. Qin, K. Rohe, "Regularized spectral clustering
-    under the degree-corrected stochastic blockmodel", 2013), and the polynomial is
-    Jackson-damped.
+    'sgw': thesis section 3.1.3.2.  Beyond it: the Laplacian is regularised, ``(D + tau
+    I)^-1 (D - W)`` with tau the mean degree (T. Qin, K. Rohe, "Regularized spectral
+    clustering under the degree-corrected stochastic blockmodel", 2013), and the polynomial
+    is Jackson-damped.  The others: S. Herbreteau, C. Kervrann, "Unsupervised linear and
+    iterative combinations of patches for image denoising", arXiv 2212.00422.
 
     Examples
     --------
@@ -77,64 +84,66 @@ def denoise(
     >>> clean = nnk_image.standard_image("camera").astype(float)
     >>> noisy = clean + np.random.default_rng(0).normal(0, 25, clean.shape)
     >>> denoised = nnk_image.denoise(noisy, 25)
-    >>> bool(np.mean((denoised - clean) ** 2) < 0.25 * np.mean((noisy - clean) ** 2))
+    >>> bool(np.mean((denoised - clean) ** 2) < 0.1 * np.mean((noisy - clean) ** 2))
     True
     """
+    module = _module(method, tune)
+    image = check_image(image, channel_axis, mask)
+    sigmas = _sigmas(sigma, image)
+    height = image.shape[0]
+    with Bands(n_jobs, progress, height * module.stages(image), "denoise") as bands:
+        run = module.denoise_tuned if tune else module.denoise
+        return image.restore(_denoise_scaled(image, sigmas, run, bands))
+
+
+def _module(method, tune):
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown; choose one of {', '.join(METHODS)}")
-    if sigma is not None:
-        check_positive("sigma", sigma, "standard deviation of the noise", zero_allowed=True)
-    image = check_image(image, channel_axis, mask)
+    if tune not in (None, "sure"):
+        raise ValueError(f"tune={tune!r} must be 'sure' or None")
+    if tune and method != "sgw":
+        raise ValueError(f"tune={tune!r} is for method='sgw', not {method!r}: leave it out")
+    return METHODS[method]
+
+
+def _sigmas(sigma, image):
+    """Noise level per channel: given or estimated."""
     if sigma is None:
-        sigma = estimate_noise(image)
-    height, module = image.shape[0], METHODS[method]
-    with Bands(n_jobs, progress, height * module.stages(image), "denoise") as bands:
-        return image.restore(_denoise_scaled(image, float(sigma), module, bands))
+        return noise_levels(image)
+    values = list(sigma) if isinstance(sigma, list | tuple | np.ndarray) else [sigma]
+    if len(values) not in (1, image.channels) or np.ndim(sigma) > 1:
+        raise ValueError(
+            f"sigma has {len(values)} values, the image {image.channels} channels: give one "
+            "number, or one per channel"
+        )
+    what = "standard deviation of the noise"
+    checked = [check_positive("sigma", s, what, zero_allowed=True) for s in values]
+    return np.array(checked * (1 if len(checked) > 1 else image.channels))
 
 
-def _denoise_scaled(image, sigma, module, bands):
-    """Centre, divide by sigma, denoise, undo; absent pixels as they came."""
+def _denoise_scaled(image, sigmas, run, bands):
+    """Centre, divide by sigma, denoise, undo; absent pixels and clean channels as they came."""
     pixels = image.pixels.astype(image.dtype)
     half_range = image.high / 2 - image.low / 2
-    if sigma <= np.finfo(image.dtype).eps * half_range or half_range == 0:
-        return pixels  # less than the values' own rounding, or nothing to smooth
+    # Less noise than the values' own rounding is none.
+    noisy = sigmas > np.finfo(image.dtype).eps * half_range
+    if half_range == 0 or not noisy.any():
+        return pixels
     centre = image.dtype.type(image.low / 2 + image.high / 2)
-    scale = image.dtype.type(sigma)
-    units = (pixels - centre) / scale
+    scale = sigmas[noisy].astype(image.dtype)
+    units = (pixels[..., noisy] - centre) / scale
     if image.valid is not None:
-        units[~image.valid] = 0
+        units = _fill_absent(units, image.valid)
     low, high = float(units.min()), float(units.max())
-    in_units = replace(image, pixels=units, low=low, high=high)
-    denoised = getattr(module, f"denoise_{module.__name__.rpartition('.')[2]}")(in_units, bands)
-    denoised *= scale
-    denoised += centre
+    denoised = run(replace(image, pixels=units, low=low, high=high), bands)
+    result = pixels.copy()
+    result[..., noisy] = denoised * scale + centre
     if image.valid is not None:
-        denoised[~image.valid] = pixels[~image.valid]
-    return denoised
-
-
-def estimate_noise(image):
-    """Standard deviation of the noise of a checked image, in its own units.
-
-    scikit-image's estimator: the median of the finest wavelet details.
-    """
-    if image.low == image.high:
-        return 0.0
-    pixels = image.pixels.astype(image.dtype)
-    if image.valid is not None:
-        pixels = _fill_absent(pixels, image.valid)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        sigma = estimate_sigma(pixels, channel_axis=-1, average_sigmas=True)
-    if not np.isfinite(sigma):
-        height, width = image.shape
-        raise ValueError(f"the noise of a {height}x{width} image cannot be estimated; pass sigma=")
-    return float(sigma)
+        result[~image.valid] = pixels[~image.valid]
+    return result
 
 
 def _fill_absent(pixels, valid):
-    """Nearest valid values: flat areas, whose zero details the estimator leaves out."""
-    from scipy.ndimage import distance_transform_edt
-
+    """Absent pixels take the values of the nearest valid one."""
     rows, columns = distance_transform_edt(~valid, return_distances=False, return_indices=True)
     return pixels[rows, columns]

@@ -1,5 +1,7 @@
 """Denoising by keeping the lowest spectral graph wavelet bands of the NNK graph."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from nnk_image import filters
@@ -13,47 +15,74 @@ BANDS, BANDS_KEPT = 7, 3
 LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
 
 
-def denoise_sgw(image, bands):
-    """Low-pass an image of unit noise on its own NNK graph.
+SURE_SIGMA_F, SURE_BOUND_RATIO = (1.2, 1.7, 2.2), (1.2, 1.5, 2.0)
+"""What `tune='sure'` chooses from."""
 
-    Parameters
-    ----------
-    image : Image
-        Centred, in units of the noise's standard deviation.
-    bands : Bands
 
-    Returns
-    -------
-    (H, W, C) ndarray
+def denoise(image, bands):
+    """Low-pass an `Image` in units of its noise on its own NNK graph; (H, W, C) ndarray."""
+    return next(_candidates(image, SIGMA_F, [BOUND_RATIO], bands))
+
+
+def denoise_tuned(image, bands):
+    """The same with graph width and cut-off of least estimated error.
+
+    Monte-Carlo SURE: the divergence of the whole method, graph included, from its
+    response to a small random change of the image.
     """
-    plan = GraphPlan(image, WINDOW, SIGMA_D, SIGMA_F)
-    return keep_lowest_bands(build_graph(plan, "nnk", bands), image.pixels, bands)
+    probe = np.random.default_rng(0).choice([-1.0, 1.0], image.pixels.shape).astype(image.dtype)
+    small = image.dtype.type(0.01 if image.dtype == np.float64 else 0.05)
+    changed = replace(image, pixels=image.pixels + small * probe)
+    best, least = None, np.inf
+    for sigma_f in SURE_SIGMA_F:
+        plain = _candidates(image, sigma_f, SURE_BOUND_RATIO, bands)
+        moved = _candidates(changed, sigma_f, SURE_BOUND_RATIO, bands)
+        for result, other in zip(plain, moved, strict=True):
+            divergence = float(np.mean(probe * (other - result), dtype=np.float64)) / float(small)
+            residual = float(np.mean((result - image.pixels) ** 2, dtype=np.float64))
+            risk = residual + 2 * divergence - 1
+            if risk < least:
+                best, least = result, risk
+    return best
 
 
 def stages(image):
-    """Passes over the rows that `denoise_sgw` makes, for progress bars."""
+    """Passes over the rows that `denoise` makes, for progress bars."""
     return GRAPH_STAGES + OPERATOR_STAGES + image.channels * -(-ORDER // ORDERS_PER_SWEEP)
 
 
+def _candidates(image, sigma_f, bound_ratios, bands):
+    """Results on one graph for several cut-offs."""
+    graph = build_graph(GraphPlan(image, WINDOW, SIGMA_D, sigma_f), "nnk", bands)
+    operator = LaplacianOperator(graph, LAPLACIAN, image.dtype, bands)
+    for ratio in bound_ratios:
+        yield _low_pass(operator, image.pixels, ratio, bands)
+
+
 def keep_lowest_bands(graph, pixels, bands):
-    """Filter each channel of (H, W, C) with ``sum_kept g_s^2 / sum g_s^2``.
+    """`denoise` on a given graph: (H, W, C) in units of the noise, filtered."""
+    operator = LaplacianOperator(graph, LAPLACIAN, pixels.dtype, bands)
+    return _low_pass(operator, pixels, BOUND_RATIO, bands)
+
+
+def _low_pass(operator, pixels, bound_ratio, bands):
+    """Filter each channel with ``sum_kept g_s^2 / sum g_s^2``.
 
     Keeping wavelet bands and inverting the frame is one function of the Laplacian,
     hence one polynomial.  It is scaled to be 1 at eigenvalue 0: constants stay.
     """
-    operator = LaplacianOperator(graph, LAPLACIAN, pixels.dtype, bands)
     if operator.bound == 0:
         return pixels.copy()
-    bank = filters.design("abspline", BANDS - 1, operator.bound / BOUND_RATIO)
+    bank = filters.design("abspline", BANDS - 1, operator.bound / bound_ratio)
 
     def response(x):
         power = bank.evaluate(x) ** 2
         return power[:BANDS_KEPT].sum(axis=0, keepdims=True) / power.sum(axis=0)
 
     coefficients = filters.chebyshev_coefficients(response, ORDER, operator.bound, APPROXIMATION)
-    at_zero = np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
+    coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
     result = np.empty_like(pixels)
     for c in range(pixels.shape[2]):
         channel = np.ascontiguousarray(pixels[..., c])
-        result[..., c] = operator.analyze(channel, coefficients / at_zero, operator.bound, bands)[0]
+        result[..., c] = operator.analyze(channel, coefficients, operator.bound, bands)[0]
     return result

@@ -1,0 +1,149 @@
+"""PSNR, SSIM and time of denoising, beside skimage's methods at their best settings."""
+
+import time
+from itertools import product
+from pathlib import Path
+from statistics import fmean, stdev
+
+import numpy as np
+from skimage.metrics import peak_signal_noise_ratio, structural_similarity
+
+import nnk_image
+from benchmarks import denoisers
+from benchmarks.graph import noisy_camera
+from benchmarks.timing import Table, comparison
+from nnk_image.reading import image_paths, read_image
+
+BUNDLED = ("astronaut_grey", "brick", "camera", "cell", "chelsea_grey", "coffee_grey", "grass")
+BUNDLED += ("gravel", "retina")
+NOTES = (
+    "+-: standard deviation over seeds of the mean PSNR.  s: seconds per image, one thread.",
+    "Settings, in units of sigma, are the best for that sigma on the mean PSNR of the first seed",
+    "over these very images: in favour of the methods that have some.",
+)
+
+
+def add_options(group):
+    """Command line of this table."""
+    methods = denoisers.available()
+    group.add_argument("--images", type=Path, metavar="FOLDER", help="8-bit images (default: ours)")
+    group.add_argument("--sigmas", type=float, nargs="+", default=[10, 15, 25, 50], metavar="S")
+    group.add_argument("--seeds", type=int, default=2, metavar="N", help="noises per image")
+    group.add_argument(
+        "--methods",
+        nargs="+",
+        choices=methods,
+        default=list(methods),
+        metavar="METHOD",
+        help=", ".join(methods),
+    )
+
+
+def tables(options):
+    """One table of quality per sigma, then one of speed."""
+    images = _images(options.images)
+    methods = {name: denoisers.available()[name] for name in options.methods}
+    source = options.images.name if options.images else "standard images"
+    for sigma in options.sigmas:
+        table = _quality(source, images, sigma, options.seeds, methods)
+        table.notes = NOTES if sigma == options.sigmas[-1] else ()
+        yield table
+    yield _speed(methods, options.rounds)
+
+
+def _images(folder):
+    if folder is None:
+        return [nnk_image.standard_image(name) for name in BUNDLED]
+    return [read_image(path).pixels for path in image_paths([folder])]
+
+
+def _quality(source, images, sigma, seeds, methods):
+    clean = [image.astype(float) for image in images]
+    columns = {"": "", "PSNR": ".2f", "+-": ".2f", "SSIM": ".4f", "s": ".3f", "best setting": ""}
+    title = f"Denoising, sigma {sigma:g}: {source}, {len(clean)} images, noise of {seeds} seeds"
+    table = Table(title, columns)
+    table.rows.append(_row("noisy", lambda noisy, sigma: noisy, {}, clean, sigma, seeds))
+    for name, method in methods.items():
+        setting = _best_setting(method, clean, sigma)
+        table.rows.append(_row(name, method.run, setting, clean, sigma, seeds))
+    return table
+
+
+def _best_setting(method, clean, sigma):
+    """The setting of the method's grid with the best mean PSNR."""
+    settings = [dict(zip(method.grid, s, strict=True)) for s in product(*method.grid.values())]
+    if len(settings) == 1:
+        return settings[0]
+
+    def mean_psnr(setting):
+        pairs = (
+            (c, method.run(_noisy(c, sigma, 0, i), sigma, **setting)) for i, c in enumerate(clean)
+        )
+        return fmean(_psnr(*pair) for pair in pairs)
+
+    return max(settings, key=mean_psnr)
+
+
+def _row(name, run, setting, clean, sigma, seeds):
+    psnr, ssim, seconds = [], [], []
+    for seed in range(seeds):
+        psnr.append([])
+        for i, image in enumerate(clean):
+            noisy = _noisy(image, sigma, seed, i)
+            start = time.perf_counter()
+            result = run(noisy, sigma, **setting)
+            seconds.append(time.perf_counter() - start)
+            psnr[-1].append(_psnr(image, result))
+            ssim.append(_ssim(image, result))
+    means = [fmean(values) for values in psnr]
+    return {
+        "": name,
+        "PSNR": fmean(means),
+        "+-": stdev(means) if seeds > 1 else None,
+        "SSIM": fmean(ssim),
+        "s": fmean(seconds),
+        "best setting": ", ".join(f"{key} {value}" for key, value in setting.items()),
+    }
+
+
+def _noisy(image, sigma, seed, index):
+    """The same noise for every method and, but for its scale, for every sigma."""
+    return image + sigma * np.random.default_rng([seed, index]).standard_normal(image.shape)
+
+
+def _psnr(clean, result):
+    return peak_signal_noise_ratio(clean, result, data_range=255)
+
+
+def _ssim(clean, result):
+    return structural_similarity(
+        clean,
+        result,
+        data_range=255,
+        gaussian_weights=True,
+        sigma=1.5,
+        use_sample_covariance=False,
+        channel_axis=-1 if clean.ndim == 3 else None,
+    )
+
+
+def _speed(methods, rounds):
+    """All methods side by side on one picture, each at a usual setting."""
+    image, sigma = noisy_camera(), 20.0
+    single = image.astype(np.float32)
+    contenders = {
+        "denoise float32": lambda: nnk_image.denoise(single, sigma),
+        "denoise float64": lambda: nnk_image.denoise(image, sigma),
+    }
+    for name, method in methods.items():
+        if name != "sgw":
+            label = f"{name} ({method.usual_text()})" if method.usual else name
+            contenders[label] = lambda m=method: m.run(image, sigma, **m.usual)
+    ours = {"denoise float32": "/ float32", "denoise float64": "/ float64"}
+    return comparison(
+        f"Time of denoising: camera 512x512, sigma {sigma:g}, one thread, {rounds} rounds",
+        contenders,
+        rounds,
+        ours,
+        ["Ratios: time of the row / time of our denoise in that type, median (quartiles)."],
+    )

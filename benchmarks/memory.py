@@ -1,0 +1,142 @@
+"""Time per pixel and peak memory from small images to large ones, each in its own process."""
+
+import json
+import subprocess
+import sys
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import Table
+
+SIZES = (256, 512, 1024, 2048, 4096)
+WORKS = ("image_graph", "denoise", "skimage denoise_bilateral")
+SIGMA = 20.0
+NOTES = (
+    "ns/pixel: fastest of 3 runs in one process; the first run also pays for fresh memory.",
+    "peak MiB: of the whole process, image and libraries included; bytes/pixel: what the first",
+    "run added to what was resident before it.",
+)
+
+
+def add_options(group):
+    """Command line of this table."""
+    group.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=list(SIZES),
+        metavar="SIDE",
+        help="sides of the square images (default %(default)s)",
+    )
+
+
+def tables(options):
+    """One table per work."""
+    for work in WORKS:
+        yield _table(work, options.sizes)
+
+
+def _table(work, sizes):
+    columns = {"size": "", "type": "", "ns/pixel": ".0f", "first run": ".0f"}
+    columns |= {"peak MiB": ".0f", "bytes/pixel": ".0f", "of which result": ".0f"}
+    table = Table(f"{work}: noisy camera in tiles, window 11, one thread", columns)
+    for dtype, size in product(("float32", "float64"), sizes):
+        measured = _in_fresh_process(work, dtype, size)
+        pixels = size * size
+        table.rows.append(
+            {
+                "size": f"{size}x{size}",
+                "type": dtype,
+                "ns/pixel": 1e9 * min(measured["seconds"]) / pixels,
+                "first run": 1e9 * measured["seconds"][0] / pixels,
+                "peak MiB": measured["peak"] / 2**20,
+                "bytes/pixel": (measured["peak"] - measured["before"]) / pixels,
+                "of which result": measured["result"] / pixels,
+            }
+        )
+    if work == WORKS[-1]:
+        table.notes = NOTES
+    return table
+
+
+def _in_fresh_process(work, dtype, size):
+    command = [sys.executable, "-m", "benchmarks.memory", work, dtype, str(size)]
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def _measure(work, dtype, size):
+    """Run `work` in this process; what it took, as JSON on stdout."""
+    run = _prepared(work)
+    run(_image(64, dtype))  # loads all libraries
+    image = _image(size, dtype)
+    before, _ = _resident()
+    seconds, peak = [], None
+    for _ in range(3):
+        start = time.perf_counter()
+        result = run(image)
+        seconds.append(time.perf_counter() - start)
+        peak = peak or _resident()[1]
+        used = _nbytes(result)
+        del result
+    print(json.dumps({"seconds": seconds, "peak": peak, "before": before, "result": used}))
+
+
+def _prepared(work):
+    import nnk_image
+
+    if work == "image_graph":
+        return lambda image: nnk_image.image_graph(image, sigma_f=30)
+    if work == "denoise":
+        return lambda image: nnk_image.denoise(image, SIGMA)
+    from skimage.restoration import denoise_bilateral
+
+    return lambda image: denoise_bilateral(image, 11, sigma_color=30, sigma_spatial=2)
+
+
+def _image(size, dtype):
+    """The camera picture side by side with noise, made in place so that no peak precedes."""
+    import nnk_image
+
+    tile = nnk_image.standard_image("camera_512").astype(dtype)
+    rng = np.random.default_rng(0)
+    image = np.empty((size, size), dtype)
+    for y in range(0, size, len(tile)):
+        for x in range(0, size, len(tile)):
+            part = image[y : y + len(tile), x : x + len(tile)]
+            noise = rng.standard_normal(part.shape, dtype)
+            noise *= SIGMA
+            np.add(noise, tile[: part.shape[0], : part.shape[1]], out=part)
+    image -= image.min()  # skimage's filter is only right from 0 upwards
+    return image
+
+
+def _nbytes(result):
+    if isinstance(result, np.ndarray):
+        return result.nbytes
+    matrix = result.adjacency
+    return matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+
+
+def _resident():
+    """Resident memory of this process now and at its peak so far, in bytes.
+
+    On Linux not by getrusage, whose peak includes that of the parent process; elsewhere
+    the peak has to stand for both.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return tuple(1024 * int(lines[key].split()[0]) for key in ("VmRSS", "VmHWM"))
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return (unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,) * 2
+
+
+if __name__ == "__main__":
+    _measure(sys.argv[1], sys.argv[2], int(sys.argv[3]))

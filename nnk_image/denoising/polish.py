@@ -1,0 +1,41 @@
+"""A last light smoothing on the NNK graph of an already denoised image."""
+
+import numpy as np
+
+from nnk_image import filters
+from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
+from nnk_image.operators import OPERATOR_STAGES, LaplacianOperator
+
+WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 0.3
+STRENGTH, ORDER = 0.6, 8
+
+STAGES = GRAPH_STAGES + OPERATOR_STAGES + 2
+
+
+def polish(image, bands):
+    """``(I + g L)^-1 f`` with the random-walk Laplacian of the NNK graph of f.
+
+    Parameters
+    ----------
+    image : Image
+        In units of the noise that was removed.
+    bands : Bands
+
+    Returns
+    -------
+    (H, W, C) ndarray
+    """
+    plan = GraphPlan(image, WINDOW, SIGMA_D, SIGMA_F)
+    operator = LaplacianOperator(build_graph(plan, "nnk", bands), "random_walk", image.dtype, bands)
+    if operator.bound == 0:
+        return image.pixels.copy()
+    coefficients = filters.chebyshev_coefficients(
+        lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, operator.bound, "projection"
+    )
+    at_zero = np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
+    channels = np.moveaxis(image.pixels, -1, 0)
+    smooth = [
+        operator.analyze(np.ascontiguousarray(c), coefficients / at_zero, operator.bound, bands)[0]
+        for c in channels
+    ]
+    return np.stack(smooth, axis=-1)

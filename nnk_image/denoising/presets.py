@@ -1,0 +1,46 @@
+"""The settings of the patch methods, in one table."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How `wiener.wiener` works on an image; sizes in pixels.
+
+    Attributes
+    ----------
+    first_patch, first_group : int
+        Side of the patches and members of the groups of the first estimate.
+    patches, patches_noisy : tuple of int
+        Side of the patches of each matching epoch, the last repeated; the second one
+        where noise is strong.
+    group : int
+        Members of a group in the Wiener passes.
+    radius, step : int
+        Reach of the search, distance of reference patches.
+    passes, passes_per_epoch : int
+        Wiener passes, and after how many of them groups are found anew.
+    right_last : bool
+        In the last epoch filter across the pixels of a patch.
+    """
+
+    first_patch: int
+    first_group: int
+    patches: tuple[int, ...]
+    patches_noisy: tuple[int, ...]
+    group: int
+    radius: int
+    step: int
+    passes: int
+    passes_per_epoch: int
+    right_last: bool = False
+
+
+PRESETS = {
+    "fast": Preset(9, 16, (7, 8), (7, 8), 48, 10, 6, 3, 2, right_last=True),
+    "balanced": Preset(11, 16, (6,), (8,), 64, 18, 5, 6, 2),
+    "best": Preset(11, 16, (6, 6, 8), (6, 7, 8), 64, 18, 4, 9, 3, right_last=True),
+}
+
+SECOND_LOOK = Preset(11, 16, (10,), (10,), 64, 18, 5, 1, 1, right_last=True)
+"""The additional pass of 'best' under strong noise."""

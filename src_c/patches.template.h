@@ -1,0 +1,327 @@
+/* Groups of similar patches: find them, filter them, put them back.  T, S: type
+ * and suffix.  See nnk_core.h for what a pass computes. */
+
+/* Squared differences of one column of patches: out[x] = sum over the patch's rows
+ * of (a[x] - b[x])^2. */
+static void CAT(column_distances, S)(const T *a, const T *b, int64_t width, int64_t n, int32_t patch, T *out)
+{
+    int64_t x = 0;
+    for (; x + CAT(PACKET, S) <= n; x += CAT(PACKET, S)) {
+        CAT(packet, S) sum = {0};
+        for (int32_t r = 0; r < patch; r++) {
+            const CAT(packet, S) d =
+                CAT(load_packet, S)(a + r * width + x) - CAT(load_packet, S)(b + r * width + x);
+            sum += d * d;
+        }
+        CAT(store_packet, S)(out + x, sum);
+    }
+    for (; x < n; x++) {
+        T sum = 0;
+        for (int32_t r = 0; r < patch; r++) {
+            const T d = a[r * width + x] - b[r * width + x];
+            sum += d * d;
+        }
+        out[x] = sum;
+    }
+}
+
+/* Distances from the reference patches of row y to the candidates dy rows below:
+ * keys[ref][..] gets one key per candidate inside the image. */
+static void CAT(candidate_row, S)(const nnk_patches *p, const T *image, int64_t y, int64_t dy, T *columns,
+                                  uint64_t *keys, int32_t *n_keys, int64_t room)
+{
+    const int64_t width = p->width, last_x = width - p->patch;
+    for (int64_t dx = -p->radius; dx <= p->radius; dx++) {
+        const int64_t from = dx < 0 ? -dx : 0, to = dx > 0 ? width - dx : width;
+        if (to - from < p->patch)
+            continue;
+        CAT(column_distances, S)(image + y * width + from, image + (y + dy) * width + from + dx, width, to - from,
+                                 p->patch, columns + from);
+        for (int32_t i = 0; i < p->n_columns; i++) {
+            const int64_t x = p->columns[i];
+            if (x + dx < 0 || x + dx > last_x)
+                continue;
+            T distance = 0;
+            for (int32_t c = 0; c < p->patch; c++)
+                distance += columns[x + c];
+            const float rounded = (float)distance;
+            uint32_t order; /* floats that are not negative sort like their bits */
+            memcpy(&order, &rounded, sizeof order);
+            if (dy == 0 && dx == 0)
+                order = 0; /* the reference itself always comes first */
+            else
+                order++;
+            keys[i * room + n_keys[i]++] = (uint64_t)order << 32 | (uint64_t)((y + dy) * width + x + dx);
+        }
+    }
+}
+
+static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members, int32_t *n_members, int64_t g0,
+                         int64_t g1)
+{
+    const int64_t side = 2 * p->radius + 1, room = side * side;
+    T *columns = malloc(sizeof *columns * (size_t)p->width);
+    uint64_t *keys = malloc(sizeof *keys * (size_t)(room * p->n_columns));
+    int32_t *n_keys = malloc(sizeof *n_keys * (size_t)p->n_columns);
+    if (!columns || !keys || !n_keys) {
+        free(columns), free(keys), free(n_keys);
+        return NNK_NO_MEMORY;
+    }
+    for (int64_t g = g0; g < g1; g++) {
+        const int64_t y = p->rows[g];
+        memset(n_keys, 0, sizeof *n_keys * (size_t)p->n_columns);
+        for (int64_t dy = -p->radius; dy <= p->radius; dy++)
+            if (y + dy >= 0 && y + dy <= p->height - p->patch)
+                CAT(candidate_row, S)(p, image, y, dy, columns, keys, n_keys, room);
+        for (int32_t i = 0; i < p->n_columns; i++) {
+            const int32_t k = n_keys[i] < p->group ? n_keys[i] : p->group;
+            uint64_t *mine = keys + i * room;
+            smallest_first(mine, n_keys[i], k);
+            n_members[g * p->n_columns + i] = k;
+            for (int32_t m = 0; m < k; m++)
+                members[(g * p->n_columns + i) * p->group + m] = (int32_t)(mine[m] & 0xffffffffu);
+        }
+    }
+    free(columns), free(keys), free(n_keys);
+    return NNK_OK;
+}
+
+/* What one group needs, allocated once per band. */
+typedef struct {
+    int32_t n, k, row;      /* pixels of a patch; patches, this group; padded n */
+    T *pilot, *value;       /* [k][row]: centred pilot and values */
+    T *solved, *result;     /* [k][row] */
+    T *gram, *cross;        /* [row][row] */
+    T *mean;                /* [row] */
+    T *weight;              /* [k] */
+} CAT(workspace, S);
+
+/* Patch rows of the members into a padded matrix. */
+static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *members, int32_t k, int64_t row,
+                           T *out)
+{
+    for (int32_t m = 0; m < k; m++)
+        for (int32_t r = 0; r < p->patch; r++)
+            memcpy(out + m * row + r * p->patch, image + members[m] + r * p->width, sizeof(T) * (size_t)p->patch);
+}
+
+/* Subtract the mean patch, which is left in `mean`. */
+static void CAT(centre, S)(T *matrix, int32_t k, int64_t row, T *mean)
+{
+    memset(mean, 0, sizeof(T) * (size_t)row);
+    for (int32_t m = 0; m < k; m++)
+        for (int64_t j = 0; j < row; j++)
+            mean[j] += matrix[m * row + j];
+    for (int64_t j = 0; j < row; j++)
+        mean[j] /= (T)k;
+    for (int32_t m = 0; m < k; m++)
+        for (int64_t j = 0; j < row; j++)
+            matrix[m * row + j] -= mean[j];
+}
+
+/* Standard deviation of y - z over a group: how much noise is gone already. */
+static T CAT(removed_noise, S)(const nnk_patches *p, const T *y, const T *z, const int32_t *members, int32_t k)
+{
+    double sum = 0, squares = 0;
+    for (int32_t m = 0; m < k; m++)
+        for (int32_t r = 0; r < p->patch; r++) {
+            const int64_t at = members[m] + r * p->width;
+            T row_sum = 0, row_squares = 0;
+            for (int32_t c = 0; c < p->patch; c++) {
+                const T d = y[at + c] - z[at + c];
+                row_sum += d;
+                row_squares += d * d;
+            }
+            sum += row_sum;
+            squares += row_squares;
+        }
+    const double n = (double)k * p->patch * p->patch, variance = squares / n - (sum / n) * (sum / n);
+    return (T)sqrt(variance > 0 ? variance : 0);
+}
+
+/* Add weight x patches to the band's sums. */
+static void CAT(scatter, S)(const nnk_patches *p, const T *matrix, int64_t row, const T *weight,
+                            const int32_t *members, int32_t k, int64_t first_row, T *sums)
+{
+    for (int32_t m = 0; m < k; m++)
+        for (int32_t r = 0; r < p->patch; r++) {
+            T *out = sums + members[m] + (r - first_row) * p->width;
+            const T *in = matrix + m * row + r * p->patch;
+            for (int32_t c = 0; c < p->patch; c++)
+                out[c] += weight[m] * in[c];
+        }
+}
+
+static void CAT(scatter_weight, S)(const nnk_patches *p, const T *weight, const int32_t *members, int32_t k,
+                                   int64_t first_row, T *sums)
+{
+    for (int32_t m = 0; m < k; m++)
+        for (int32_t r = 0; r < p->patch; r++) {
+            T *out = sums + members[m] + (r - first_row) * p->width;
+            for (int32_t c = 0; c < p->patch; c++)
+                out[c] += weight[m];
+        }
+}
+
+static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free(w->pilot); }
+
+/* One allocation, cut into matrices; zeros, so that padding stays zero. */
+static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
+{
+    const size_t row = (size_t)(n + 15) / 16 * 16, rows = ((size_t)k + 15) / 16 * 16;
+    const size_t matrix = rows * row, square = row * row, lane = row > rows ? row : rows;
+    void *block = NULL;
+    const size_t bytes = sizeof(T) * (4 * matrix + 2 * square + 2 * lane);
+    if (posix_memalign(&block, 64, bytes))
+        return NNK_NO_MEMORY;
+    memset(block, 0, bytes);
+    T *at = block;
+    *w = (CAT(workspace, S)){.n = n, .row = (int32_t)row};
+    w->pilot = at, at += matrix;
+    w->value = at, at += matrix;
+    w->solved = at, at += matrix;
+    w->result = at, at += matrix;
+    w->gram = at, at += square;
+    w->cross = at, at += square;
+    w->mean = at, at += lane;
+    w->weight = at;
+    return NNK_OK;
+}
+
+/* Add each row's mean patch back. */
+static void CAT(add_mean, S)(CAT(workspace, S) *w)
+{
+    for (int32_t m = 0; m < w->k; m++)
+        for (int32_t j = 0; j < w->row; j++)
+            w->result[m * w->row + j] += w->mean[j];
+}
+
+/* (P' P + ridge I)^-1 of the centred pilot, into gram. */
+static void CAT(inverse_gram, S)(CAT(workspace, S) *w, T ridge)
+{
+    CAT(product, S)(w->pilot, w->row, 1, w->pilot, w->row, w->gram, w->row, w->n, w->row, w->k);
+    for (int32_t i = 0; i < w->n; i++)
+        w->gram[i * w->row + i] += ridge;
+    CAT(invert, S)(w->gram, w->row, w->n);
+}
+
+/* Theta = 1 1'/k + P (P' P + c I)^-1 P', X = Theta Z, weights 1 / |theta_i|^2. */
+static void CAT(wiener_left, S)(CAT(workspace, S) *w, T c)
+{
+    const int32_t n = w->n, k = w->k, row = w->row;
+    CAT(inverse_gram, S)(w, c);
+    CAT(product, S)(w->pilot, 1, row, w->gram, row, w->solved, row, k, row, n);
+    CAT(product, S)(w->pilot, row, 1, w->value, row, w->cross, row, n, row, k);
+    CAT(product, S)(w->solved, 1, row, w->cross, row, w->result, row, k, row, n);
+    for (int32_t m = 0; m < k; m++) {
+        const T *u = w->solved + m * row, *p = w->pilot + m * row;
+        T square = (T)1 / k;
+        for (int32_t j = 0; j < n; j++)
+            square += u[j] * (p[j] - c * u[j]);
+        w->weight[m] = 1 / (square > (T)1e-6 ? square : (T)1e-6);
+    }
+}
+
+/* W = (C + c I)^-1 C with C = P' P, X = Z W, one weight 1 / (|W|^2 / n + 1 / k). */
+static void CAT(wiener_right, S)(CAT(workspace, S) *w, T c)
+{
+    const int32_t n = w->n, k = w->k, row = w->row;
+    CAT(inverse_gram, S)(w, c);
+    T square = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < n; j++) {
+            T *at = w->gram + i * row + j;
+            *at = (i == j) - c * *at;
+            square += *at * *at;
+        }
+    CAT(product, S)(w->value, 1, row, w->gram, row, w->result, row, k, row, n);
+    for (int32_t m = 0; m < k; m++)
+        w->weight[m] = 1 / (square / n + (T)1 / k);
+}
+
+/* One group of a Wiener pass. */
+static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                                 CAT(workspace, S) *w)
+{
+    const T *y = pass->y, *z = pass->z, *x = pass->x;
+    const double removed = CAT(removed_noise, S)(p, y, z, members, w->k) / pass->sigma;
+    double left = 1 - removed > pass->tau ? 1 - removed : pass->tau;
+    left = left > 0.01 ? left : 0.01;
+    const double noise = pass->sigma * left;
+    CAT(gather, S)(p, x, members, w->k, w->row, w->pilot);
+    CAT(gather, S)(p, z, members, w->k, w->row, w->value);
+    CAT(centre, S)(w->pilot, w->k, w->row, w->mean);
+    CAT(centre, S)(w->value, w->k, w->row, w->mean);
+    if (pass->right)
+        CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
+    else
+        CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
+    CAT(add_mean, S)(w);
+    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_x);
+    CAT(scatter_weight, S)(p, w->weight, members, w->k, pass->first_row, pass->weights);
+    if (!pass->sum_z)
+        return;
+    const T kept = (T)(pass->tau / left);
+    CAT(gather, S)(p, z, members, w->k, w->row, w->value);
+    for (int64_t i = 0; i < (int64_t)w->k * w->row; i++)
+        w->result[i] = (1 - kept) * w->result[i] + kept * w->value[i];
+    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_z);
+}
+
+/* One group of the first estimate: Theta = I - (1 + a^2) c (M - M 1 1' M / 1' M 1) with
+ * M = (Y Y' + a^2 c I)^-1, c = n sigma^2. */
+static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                                CAT(workspace, S) *w)
+{
+    const int32_t n = w->n, k = w->k, row = w->row, square = (k + 15) / 16 * 16;
+    const T a2 = (T)0.25, c = (T)(n * pass->sigma * pass->sigma);
+    CAT(gather, S)(p, pass->y, members, k, row, w->value);
+    T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */
+    memset(transposed, 0, sizeof(T) * (size_t)n * (size_t)square);
+    for (int32_t i = 0; i < k; i++)
+        for (int32_t j = 0; j < n; j++)
+            transposed[j * square + i] = w->value[i * row + j];
+    CAT(product, S)(transposed, square, 1, transposed, square, m, square, k, square, n);
+    for (int32_t i = 0; i < k; i++)
+        m[i * square + i] += a2 * c;
+    CAT(invert, S)(m, square, k);
+    T total = 0;
+    for (int32_t i = 0; i < k; i++) {
+        w->mean[i] = 0;
+        for (int32_t j = 0; j < k; j++)
+            w->mean[i] += m[i * square + j];
+        total += w->mean[i];
+    }
+    for (int32_t i = 0; i < k; i++) {
+        T norm = 0;
+        for (int32_t j = 0; j < k; j++) {
+            T *at = m + i * square + j;
+            *at = (i == j) - (1 + a2) * c * (*at - w->mean[i] * w->mean[j] / total);
+            norm += *at * *at;
+        }
+        w->weight[i] = 1 / (norm > (T)1e-6 ? norm : (T)1e-6);
+    }
+    CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
+    CAT(scatter, S)(p, w->result, row, w->weight, members, k, pass->first_row, pass->sum_x);
+    CAT(scatter_weight, S)(p, w->weight, members, k, pass->first_row, pass->weights);
+}
+
+static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                              const int32_t *n_members, int64_t g0, int64_t g1)
+{
+    CAT(workspace, S) w;
+    if (CAT(new_workspace, S)(&w, p->patch * p->patch, p->group) != NNK_OK)
+        return NNK_NO_MEMORY;
+    for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
+        const int32_t *mine = members + g * p->group;
+        if (n_members[g] < w.k) /* rows beyond the group must be zero */
+            memset(w.pilot, 0, sizeof(T) * (size_t)(w.mean - w.pilot));
+        w.k = n_members[g];
+        if (pass->first)
+            CAT(first_group, S)(p, pass, mine, &w);
+        else
+            CAT(wiener_group, S)(p, pass, mine, &w);
+    }
+    CAT(free_workspace, S)(&w);
+    return NNK_OK;
+}

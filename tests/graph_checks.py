@@ -1,0 +1,80 @@
+"""What every graph must be, comparison with the graphs by the book, and sample images."""
+
+import brute_force
+import numpy as np
+import pytest
+from random_images import options
+from scipy.sparse import csr_array
+
+from nnk_image import bilateral_graph, image_graph
+
+_RNG = np.random.default_rng(31)
+GREY = _RNG.integers(0, 256, (12, 14), dtype=np.uint8)
+COLOUR = _RNG.integers(0, 256, (12, 14, 3), dtype=np.uint8)
+
+every_image = pytest.mark.parametrize(
+    "image",
+    [GREY, GREY / 3, (GREY / 7).astype(np.float32), COLOUR, COLOUR / np.float32(9)],
+    ids=lambda image: f"{image.dtype}-{'grey' if image.ndim == 2 else 'colour'}",
+)
+
+
+def _directed_graph(*arguments, **options):
+    return image_graph(*arguments, **options, directed=True)
+
+
+every_kind = pytest.mark.parametrize(
+    "build", [_directed_graph, image_graph, bilateral_graph], ids=["directed", "nnk", "bilateral"]
+)
+
+
+def assert_canonical(adjacency):
+    """Sorted columns, no self loops, and weights that are normal numbers."""
+    assert isinstance(adjacency, csr_array)
+    rows = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))
+    same_row = np.diff(rows) == 0
+    assert (np.diff(adjacency.indices)[same_row] > 0).all()
+    assert (rows != adjacency.indices).all()
+    assert (adjacency.data >= np.finfo(adjacency.dtype).tiny).all()
+    assert (adjacency.data <= 1).all()
+
+
+def assert_symmetric(adjacency):
+    assert (adjacency != adjacency.T).nnz == 0
+
+
+def assert_equal(one, two):
+    """The same adjacency in every bit, types included."""
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), strict=True)
+
+
+def assert_edges(graph, chosen, exponent):
+    """The graph has the chosen edges (dense bool), with weights exp(exponent) (dense).
+
+    But an edge may be counted as underflow where its weight is below, or very near, the
+    smallest normal number.
+    """
+    assert_canonical(graph.adjacency)
+    limits = np.finfo(graph.adjacency.dtype)
+    weights = graph.adjacency.toarray()
+    excess = exponent - np.log(limits.tiny)
+    np.testing.assert_array_equal(
+        weights > 0, chosen & (excess > np.where(weights > 0, -0.01, 0.01))
+    )
+    n_dropped = chosen.sum() - graph.adjacency.nnz
+    assert graph.n_underflow == (n_dropped if graph.directed else n_dropped / 2)
+    i, j = np.nonzero(weights)
+    error = abs(weights[i, j] / np.exp(exponent[i, j]) - 1)
+    assert (error <= 8 * limits.eps * (1 - exponent[i, j])).all()
+
+
+def assert_by_the_book(image, window, sigma_d, sigma_f, valid=None):
+    """All three graphs of an image against brute force."""
+    given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f, mask=valid)
+    exponent = brute_force.log_kernel(image, sigma_d, sigma_f)
+    directed = brute_force.chosen(image, window, sigma_d, sigma_f, valid)
+    pairs = brute_force.window_pairs(image.shape[:2], window, valid)
+    assert_edges(image_graph(image, **given, directed=True), directed, exponent)
+    assert_edges(image_graph(image, **given), directed | directed.T, exponent)
+    assert_edges(bilateral_graph(image, **given), pairs, exponent)

@@ -1,0 +1,367 @@
+"""Row bands cover every row once, report progress, and stop cleanly whatever happens."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nnk_image.bands
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.bands import Bands, resolve_n_jobs
+from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
+from nnk_image.image import check_image
+
+JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
+
+
+@contextmanager
+def leaving_no_thread():
+    before = threading.enumerate()
+    yield
+    assert threading.enumerate() == before
+
+
+# --- how many threads --------------------------------------------------------------------
+
+
+def test_n_jobs():
+    assert resolve_n_jobs(None) == 1
+    for n_jobs in (1, 7, 10**4, np.int64(3)):
+        assert resolve_n_jobs(n_jobs) == n_jobs
+        assert type(resolve_n_jobs(n_jobs)) is int
+    assert 1 <= resolve_n_jobs(-1) <= os.cpu_count()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor affinity here")
+def test_all_processors_are_those_allowed():
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert resolve_n_jobs(-1) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, -100])
+def test_n_jobs_out_of_range(n_jobs):
+    for call in (resolve_n_jobs, Bands, lambda n: image_graph(np.zeros((3, 3)), n_jobs=n)):
+        with pytest.raises(
+            ValueError, match=rf"n_jobs={n_jobs} .* use 1, 2, \.\.\., or -1 for all"
+        ):
+            call(n_jobs)
+
+
+@pytest.mark.parametrize("n_jobs", [1.0, "2", True, [2]])
+def test_n_jobs_that_are_no_integers(n_jobs):
+    for call in (resolve_n_jobs, Bands, lambda n: bilateral_graph(np.zeros((3, 3)), n_jobs=n)):
+        with pytest.raises(TypeError, match="n_jobs must be an integer or None, not"):
+            call(n_jobs)
+
+
+# --- which rows --------------------------------------------------------------------------
+
+
+@given(
+    n_rows=st.integers(0, 300),
+    width=st.sampled_from([1, 1000, 2**17, 2**18, 2**20]),
+    n_jobs=st.integers(1, 4),
+    rows_per_band=st.sampled_from([None, 1, 7, 1000]),
+)
+def test_bands_cover_every_row_once(n_rows, width, n_jobs, rows_per_band):
+    done = []
+    with Bands(n_jobs) as bands:
+        bands.run(lambda y0, y1: done.append((y0, y1)), n_rows, width, rows_per_band)
+    done.sort()
+    assert all(y0 < y1 for y0, y1 in done)
+    assert [0, *(y1 for _, y1 in done)] == [*(y0 for y0, _ in done), n_rows]
+    if rows_per_band:
+        assert all(y1 - y0 <= rows_per_band for y0, y1 in done)
+
+
+def test_every_thread_gets_work():
+    meeting = threading.Barrier(3, timeout=30)  # passed only by three threads at once
+    with leaving_no_thread(), Bands(3) as bands:
+        bands.run(lambda y0, y1: meeting.wait(), 6, rows_per_band=1)
+
+
+def test_one_job_stays_on_the_calling_thread():
+    threads = set()
+    with Bands(1) as bands:
+        bands.run(lambda y0, y1: threads.add(threading.current_thread()), 9, rows_per_band=2)
+    assert threads == {threading.current_thread()}
+
+
+@JOBS
+@pytest.mark.parametrize("rows_per_band", [1, 4, 100])
+def test_results_are_consumed_in_order(n_jobs, rows_per_band):
+    consumed, threads = [], set()
+
+    def work(y0, y1):
+        time.sleep(0.002 * (y0 % 3))
+        return y0, y1
+
+    def consume(rows):
+        threads.add(threading.current_thread())
+        consumed.append(rows)
+
+    with leaving_no_thread(), Bands(n_jobs) as bands:
+        bands.run_in_order(work, consume, 30, rows_per_band)
+    assert threads == {threading.current_thread()}
+    ends = [*range(rows_per_band, 30, rows_per_band), 30]
+    assert consumed == list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+# --- progress ----------------------------------------------------------------------------
+
+
+@JOBS
+def test_progress_counts_rows(n_jobs):
+    reports = []
+    with Bands(n_jobs, lambda *report: reports.append(report), total=50) as bands:
+        bands.run(lambda y0, y1: None, 30, rows_per_band=4)
+        bands.run(lambda y0, y1: None, 20, rows_per_band=7)
+    done, totals = zip(*reports, strict=True)
+    assert list(done) == sorted(set(done))
+    assert done[-1] == 50
+    assert set(totals) == {50}
+
+
+@JOBS
+@pytest.mark.parametrize("kind", ["nnk", "bilateral"])
+def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
+    reports = []
+    plan = GraphPlan(check_image(np.eye(40)), 5, 2.0, 0.1)
+    total = GRAPH_STAGES * 40
+    with Bands(n_jobs, lambda *report: reports.append(report), total) as bands:
+        build_graph(plan, kind, bands)
+    assert len(reports) > 1
+    assert all(done <= of == total for done, of in reports)
+    if kind == "nnk":
+        assert reports[-1] == (total, total)
+
+
+def test_progress_bar(capsys):
+    with Bands(2, True, total=20, description="work") as bands:
+        bands.run(lambda y0, y1: None, 20, rows_per_band=1)
+        shown = capsys.readouterr().err
+    assert "work" in shown
+    assert "/20" in shown
+
+
+def test_progress_bar_without_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with (
+        pytest.raises(
+            ImportError, match=r"pip install 'nnk_image\[progress\]', or pass a function"
+        ),
+        Bands(1, True, total=1),
+    ):
+        pass
+
+
+# --- errors and interruptions ------------------------------------------------------------
+
+
+class Failure(Exception):
+    pass
+
+
+@JOBS
+@pytest.mark.parametrize("error", [Failure, KeyboardInterrupt, MemoryError, SystemExit])
+def test_errors_in_a_band_come_out(error, n_jobs):
+    started = []
+
+    def work(y0, y1):
+        started.append(y0)
+        if y0 == 5:
+            raise error("here")
+        time.sleep(0.005)
+
+    with leaving_no_thread(), pytest.raises(error, match="here"), Bands(n_jobs) as bands:
+        bands.run(work, 1000, rows_per_band=1)
+    assert len(started) < 1000
+
+
+@JOBS
+@pytest.mark.parametrize("error", [Failure, KeyboardInterrupt])
+def test_errors_in_the_progress_report_come_out(error, n_jobs):
+    started = []
+
+    def work(y0, y1):
+        started.append(y0)
+        time.sleep(0.005)
+
+    def report(done, total):
+        if done >= 3:
+            raise error("here")
+
+    with leaving_no_thread(), pytest.raises(error, match="here"), Bands(n_jobs, report) as bands:
+        bands.run(work, 1000, rows_per_band=1)
+    assert len(started) < 1000
+
+
+@JOBS
+@pytest.mark.parametrize("place", ["work", "consume"])
+def test_errors_in_ordered_bands_come_out(place, n_jobs):
+    started = []
+
+    def work(y0, y1):
+        started.append(y0)
+        if place == "work" and y0 == 7:
+            raise Failure("here")
+        return y0
+
+    def consume(y0):
+        if place == "consume" and y0 == 7:
+            raise Failure("here")
+
+    with leaving_no_thread(), pytest.raises(Failure, match="here"), Bands(n_jobs) as bands:
+        bands.run_in_order(work, consume, 1000, 1)
+    assert len(started) < 1000
+
+
+@JOBS
+def test_no_band_runs_once_an_error_is_out(n_jobs):
+    release, running = threading.Event(), []
+
+    def work(y0, y1):
+        if y0 == 0:
+            raise Failure
+        running.append(y0)
+        release.wait(0.01)
+        running.remove(y0)
+
+    with Bands(n_jobs) as bands:
+        with pytest.raises(Failure):
+            bands.run(work, 500, rows_per_band=1)
+        assert not running
+        bands.run(lambda y0, y1: running.append(y0), 3, rows_per_band=1)
+        assert sorted(running) == [0, 1, 2]
+
+
+@JOBS
+def test_errors_inside_a_graph_come_out(n_jobs, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("no scratch")
+
+    monkeypatch.setattr(nnk_image.graph._core, "fill", fail)
+    with leaving_no_thread(), pytest.raises(MemoryError, match="no scratch"):
+        image_graph(np.eye(30), n_jobs=n_jobs)
+    monkeypatch.undo()
+    assert image_graph(np.eye(30), n_jobs=n_jobs).n_edges > 0
+
+
+def test_no_threads_are_left_after_a_graph():
+    with leaving_no_thread():
+        image_graph(np.eye(64), n_jobs=4)
+
+
+# --- processes ---------------------------------------------------------------------------
+
+
+def python(script):
+    """Run a script in a fresh interpreter; its output."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_works_after_its_parent():
+    answers = python(
+        """
+        import multiprocessing, zlib
+        import numpy as np
+        from nnk_image import image_graph
+        from nnk_image.bands import Bands
+
+        image = np.random.default_rng(0).random((150, 150))
+
+        def answer():
+            adjacency = image_graph(image, n_jobs=2).adjacency
+            return zlib.crc32(adjacency.indices), zlib.crc32(adjacency.data)
+
+        def report(queue):
+            queue.put(answer())
+
+        fork = multiprocessing.get_context("fork")
+        queue = fork.SimpleQueue()
+        with Bands(2) as bands:  # threads of the parent exist while it forks
+            bands.run(lambda y0, y1: None, 8, rows_per_band=1)
+            own = answer()
+            children = [fork.Process(target=report, args=(queue,)) for _ in range(2)]
+            for child in children:
+                child.start()
+            for child in children:
+                child.join(60)
+                assert child.exitcode == 0, child.exitcode
+        print(own == queue.get(), own == queue.get())
+        """
+    )
+    assert answers == ["True", "True"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+def test_control_c_at_any_moment_stops_the_bands():
+    answers = python(
+        """
+        import faulthandler, random, signal, time
+        from nnk_image.bands import Bands
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        def work(y0, y1):
+            running.append(y0)
+            time.sleep(0.0002)
+            running.remove(y0)
+
+        signal.signal(signal.SIGALRM, interrupt)
+        random.seed(1)
+        for trial in range(500):
+            faulthandler.dump_traceback_later(20, exit=True)  # it hangs: say where
+            running = []
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
+                with Bands(2) as bands:
+                    bands.run(work, 60, rows_per_band=1)
+            except KeyboardInterrupt:
+                assert not running
+            else:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        print("done")
+        """
+    )
+    assert answers == ["done"]
+
+
+def test_many_threads_may_call_at_once():
+    image = np.random.default_rng(1).random((40, 70))
+    expected = image_graph(image).adjacency
+    found = [None] * 8
+
+    def call(i):
+        found[i] = image_graph(image, n_jobs=1 + i % 2).adjacency
+
+    callers = [threading.Thread(target=call, args=(i,)) for i in range(len(found))]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    for adjacency in found:
+        assert (adjacency != expected).nnz == 0

@@ -1,0 +1,212 @@
+"""Denoising: every dtype, memory layout, shape, channel axis and mask."""
+
+import numpy as np
+import pytest
+
+from nnk_image import denoise, standard_image
+
+METHODS = ("sgw",)
+
+RNG = np.random.default_rng(13)
+NOISE = RNG.random((21, 18)) * 255
+COLOUR = RNG.random((17, 19, 3)) * 255
+TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 10)]
+
+
+@pytest.fixture(params=METHODS)
+def method(request):
+    return request.param
+
+
+# --- types and layouts -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i1", "u2", "i2", "i4", "u4", "i8", "u8", "f8", "g"])
+def test_any_real_dtype_is_its_float64_copy(method, dtype):
+    """Exactly: 8-bit images take another way through the pruning, to the same graph."""
+    image = (NOISE > 128 if dtype == "?" else np.rint(NOISE) % 128).astype(dtype)
+    ours = denoise(image, 20, method=method)
+    assert ours.dtype == np.float64
+    np.testing.assert_array_equal(ours, denoise(image.astype(float), 20, method=method))
+
+
+def test_8_bit_noise_over_the_whole_range(method):
+    image = np.random.default_rng(14).integers(0, 256, (40, 37), np.uint8)
+    for sigma in (0.5, 7, 25, 100.25):
+        ours, expected = (denoise(i, sigma, method=method) for i in (image, image.astype(float)))
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_float32_stays_float32_and_is_close(method):
+    clean = standard_image("camera")[60:140, 60:140].astype(float)
+    noisy = clean + np.random.default_rng(15).normal(0, 25, clean.shape)
+    ours, expected = (
+        denoise(noisy.astype("f4"), 25, method=method),
+        denoise(noisy, 25, method=method),
+    )
+    assert ours.dtype == np.float32
+    error = abs(ours - expected)
+    assert np.median(error) < 1e-4
+    assert np.sqrt((error**2).mean()) < 0.1  # where a comparison is a tie to float32
+
+
+def test_float16_is_its_float32_copy(method):
+    image = NOISE.astype(np.float16)
+    ours = denoise(image, 25, method=method)
+    assert ours.dtype == np.float32
+    np.testing.assert_array_equal(ours, denoise(image.astype(np.float32), 25, method=method))
+
+
+@pytest.mark.parametrize("dtype", ["c16", "O", "S3", "U3", "M8[s]", "V4"])
+def test_no_real_numbers_are_refused(method, dtype):
+    with pytest.raises(TypeError, match="no real numbers"):
+        denoise(np.zeros((5, 5), int).astype(dtype), 25, method=method)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "u2"])
+def test_memory_layout_does_not_matter(method, dtype, tmp_path):
+    image = NOISE.astype(dtype)
+    expected = denoise(image, 25, method=method)
+    read_only = image.copy()
+    read_only.flags.writeable = False
+    mapped = np.memmap(tmp_path / "image", dtype, "w+", shape=image.shape)
+    mapped[:] = image
+    strided = np.repeat(np.repeat(image, 2, 0), 3, 1)[::-2, ::3][::-1]
+    swapped = image.astype(np.dtype(dtype).newbyteorder())
+    for same in (read_only, mapped, strided, swapped, np.asfortranarray(image)):
+        kept = np.array(same)
+        ours = denoise(same, 25, method=method)
+        np.testing.assert_array_equal(ours, expected)
+        np.testing.assert_array_equal(same, kept)
+        assert ours.dtype.isnative
+        assert not np.shares_memory(ours, same)
+
+
+def test_list_is_an_image(method):
+    expected = denoise(NOISE, 25, method=method)
+    np.testing.assert_array_equal(denoise(NOISE.tolist(), 25, method=method), expected)
+
+
+# --- shapes and channels -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", TINY)
+def test_tiny_images_keep_their_shape(method, shape):
+    image = np.random.default_rng(16).random(shape) * 255
+    colour = np.dstack([image] * 3)
+    for ours, expected in (
+        (denoise(image, 25, method=method), shape),
+        (denoise(colour, 25, method=method, channel_axis=-1), (*shape, 3)),
+    ):
+        assert ours.shape == expected
+        assert np.isfinite(ours).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 2), (1, 64), (4, 7)])
+def test_noise_of_tiny_images_must_be_given(method, shape):
+    with pytest.raises(ValueError, match=r"cannot be estimated.*pass sigma="):
+        denoise(np.random.default_rng(16).random(shape), method=method)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "error", "says"),
+    [
+        ((0, 0), None, ValueError, "no pixel"),
+        ((0, 5), None, ValueError, r"no pixel.*\(0, 5\)"),
+        ((5, 5, 0), 2, ValueError, "no pixel"),
+        ((), None, ValueError, "2 axes"),
+        ((5,), None, ValueError, "2 axes"),
+        ((5, 5, 3), None, ValueError, r"channel_axis= \(-1"),
+        ((5, 5, 3, 2), None, ValueError, "2 axes.*this one 4"),
+        ((5, 5, 3, 2), -1, ValueError, "3 axes"),
+        ((5, 5), 0, ValueError, "channel_axis=0"),
+        ((5, 5, 3), 3, ValueError, "channel_axis=3"),
+        ((5, 5, 3), -4, ValueError, "channel_axis=-4"),
+        ((5, 5, 3), 2.0, TypeError, "channel_axis must be an integer"),
+        ((5, 5, 3), True, TypeError, "channel_axis must be an integer"),
+    ],
+)
+def test_bad_axes_are_refused(method, shape, axis, error, says):
+    with pytest.raises(error, match=says):
+        denoise(np.zeros(shape), 1, method=method, channel_axis=axis)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 5])
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
+def test_channel_axis_does_not_matter(method, channels, dtype):
+    image = (np.random.default_rng(17).random((13, 11, channels)) * 255).astype(dtype)
+    expected = denoise(image, 25, method=method, channel_axis=-1)
+    assert expected.shape == image.shape
+    for axis in (0, 1, 2, -3, -2):
+        ours = denoise(np.moveaxis(image, -1, axis), 25, method=method, channel_axis=axis)
+        np.testing.assert_array_equal(np.moveaxis(ours, axis, -1), expected)
+    if channels == 1:
+        grey = denoise(image[..., 0], 25, method=method)
+        np.testing.assert_array_equal(expected[..., 0], grey)
+
+
+def test_channels_are_compared_together():
+    """An edge in one channel keeps the others from being smoothed across it."""
+    right = np.zeros((16, 16))
+    right[:, 8:] = 1
+    image, step = NOISE[:16, :16], 1000 * right
+    ours, higher = (
+        denoise(np.dstack([first, 1e4 * right]), 25, method="sgw", channel_axis=-1)[..., 0]
+        for first in (image, image + step)
+    )
+    np.testing.assert_allclose(higher, ours + step, rtol=0, atol=1e-9)
+    assert abs(denoise(image + 20 * right, 25, method="sgw") - ours - 20 * right).max() > 1
+
+
+# --- absent pixels -----------------------------------------------------------------------
+
+
+def test_pixel_that_is_not_finite_is_placed(method):
+    for bad in (np.nan, np.inf, -np.inf):
+        image = NOISE.copy()
+        image[4, 7] = image[9, 2] = bad
+        with pytest.raises(ValueError, match=rf"2 of 378 pixels.*row 4, column 7 \({bad}\).*mask="):
+            denoise(image, 25, method=method)
+
+
+@pytest.mark.parametrize("sigma", [25, None, 0])
+@pytest.mark.parametrize("channel_axis", [None, 2])
+def test_masked_pixels_come_back_and_have_no_say(method, channel_axis, sigma):
+    image = np.random.default_rng(17).random((36, 40, 3)) * 255
+    image = image if channel_axis else np.ascontiguousarray(image[..., 0])
+    mask = np.ones(image.shape[:2], bool)
+    mask[25:, 20:] = mask[3, 5] = mask[0] = False
+    results = []
+    for absent in (np.nan, np.inf, 0, 1e300, image[~mask]):
+        image[~mask] = absent
+        kept = image.copy()
+        ours = denoise(image, sigma, method=method, channel_axis=channel_axis, mask=mask)
+        np.testing.assert_array_equal(image, kept)
+        np.testing.assert_array_equal(ours[~mask], image[~mask])
+        results.append(ours[mask])
+        hidden = np.broadcast_to(~mask if channel_axis is None else ~mask[..., None], image.shape)
+        array = denoise(
+            np.ma.array(image, mask=hidden), sigma, method=method, channel_axis=channel_axis
+        )
+        np.testing.assert_array_equal(array, ours)
+    assert np.isfinite(results).all()
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
+def test_full_mask_is_no_mask(method):
+    ours = denoise(NOISE, 25, method=method, mask=np.ones(NOISE.shape, bool))
+    np.testing.assert_array_equal(ours, denoise(NOISE, 25, method=method))
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "says"),
+    [
+        (np.zeros(NOISE.shape, bool), ValueError, "no pixel"),
+        (np.ones(NOISE.shape, int), TypeError, "boolean"),
+        (np.ones(NOISE.T.shape, bool), ValueError, r"\(18, 21\).*\(21, 18\)"),
+    ],
+)
+def test_bad_mask_is_refused(method, mask, error, says):
+    with pytest.raises(error, match=says):
+        denoise(NOISE, 25, method=method, mask=mask)

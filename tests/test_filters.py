@@ -1,0 +1,297 @@
+"""Filter banks as PyGSP and the SGWT toolbox have them, and their polynomials."""
+
+import golden_data
+import numpy as np
+import pygsp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
+from pygsp.filters.approximations import compute_cheby_coeff
+
+from nnk_image.filters import (
+    APPROXIMATIONS,
+    DESIGNS,
+    chebyshev_coefficients,
+    design,
+    frame_bounds,
+    inverse_coefficients,
+)
+
+PYGSP = {name: "".join(part.title() for part in name.split("_")) for name in DESIGNS}
+SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
+TIGHT = ("half_cosine", "itersine", "meyer", "simple_tight")
+TIGHT_PAIRS = ("held", "papadakis", "regular", "simoncelli")
+
+GOLDEN = [
+    (name, graph) for name in ("camera", "camera_ns", "brick", "coins") for graph in ("bf", "nnk")
+]
+
+
+def pygsp_filter(name, n_scales, lmax):
+    """PyGSP's own filters on a graph of theirs whose spectrum is made to end at `lmax`."""
+    graph = pygsp.graphs.Ring(8)
+    graph._lmax = lmax
+    options = {"Nf": n_scales + 1} if name in SIZED else {}
+    return getattr(pygsp.filters, PYGSP[name])(graph, **options)
+
+
+def as_bank(function):
+    """One vectorised function as `evaluate` of a bank of one."""
+    return lambda x: np.asarray(function(x), float)[None]
+
+
+def step(cutoff):
+    return as_bank(lambda x: x <= cutoff)
+
+
+# --- designs -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lmax", [0.37, 2, 25.0])
+@pytest.mark.parametrize("n_scales", [2, 6, 9])
+@pytest.mark.parametrize("name", DESIGNS)
+def test_designs_are_those_of_pygsp(name, n_scales, lmax):
+    bank, theirs = design(name, n_scales, lmax), pygsp_filter(name, n_scales, lmax)
+    assert bank.n_bands == len(theirs)
+    assert (bank.n_bands == n_scales + 1) == (name in SIZED)
+    assert bank.name == name
+    x = np.linspace(0, lmax, 101)
+    np.testing.assert_array_equal(bank.evaluate(x), np.atleast_2d(theirs.evaluate(x)))
+
+
+@pytest.mark.parametrize(("image", "graph"), GOLDEN)
+def test_abspline_is_that_of_the_sgwt_toolbox(image, graph):
+    """The toolbox searches the height of the scaling function numerically."""
+    golden = golden_data.sgw(image)
+    lmax = float(golden[f"{graph}_lmax"])
+    bank = design("abspline", 6, lmax)
+    values, expected = bank.evaluate(golden[f"{graph}_x200"]), golden[f"{graph}_gvals"]
+    np.testing.assert_allclose(values[1:], expected[1:], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(values[0], expected[0], rtol=0, atol=1e-9)
+    bounds = [float(golden[f"{graph}_{end}"]) for end in "AB"]
+    np.testing.assert_allclose(frame_bounds(bank.evaluate, lmax), bounds, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_scales", [3, 6])
+@pytest.mark.parametrize("name", [*TIGHT, *TIGHT_PAIRS])
+def test_tight_designs_have_equal_frame_bounds(name, n_scales):
+    low, high = frame_bounds(design(name, n_scales, 7.0).evaluate, 7.0)
+    assert low == pytest.approx(high, rel=1e-12)
+    assert low > 0
+
+
+def test_frame_bounds_of_known_functions():
+    bank = design([lambda x: x, lambda x: 3.0], 0, 2.0)
+    assert frame_bounds(bank.evaluate, 2.0) == pytest.approx((9, 13), rel=1e-15)
+
+
+def test_unknown_design_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"'sgwt' is unknown.*abspline.*simoncelli"):
+        design("sgwt", 6, 2.0)
+
+
+# --- functions of the caller -------------------------------------------------------------
+
+
+def test_functions_become_bands_in_order():
+    functions = (np.sin, np.cos, lambda x: 2.5, lambda x: x > 1)
+    x = np.linspace(0, 2, 9)
+    expected = [np.sin(x), np.cos(x), np.full(9, 2.5), x > 1]
+    for filters in (functions, list(functions)):
+        bank = design(filters, 6, 2.0)
+        assert (bank.n_bands, bank.name) == (4, "custom")
+        np.testing.assert_array_equal(bank.evaluate(x), expected)
+    assert design(np.sin, 6, 2.0).n_bands == 1
+
+
+def test_pygsp_filter_is_taken_as_it_is():
+    theirs = pygsp_filter("mexican_hat", 4, 3.0)
+    bank = design(theirs, 99, 1.0)
+    x = np.linspace(0, 3, 11)
+    assert (bank.n_bands, bank.name) == (5, "MexicanHat")
+    np.testing.assert_array_equal(bank.evaluate(x), theirs.evaluate(x))
+
+
+@pytest.mark.parametrize("bad", [None, 5, [], [1, 2], [np.sin, None], b"abspline", {np.sin}, {}])
+def test_what_is_no_filter_is_refused(bad):
+    with pytest.raises(TypeError, match="design's name, a function"):
+        design(bad, 6, 2.0)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None])
+def test_filter_that_is_not_finite_is_named(value):
+    bank = design([np.sin, lambda x: np.where(x == 1.5, value, x).astype(float)], 0, 2.0)
+    with pytest.raises(ValueError, match=r"filter 1 gives .* at eigenvalue 1\.5"):
+        bank.evaluate(np.array([0, 1.5, 2]))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [lambda x: x[:3], lambda x: np.ones((2, 1)) * x, lambda x: np.empty(0), lambda x: [x, x]],
+    ids=["too few", "two axes", "none", "a list of two"],
+)
+def test_filter_of_another_shape_is_named(result):
+    with pytest.raises(ValueError, match="filter"):
+        design([np.sin, result], 0, 2.0).evaluate(np.linspace(0, 2, 5))
+
+
+def test_complex_filter_is_refused():
+    with pytest.raises((TypeError, ValueError), match=r"complex|real"):
+        design(lambda x: np.exp(1j * x), 0, 2.0).evaluate(np.linspace(0, 2, 5))
+
+
+def test_exception_in_a_filter_comes_through():
+    with pytest.raises(ZeroDivisionError):
+        design(lambda x: 1 / 0, 0, 2.0).evaluate(np.linspace(0, 2, 5))
+
+
+# --- Chebyshev coefficients --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 5, 12, 31, 200])
+@pytest.mark.parametrize("name", ["abspline", "itersine", "heat"])
+def test_interpolation_is_that_of_numpy(name, order):
+    top, bank = 5.3, design(name, 6, 5.3)
+    coefficients = chebyshev_coefficients(bank.evaluate, order, top)
+    for band, row in enumerate(coefficients):
+        expected = chebyshev.chebinterpolate(
+            lambda t, b=band: bank.evaluate((t + 1) * top / 2)[b], order
+        )
+        np.testing.assert_allclose(row, expected, rtol=0, atol=2e-13)
+
+
+@pytest.mark.parametrize("order", [1, 6, 30])
+@pytest.mark.parametrize("name", SIZED)
+def test_interpolation_is_that_of_pygsp(name, order):
+    """PyGSP's first coefficient is halved when it is used, numpy's when it is computed."""
+    lmax = 4.2
+    expected = np.array(compute_cheby_coeff(pygsp_filter(name, 6, lmax), m=order)).reshape(7, -1)
+    expected[:, 0] /= 2
+    ours = chebyshev_coefficients(design(name, 6, lmax).evaluate, order, lmax)
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", [4, 6, 12, 15, 30])
+@pytest.mark.parametrize(("image", "graph"), GOLDEN)
+def test_interpolation_is_that_of_the_sgwt_toolbox(image, graph, order):
+    golden = golden_data.sgw(image)
+    lmax = float(golden[f"{graph}_lmax"])
+    expected = golden[f"{graph}_cheb_m{order}"].copy()
+    expected[:, 0] /= 2
+    ours = chebyshev_coefficients(design("abspline", 6, lmax).evaluate, order, lmax)
+    np.testing.assert_allclose(ours[1:], expected[1:], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(ours[0], expected[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 8, 30])
+@pytest.mark.parametrize("name", DESIGNS)
+def test_projection_is_the_converged_chebyshev_series(name, order):
+    """Against a quadrature that shares neither points nor transform."""
+    top, bank = 3.0, design(name, 5, 3.0)
+    angle = (np.arange(200_000) + 0.5) * np.pi / 200_000
+    values = bank.evaluate((np.cos(angle) + 1) * top / 2)
+    expected = np.stack(
+        [2 * (values * np.cos(k * angle)).mean(axis=1) for k in range(order + 1)], 1
+    )
+    expected[:, 0] /= 2
+    ours = chebyshev_coefficients(bank.evaluate, order, top, "projection")
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-6)
+
+
+@given(st.integers(0, 40), st.lists(st.floats(-10, 10), min_size=1, max_size=30))
+def test_polynomials_are_their_own_series(order, series):
+    """Interpolation and projection return any polynomial of their degree; Jackson damps it."""
+    series = np.array(series[: order + 1])
+    bank = as_bank(lambda x: chebyshev.chebval(x - 1, series))
+    padded = np.zeros(order + 1)
+    padded[: len(series)] = series
+    for approximation in ("interpolation", "projection"):
+        ours = chebyshev_coefficients(bank, order, 2.0, approximation)[0]
+        np.testing.assert_allclose(ours, padded, rtol=0, atol=1e-11)
+    damped = chebyshev_coefficients(bank, order, 2.0, "jackson")[0]
+    assert damped[0] == pytest.approx(padded[0], abs=1e-11)
+    assert (abs(damped) <= abs(padded) + 1e-11).all()
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_error_falls_as_the_order_grows(approximation):
+    """Smooth functions: to rounding without damping, as the inverse square of the order with."""
+    bank, x = as_bank(lambda x: np.exp(-x)), np.linspace(0, 4, 301)
+    errors = []
+    for order in (4, 8, 16, 32):
+        c = chebyshev_coefficients(bank, order, 4.0, approximation)[0]
+        errors.append(abs(chebyshev.chebval(x / 2 - 1, c) - np.exp(-x)).max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[-1] < (0.02 if approximation == "jackson" else 1e-14)
+
+
+@given(st.floats(0.001, 0.999), st.integers(0, 120))
+def test_jackson_keeps_indicators_between_0_and_1(cutoff, order):
+    x = np.linspace(0, 2, 2001)
+    c = chebyshev_coefficients(step(2 * cutoff), order, 2.0, "jackson")[0]
+    values = chebyshev.chebval(x - 1, c)
+    assert values.min() >= -1e-12
+    assert values.max() <= 1 + 1e-12
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=20), st.integers(0, 60))
+def test_jackson_keeps_to_the_range_of_the_function(levels, order):
+    levels = np.array(levels)
+    bank = as_bank(lambda x: levels[np.minimum((x * len(levels) / 2).astype(int), len(levels) - 1)])
+    c = chebyshev_coefficients(bank, order, 2.0, "jackson")[0]
+    values = chebyshev.chebval(np.linspace(-1, 1, 2001), c)
+    assert values.min() >= levels.min() - 1e-10
+    assert values.max() <= levels.max() + 1e-10
+
+
+def test_overshoot_is_what_jackson_is_for():
+    c = chebyshev_coefficients(step(1.0), 30, 2.0, "projection")[0]
+    assert chebyshev.chebval(np.linspace(-1, 1, 2001), c).max() > 1.05
+
+
+def test_unknown_approximation_is_refused():
+    with pytest.raises(ValueError, match=r"'remez' is unknown.*interpolation.*jackson"):
+        chebyshev_coefficients(step(1.0), 4, 2.0, "remez")
+
+
+# --- the inverse of a frame --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [0, 1, 6, 15, 30, 61])
+@pytest.mark.parametrize("name", [*SIZED, *TIGHT_PAIRS])
+def test_inverse_of_a_frame_of_polynomials(name, order):
+    coefficients = chebyshev_coefficients(design(name, 6, 3.0).evaluate, order, 3.0)
+    x = np.linspace(-1, 1, 5001)
+    power = (chebyshev.chebval(x, coefficients.T) ** 2).sum(axis=0)
+    inverse = chebyshev.chebval(x, inverse_coefficients(coefficients))
+    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("dip", [0.5, 0.1, 0.03, 0.01])
+def test_inverse_of_a_loose_frame(dip):
+    """Sums of squares from dip^2 to 4."""
+    coefficients = np.array([[1.0, 1 - dip]])
+    x = np.linspace(-1, 1, 5001)
+    power = chebyshev.chebval(x, coefficients[0]) ** 2
+    inverse = chebyshev.chebval(x, inverse_coefficients(coefficients))
+    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=1e-8)
+
+
+@given(st.floats(0.01, 100), st.lists(st.floats(-0.2, 0.2), max_size=8))
+def test_inverse_of_one_positive_polynomial(scale, ripple):
+    coefficients = scale * np.array([[2.0, *ripple]])
+    x = np.linspace(-1, 1, 501)
+    power = chebyshev.chebval(x, coefficients[0]) ** 2
+    inverse = chebyshev.chebval(x, inverse_coefficients(coefficients))
+    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "coefficients",
+    [[[0.0]], [[0.0, 1.0]], [[0.5, 0.5]], [[1.0, 1.0], [2.0, 2.0]], [[1e-8, 1.0]]],
+    ids=["zero", "zero inside", "zero at the end", "a common zero", "nearly zero"],
+)
+def test_no_frame_has_no_inverse(coefficients):
+    with pytest.raises(ValueError, match="determine the signal"):
+        inverse_coefficients(np.array(coefficients))

@@ -1,0 +1,150 @@
+"""What a graph says of itself, and what other libraries are given of it."""
+
+import sys
+
+import networkx
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from nnk_image import bilateral_graph, image_graph
+
+RNG = np.random.default_rng(77)
+IMAGE = RNG.random((7, 10))
+HOLES = RNG.random((7, 10)) < 0.5
+GRAPHS = {
+    "nnk": image_graph(IMAGE, 7),
+    "bilateral": bilateral_graph(IMAGE, 5),
+    "float32": image_graph(IMAGE.astype(np.float32), 7),
+    "isolated": image_graph(IMAGE, 3, mask=HOLES),
+    "no edges": image_graph(np.arange(12.0).reshape(3, 4) * 1e9, sigma_f=1.0),
+    "one pixel": image_graph(np.zeros((1, 1))),
+}
+DIRECTED = image_graph(IMAGE, 7, directed=True)
+
+every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+
+
+# --- numbers -----------------------------------------------------------------------------
+
+
+@every_graph
+def test_counts_and_degrees(graph):
+    dense = graph.adjacency.toarray()
+    assert graph.n_nodes == len(dense) == graph.shape[0] * graph.shape[1]
+    assert graph.n_edges == np.count_nonzero(np.triu(dense))
+    assert graph.degrees.shape == graph.shape
+    assert graph.degrees.dtype == dense.dtype
+    tolerance = 50 * np.finfo(dense.dtype).eps
+    np.testing.assert_allclose(graph.degrees.ravel(), dense.sum(axis=1), rtol=tolerance)
+    assert graph.degrees is graph.degrees
+
+
+def test_counts_of_a_directed_graph():
+    assert DIRECTED.n_edges == DIRECTED.adjacency.nnz
+    np.testing.assert_allclose(DIRECTED.degrees.ravel(), DIRECTED.adjacency.sum(axis=1))
+
+
+def test_attributes_are_what_was_asked_for():
+    graph = bilateral_graph(IMAGE, np.int32(9), 3, np.float32(0.5), mask=HOLES)
+    assert (graph.kind, graph.window, graph.sigma_d, graph.sigma_f) == ("bilateral", 9, 3.0, 0.5)
+    assert graph.directed is False
+    np.testing.assert_array_equal(graph.valid, HOLES)
+    assert image_graph(IMAGE).valid is None
+    assert DIRECTED.directed is True
+    with pytest.raises(AttributeError):
+        graph.window = 3
+
+
+def test_repr():
+    graph = GRAPHS["nnk"]
+    assert repr(graph) == (
+        f"<ImageGraph nnk 7x10: 70 nodes, {graph.n_edges} edges "
+        f"({graph.adjacency.nnz / 70:.2f} neighbours per pixel), window=7, sigma_d=2, "
+        "sigma_f=0.0392157, float64>"
+    )
+    assert "directed edges" in repr(DIRECTED)
+    assert "float32>" in repr(GRAPHS["float32"])
+    assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["isolated"])
+    assert "1 nodes, 0 edges (0.00 " in repr(GRAPHS["one pixel"])
+
+
+# --- Laplacians --------------------------------------------------------------------------
+
+
+@every_graph
+def test_laplacians_of_scipy(graph):
+    tolerance = 30 * np.finfo(graph.adjacency.dtype).eps
+    for kind, normed in (("combinatorial", False), ("normalized", True)):
+        expected = csgraph.laplacian(graph.adjacency, normed=normed).toarray()
+        found = graph.laplacian(kind)
+        assert found.dtype == graph.adjacency.dtype
+        assert found.has_canonical_format
+        np.testing.assert_allclose(found.toarray(), expected, rtol=tolerance, atol=tolerance)
+
+
+@every_graph
+def test_laplacians_by_hand(graph):
+    w = graph.adjacency.toarray().astype(float)
+    d = w.sum(axis=1)
+    linked = d > 0
+    inverse = np.divide(1, d, out=np.zeros_like(d), where=linked)
+    tau = d[linked].mean() if linked.any() else 1.0
+    combinatorial = np.diag(d) - w
+    root = np.sqrt(inverse)
+    expected = {
+        "combinatorial": combinatorial,
+        "normalized": root[:, None] * combinatorial * root,
+        "random_walk": inverse[:, None] * combinatorial,
+        "regularized": combinatorial / (d + tau)[:, None],
+    }
+    tolerance = 60 * np.finfo(graph.adjacency.dtype).eps
+    for kind, matrix in expected.items():
+        found = graph.laplacian(kind)
+        assert found.format == "csr"
+        np.testing.assert_allclose(found.toarray(), matrix, rtol=tolerance, atol=tolerance)
+        assert np.diff(found.indptr)[~linked].max(initial=0) == 0
+
+
+def test_laplacians_are_of_undirected_graphs():
+    with pytest.raises(ValueError, match=r"not symmetric .* use directed=False"):
+        DIRECTED.laplacian()
+    with pytest.raises(ValueError, match="'other' is unknown; choose one of combinatorial"):
+        GRAPHS["nnk"].laplacian("other")
+
+
+# --- other libraries ---------------------------------------------------------------------
+
+
+@every_graph
+def test_to_pygsp(graph):
+    there = graph.to_pygsp()
+    assert graph.n_nodes == there.N
+    assert (graph.adjacency != there.W).nnz == 0
+    assert not np.shares_memory(graph.adjacency.data, there.W.data)
+    y, x = np.divmod(np.arange(graph.n_nodes), graph.shape[1])
+    np.testing.assert_array_equal(there.coords, np.stack([x, -y], axis=1))
+    assert not there.is_directed()
+
+
+def test_pygsp_computes_the_same_laplacian():
+    there = GRAPHS["nnk"].to_pygsp()
+    there.compute_laplacian("normalized")
+    expected = GRAPHS["nnk"].laplacian("normalized").toarray()
+    np.testing.assert_allclose(there.L.toarray(), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("graph", [*GRAPHS.values(), DIRECTED], ids=[*GRAPHS, "directed"])
+def test_to_networkx(graph):
+    there = graph.to_networkx()
+    assert there.is_directed() == graph.directed
+    assert list(there.nodes) == list(range(graph.n_nodes))
+    assert there.number_of_edges() == graph.n_edges
+    back = networkx.to_scipy_sparse_array(there, dtype=graph.adjacency.dtype)
+    assert (back != graph.adjacency).nnz == 0
+
+
+def test_to_networkx_without_networkx(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(ImportError, match=r"pip install 'nnk_image\[networkx\]'"):
+        GRAPHS["nnk"].to_networkx()

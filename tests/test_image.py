@@ -1,0 +1,366 @@
+"""Any image in any form is read alike, and what is no image is refused with a cure."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from graph_checks import assert_by_the_book, assert_equal
+from random_images import options
+
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.image import check_image, data_range_of
+
+RNG = np.random.default_rng(8)
+GREY = RNG.random((9, 11))
+COLOUR = RNG.random((9, 11, 3))
+MASK = RNG.random((9, 11)) < 0.7
+
+both = pytest.mark.parametrize("build", [image_graph, bilateral_graph])
+
+
+# --- memory layouts ----------------------------------------------------------------------
+
+
+def read_only(image, folder):
+    image = image.copy()
+    image.flags.writeable = False
+    return image
+
+
+def memory_mapped(image, folder):
+    np.save(folder / "image.npy", image)
+    return np.load(folder / "image.npy", mmap_mode="r")
+
+
+LAYOUTS = {
+    "read-only": read_only,
+    "memory-mapped": memory_mapped,
+    "fortran": lambda image, _: np.asfortranarray(image),
+    "strided": lambda image, _: np.repeat(np.repeat(image, 3, axis=0), 2, axis=1)[::3, ::2],
+    "reversed": lambda image, _: image[::-1, ::-1].copy()[::-1, ::-1],
+    "broadcast": lambda image, _: np.broadcast_to(image[:1], image.shape),
+    "byte-swapped": lambda image, _: image.astype(image.dtype.newbyteorder("S")),
+    "list": lambda image, _: image.tolist(),
+    "unaligned": lambda image, _: np.frombuffer(
+        b"x" + image.tobytes(), image.dtype, offset=1
+    ).reshape(image.shape),
+}
+
+
+@both
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int16])
+@pytest.mark.parametrize("image", [GREY, COLOUR], ids=["grey", "colour"])
+def test_layouts_change_nothing(image, dtype, layout, build, tmp_path):
+    image = (image * 99).astype(dtype)
+    form = layout(image, tmp_path)
+    if isinstance(form, list):
+        image = np.array(form)
+    given = options(image, window=5, sigma_d=2.0, sigma_f=20.0)
+    expected = build(np.array(form, dtype=image.dtype, order="C"), **given)
+    assert_equal(build(form, **given).adjacency, expected.adjacency)
+
+
+@both
+def test_masks_of_any_layout(build):
+    mask = MASK
+    expected = build(GREY, mask=mask)
+    for form in (np.asfortranarray(mask), mask[::-1].copy()[::-1], mask.tolist()):
+        found = build(GREY, mask=form)
+        assert_equal(found.adjacency, expected.adjacency)
+        np.testing.assert_array_equal(found.valid, mask)
+
+
+# --- the caller's arrays -----------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("image", [GREY, COLOUR, (GREY * 255).astype(np.uint8)])
+def test_inputs_are_not_touched_nor_outputs_shared(image, build):
+    image, mask = image.copy(), MASK.copy()
+    image_before, mask_before = image.tobytes(), mask.tobytes()
+    graph = build(image, mask=mask, **options(image))
+    graph.degrees, graph.laplacian(), graph.laplacian("normalized"), graph.to_pygsp()
+    assert image.tobytes() == image_before
+    assert mask.tobytes() == mask_before
+    again = build(image, mask=mask, **options(image))
+    for own in (graph.adjacency.data, graph.adjacency.indices, graph.adjacency.indptr):
+        for other in (image, mask, again.adjacency.data, again.adjacency.indices):
+            assert not np.shares_memory(own, other)
+    assert not np.shares_memory(graph.valid, mask)
+    mask[:] = ~mask
+    np.testing.assert_array_equal(graph.valid.tobytes(), mask_before)
+
+
+# --- odd pictures ------------------------------------------------------------------------
+
+y, x = np.mgrid[:7, :9]
+ODD = {
+    "black": 0.0 * x,
+    "two levels": np.where(x > 4, 200.0, 10.0),
+    "one bright pixel": np.where((x == 4) & (y == 3), 255.0, 0.0),
+    "checkerboard": (x + y) % 2 * 100.0,
+    "stripes": x % 3 * 50.0,
+    "ramp": 3.0 * y + 7.0 * x,
+    "negative": -RNG.random((7, 9)) * 300,
+    "next to nothing": 5e-324 * RNG.integers(0, 9, (7, 9)),
+    "far away": 1e9 + RNG.integers(0, 99, (7, 9)),
+    "negative zero": -0.0 * (x % 2),
+}
+
+
+@pytest.mark.parametrize("picture", ODD.values(), ids=ODD)
+def test_odd_pictures_by_the_book(picture):
+    for window in (3, 7):
+        assert_by_the_book(picture, window, 2.0, 30.0)
+
+
+@both
+@pytest.mark.parametrize("shape", [(1, 1), (1, 64), (64, 1), (2, 2), (1, 65), (3, 200), (2, 3)])
+def test_images_smaller_than_the_window(shape, build):
+    image = np.random.default_rng(9).random(shape)
+    graph = build(image, 11)
+    assert graph.shape == graph.degrees.shape == shape
+    assert graph.adjacency.shape == (image.size, image.size)
+    assert_by_the_book(image, 11, 2.0, 0.1)
+
+
+# --- what is no image --------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f8"])
+def test_pixels_that_are_not_finite_are_counted_and_named(dtype, value, build):
+    image = GREY.astype(dtype)
+    image[3, 7] = image[5, 2] = image[5, 3] = value
+    says = rf"3 of 99 pixels are not finite, the first at row 3, column 7 \({value}\).*mask="
+    with pytest.raises(ValueError, match=says):
+        build(image)
+    assert build(image, mask=np.isfinite(image)).degrees[5, 3] == 0
+
+
+@both
+def test_pixels_that_are_not_finite_in_one_channel(build):
+    image = COLOUR.copy()
+    image[2, 4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4") as caught:
+        build(image, channel_axis=-1)
+    # The cure for a colour image is a mask of pixels, not of samples.
+    assert "all(" in str(caught.value)
+    with pytest.raises(ValueError, match="row 2, column 4"):
+        build(np.moveaxis(image, -1, 0), channel_axis=0)
+    mask = np.isfinite(image).all(axis=-1)
+    assert build(image, channel_axis=-1, mask=mask).degrees[2, 4] == 0
+
+
+def test_pixels_that_are_not_finite_beside_the_mask():
+    image, mask = GREY.copy(), np.ones(GREY.shape, bool)
+    image[1, 1] = image[4, 4] = np.nan
+    mask[1, 1] = False
+    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 4, column 4"):
+        image_graph(image, mask=mask)
+
+
+@both
+@pytest.mark.parametrize(
+    "image",
+    [
+        GREY * 1j,
+        GREY.astype(object),
+        GREY.astype(str),
+        GREY.astype("S4"),
+        GREY.astype([("grey", float)]),
+        (GREY * 99).astype("m8[s]"),
+        (GREY * 99).astype("M8[s]"),
+        None,
+        "camera.png",
+    ],
+    ids=lambda image: str(getattr(image, "dtype", image)),
+)
+def test_dtypes_without_real_numbers(image, build):
+    with pytest.raises(TypeError, match=r"holds no real numbers; convert it first, for example"):
+        build(image)
+
+
+@both
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
+def test_images_without_pixels(shape, build):
+    with pytest.raises(ValueError, match=rf"no pixel: shape \({shape[0]}, {shape[1]}\)"):
+        build(np.zeros(shape))
+    with pytest.raises(ValueError, match="no pixel"):
+        build(np.zeros((*shape, 3)), channel_axis=-1)
+    with pytest.raises(ValueError, match="no pixel"):
+        build(np.zeros((5, 5, 0)), channel_axis=-1)
+
+
+@both
+@pytest.mark.parametrize(
+    ("shape", "channel_axis", "says"),
+    [
+        ((), None, "2 axes .* this one 0"),
+        ((5,), None, "2 axes .* this one 1"),
+        ((5, 5, 3), None, r"needs channel_axis= \(-1 where the channels come last"),
+        ((2, 5, 5, 3), None, "2 axes .* this one 4"),
+        ((5, 5), -1, "use channel_axis=None for a grey image"),
+        ((2, 5, 5, 3), -1, "arrays of 3 axes, this one has 4"),
+        ((5, 5, 3), 3, r"channel_axis=3 is outside .*\(5, 5, 3\)"),
+        ((5, 5, 3), -4, "channel_axis=-4 is outside"),
+    ],
+)
+def test_wrong_axes(shape, channel_axis, says, build):
+    image = np.zeros(shape)
+    for form in (image, np.ma.masked_array(image, image > 0)):
+        with pytest.raises(ValueError, match=says):
+            build(form, channel_axis=channel_axis)
+
+
+@both
+@pytest.mark.parametrize("channel_axis", [1.0, "last", True, (0,)])
+def test_channel_axis_is_an_integer(channel_axis, build):
+    for image in (COLOUR, np.ma.masked_array(COLOUR, COLOUR > 0.5)):
+        with pytest.raises(TypeError, match="channel_axis must be an integer or None, not"):
+            build(image, channel_axis=channel_axis)
+
+
+@both
+@pytest.mark.parametrize("image", [GREY, np.ma.masked_array(GREY, GREY > 0.9)])
+def test_bad_masks(image, build):
+    for mask in (np.ones(GREY.shape, int), GREY, np.ones(11, int)):
+        with pytest.raises(TypeError, match=r"mask must be boolean \(True: the pixel takes part\)"):
+            build(image, mask=mask)
+    for shape in [(11, 9), (9, 11, 1), (9, 1), (11,), ()]:
+        with pytest.raises(ValueError, match=r"mask has shape .* the image \(9, 11\)"):
+            build(image, mask=np.ones(shape, bool))
+    with pytest.raises(ValueError, match="mask leaves no pixel"):
+        build(image, mask=np.zeros(GREY.shape, bool))
+
+
+# --- parameters --------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("name", ["sigma_d", "sigma_f", "data_range"])
+def test_bad_widths(name, build):
+    for value in (0, -1, -0.5, np.nan, np.inf, -np.inf, np.float32(0), 0.0):
+        with pytest.raises(ValueError, match=rf"{name}=.* must be a finite number > 0 \("):
+            build(GREY, **{name: value})
+    for value in ("2", np.array([1.0, 2.0]), [2.0], 1j, True, np.bool_(True)):
+        with pytest.raises(TypeError, match=rf"{name} must be a number \("):
+            build(GREY, **{name: value})
+
+
+@both
+@pytest.mark.parametrize("name", ["sigma_d", "sigma_f", "data_range"])
+def test_widths_beyond_any_float(name, build):
+    with pytest.raises(ValueError, match=f"^{name}="):
+        build(GREY, **{name: 10**400})
+
+
+@both
+def test_widths_of_any_real_type(build):
+    expected = build(GREY, sigma_d=2.5, sigma_f=0.5).adjacency
+    for number in (Fraction, np.float32, np.float64, np.longdouble, float):
+        found = build(GREY, sigma_d=number(2.5), sigma_f=number(0.5))
+        assert_equal(found.adjacency, expected)
+        assert type(found.sigma_d) is type(found.sigma_f) is float
+
+
+@both
+def test_bad_windows(build):
+    for window in (-1, 0, 1, 2, 12, 65):
+        with pytest.raises(ValueError, match=f"window={window} must be odd, from 3 to 63"):
+            build(GREY, window)
+    for window in (5.0, True, "5", None):
+        with pytest.raises(TypeError, match="window must be an odd integer"):
+            build(GREY, window)
+
+
+@both
+@pytest.mark.parametrize(
+    "parameter",
+    [{"window": 4}, {"sigma_d": -1}, {"sigma_f": -1}, {"data_range": -1}, {"n_jobs": 0}],
+    ids=lambda parameter: next(iter(parameter)),
+)
+def test_parameters_are_checked_before_pixels(parameter, build):
+    with pytest.raises(ValueError, match=next(iter(parameter))):
+        build(np.full((4, 4), np.nan), **parameter)
+
+
+@both
+def test_window_larger_than_any_memory_is_refused_at_once(build):
+    endless = np.broadcast_to(np.uint8(0), (10**7, 10**7))
+    with pytest.raises(ValueError, match="window=64"):
+        build(endless, 64)
+
+
+# --- the range of values -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("image", "data_range"),
+    [
+        (np.eye(3, dtype=bool), 1),
+        (np.eye(3, dtype=np.uint8), 255),
+        (np.eye(3, dtype=np.uint16), 65535),
+        (np.eye(3, dtype=">u2"), 65535),
+        (np.eye(3, dtype=np.float16), 1),
+        (np.eye(3, dtype=np.float32), 1),
+        (np.eye(3), 1),
+        (np.zeros((3, 3)), 1),
+    ],
+    ids=lambda value: str(getattr(value, "dtype", value)),
+)
+def test_data_ranges_that_are_known(image, data_range):
+    assert data_range_of(check_image(image)) == data_range
+    assert data_range_of(check_image(image), 12) == 12
+    for build in (image_graph, bilateral_graph):
+        assert build(image).sigma_f == data_range * 10 / 255
+        assert build(image, data_range=3).sigma_f == 3 * 10 / 255
+        assert build(image, sigma_f=0.7, data_range=3).sigma_f == 0.7
+
+
+@both
+@pytest.mark.parametrize(
+    "image",
+    [GREY * 1.5, GREY - 0.5, (GREY * 200).astype(np.int16), (GREY * 9).astype(np.uint32)],
+    ids=["above one", "negative", "int16", "uint32"],
+)
+def test_data_ranges_that_are_not_known(image, build):
+    says = rf"data range of this {image.dtype} image with values from .* pass sigma_f"
+    with pytest.raises(ValueError, match=says):
+        build(image)
+    assert build(image, sigma_f=1.0).sigma_f == 1
+    assert build(image, data_range=255).sigma_f == 10
+
+
+def test_hidden_pixels_do_not_count_in_the_data_range():
+    image = GREY.copy()
+    image[2, 3] = 1000
+    assert data_range_of(check_image(image, mask=image <= 1)) == 1
+
+
+# --- the checked image -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel_axis", [0, 1, 2, -1, -2, -3])
+def test_colour_images_come_back_to_their_axes(channel_axis):
+    image = np.moveaxis(COLOUR, -1, channel_axis)
+    checked = check_image(image, channel_axis)
+    assert checked.shape == (9, 11)
+    assert checked.channels == 3
+    np.testing.assert_array_equal(checked.pixels, COLOUR)
+    np.testing.assert_array_equal(checked.restore(checked.pixels), image)
+
+
+def test_grey_images_come_back_to_two_axes():
+    checked = check_image(GREY)
+    assert checked.channels == 1
+    np.testing.assert_array_equal(checked.restore(checked.pixels), GREY)
+
+
+def test_range_of_the_checked_image():
+    checked = check_image(COLOUR, -1)
+    assert (checked.low, checked.high) == (COLOUR.min(), COLOUR.max())
+    mask = GREY < 0.5
+    assert check_image(GREY, mask=mask).high == GREY[mask].max()

@@ -1,0 +1,77 @@
+"""The package as a whole: public names, their documentation, imports."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nnk_image
+
+MODULES = sorted(
+    m.name
+    for m in pkgutil.walk_packages(nnk_image.__path__, "nnk_image.")
+    if not m.name.endswith(("__main__", "_core"))
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", nnk_image.__all__)
+def test_public_names_are_documented(name):
+    text = getattr(nnk_image, name).__doc__
+    for section in ("Parameters" if name != "standard_images" else "Raises", "Examples"):
+        assert section in text or section == "Parameters" and "Attributes" in text
+    if name not in ("ImageGraph", "bilateral_graph"):
+        assert "Raises" in text
+
+
+def test_stub_lists_the_public_names():
+    stub = Path(nnk_image.__file__).with_name("__init__.pyi").read_text()
+    named = {line.rpartition(" as ")[2] for line in stub.splitlines() if " as " in line}
+    assert named == set(nnk_image.__all__)
+    assert {*nnk_image.__all__, "__version__"} == set(dir(nnk_image))
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="no attribute 'sharpen'"):
+        nnk_image.sharpen  # noqa: B018
+
+
+def run(code, **options):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, **options
+    )
+
+
+def test_import_is_light():
+    code = "import nnk_image, sys; print('scipy' in sys.modules, 'pygsp' in sys.modules)"
+    assert run(code).stdout.split() == ["False", "False"]
+
+
+def test_without_the_compiled_core_the_error_tells_what_to_do():
+    code = "import sys; sys.modules['nnk_image._core'] = None; import nnk_image; nnk_image.denoise"
+    done = run(code)
+    assert done.returncode == 1
+    assert "pip install ." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("missing", "call"),
+    [
+        ("matplotlib", "from nnk_image.plotting import new_figure; new_figure()"),
+        ("networkx", "nnk_image.image_graph(np.zeros((3, 3))).to_networkx()"),
+        ("tqdm", "nnk_image.denoise(np.eye(8), 0.1, progress=True)"),
+    ],
+)
+def test_missing_extras_are_named(missing, call):
+    done = run(f"import sys; sys.modules[{missing!r}] = None; import numpy as np, nnk_image; {call}")
+    assert "ImportError" in done.stderr
+    assert "pip install 'nnk_image[" in done.stderr

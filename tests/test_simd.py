@@ -1,0 +1,163 @@
+"""Every vector variant gives the same bits, and its exponential is that of mathematics."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from graph_checks import assert_equal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_images import masked_images, options, sigmas_d, sigmas_f
+
+from nnk_image import _core, bilateral_graph, image_graph
+
+VARIANTS = _core.simd_variants()
+ODD_WIDTHS = [(1, 3), (15, 18), (63, 66), (127, 130)]
+
+
+def in_each_variant(compute):
+    """Results of all variants; the one in use stays in use."""
+    before = _core.simd_variant()
+    try:
+        for name in VARIANTS:
+            _core.use_simd(name)
+            yield compute()
+    finally:
+        _core.use_simd(before)
+
+
+# --- same bits ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("widths", ODD_WIDTHS, ids=str)
+@settings(max_examples=40)
+@given(
+    data=st.data(),
+    window=st.sampled_from([3, 5, 7, 9, 11, 13, 15, 21, 33]),
+    sigma_d=sigmas_d,
+    sigma_f=sigmas_f,
+)
+def test_variants_give_the_same_bits(widths, data, window, sigma_d, sigma_f):
+    image, mask = data.draw(masked_images(heights=(1, 5), widths=widths))
+    given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f, mask=mask)
+
+    def graphs():
+        return (
+            image_graph(image, **given),
+            image_graph(image, **given, directed=True),
+            bilateral_graph(image, **given),
+        )
+
+    first, *others = in_each_variant(graphs)
+    for other in others:
+        for graph, expected in zip(other, first, strict=True):
+            assert_equal(graph.adjacency, expected.adjacency)
+            assert graph.n_underflow == expected.n_underflow
+
+
+@pytest.mark.parametrize("shape", [(200, 1), (64, 2), (1, 500)])
+def test_thin_images(shape):
+    for dtype in (np.uint8, np.float32, np.float64):
+        image = (np.random.default_rng(3).random(shape) * 255).astype(dtype)
+        first, *others = in_each_variant(lambda image=image: image_graph(image, 13, sigma_f=9))
+        assert first.adjacency.nnz >= 2 * (image.size - 1)
+        for other in others:
+            assert_equal(other.adjacency, first.adjacency)
+
+
+def test_variants_agree_with_threads_of_their_own():
+    image = np.random.default_rng(4).normal(size=(90, 131, 3)).astype(np.float32)
+    given = {"sigma_f": 0.8, "channel_axis": -1}
+    first = image_graph(image, **given).adjacency
+    for graph in in_each_variant(lambda: image_graph(image, **given, n_jobs=2)):
+        assert_equal(graph.adjacency, first)
+
+
+# --- the exponential ---------------------------------------------------------------------
+
+
+def pair_weights(differences, dtype, two_sigma2, sigma_d=1e9):
+    """Weights of pairs of pixels that differ so much; their spatial kernel is 1."""
+    image = np.zeros((2, len(differences)), dtype)
+    image[1] = differences
+    graph = bilateral_graph(image, 3, sigma_d, float(np.sqrt(two_sigma2 / 2)))
+    nodes = np.arange(len(differences))
+    return np.asarray(graph.adjacency[nodes, nodes + len(nodes)]).ravel()
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float64, 708), (np.float32, 87)])
+def test_exponential(dtype, largest, simd):
+    rng = np.random.default_rng(6)
+    exponents = np.concatenate([np.geomspace(1e-20, largest, 3000), rng.random(9000) * largest])
+    # 2 sigma_f^2 = 8 is exact: the exponent is the rounded square over 8.
+    differences = np.sqrt(exponents * 8).astype(dtype)
+    weights = pair_weights(differences, dtype, 8)
+    exact = np.exp(-(differences * differences / 8).astype(np.longdouble))
+    # In units of the last place: of the exponential, of the spatial kernel and its product.
+    error = abs(weights - exact) / np.spacing(exact.astype(dtype))
+    assert error.max() <= 3
+    assert error.mean() < 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+def test_equal_pixels_have_the_spatial_kernel(dtype, simd):
+    weights = bilateral_graph(np.full((4, 5), 3, dtype), 3, 2.0, 10.0).adjacency.toarray()
+    expected = np.exp(np.array([-1 / 8, -2 / 8]))
+    eps = np.finfo(weights.dtype).eps
+    np.testing.assert_allclose(weights[0, [1, 6]], expected, rtol=eps)
+    assert set(weights.ravel()) == {0, weights[0, 1], weights[0, 6]}
+
+
+def test_exponential_falls_monotonously(simd):
+    differences = np.linspace(0, 37, 20000)
+    assert (np.diff(pair_weights(differences, np.float64, 2.0)) <= 0).all()
+
+
+# --- choosing a variant ------------------------------------------------------------------
+
+
+def test_the_portable_variant_always_runs():
+    assert VARIANTS[0] == "generic"
+    assert len(set(VARIANTS)) == len(VARIANTS)
+    assert _core.simd_variant() in VARIANTS
+
+
+def test_use_simd(simd):
+    assert _core.simd_variant() == simd
+    with pytest.raises(ValueError, match=r"'sse9'.*choose one of generic"):
+        _core.use_simd("sse9")
+    assert _core.simd_variant() == simd
+    _core.use_simd()
+    assert _core.simd_variant() == VARIANTS[-1]
+
+
+def python(script, **environment):
+    """Run a script in a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", [*VARIANTS, ""])
+def test_environment_chooses_the_variant(name):
+    script = "from nnk_image import _core; print(_core.simd_variant())"
+    done = python(script, NNK_IMAGE_SIMD=name)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == (name or VARIANTS[-1])
+
+
+@pytest.mark.parametrize("name", ["sse9", "AVX2", "generic ", "neon9"])
+def test_unknown_variant_in_the_environment(name):
+    done = python("import nnk_image; nnk_image.image_graph", NNK_IMAGE_SIMD=name)
+    assert done.returncode == 1
+    last_line = done.stderr.strip().splitlines()[-1]
+    assert last_line.startswith(("ValueError: ", "ImportError: "))
+    assert f"NNK_IMAGE_SIMD={name!r}" in last_line
+    assert f"choose one of {', '.join(VARIANTS)}" in last_line

@@ -1,0 +1,99 @@
+"""The window's geometry is all that Algorithm 4 knows of positions."""
+
+import numpy as np
+import pytest
+
+from nnk_image.window import MAX_WINDOW, check_window, window_of
+
+SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
+
+
+def can_prune(size):
+    """True where offset j can prune offset k."""
+    delta = window_of(size).delta()
+    return (delta >= 0) & ~np.eye(len(delta), dtype=bool)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_offsets_are_the_window_by_distance(size):
+    window = window_of(size)
+    r = size // 2
+    every = {(y, x) for y in range(-r, r + 1) for x in range(-r, r + 1)} - {(0, 0)}
+    assert len(window.offsets) == len(every)
+    assert {tuple(o) for o in window.offsets.tolist()} == every
+    assert (np.diff((window.offsets**2).sum(axis=1)) >= 0).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_forward_offsets_are_one_of_each_opposite_pair(size):
+    window = window_of(size)
+    forward = [tuple(o) for o in window.forward.tolist()]
+    assert forward == sorted(o for o in map(tuple, window.offsets.tolist()) if o > (0, 0))
+    np.testing.assert_array_equal(np.stack([window.dy, window.dx], axis=1), window.forward)
+
+
+@pytest.mark.parametrize("size", SIZES[:-1])
+def test_threshold_factors(size):
+    window = window_of(size)
+    delta = window.delta()
+    j, k = window.offsets[:, None], window.offsets[None]
+    np.testing.assert_array_equal(delta, ((k - j) * j).sum(axis=-1))
+    assert window.max_delta == delta.max()
+    squares = (window.offsets**2).sum(axis=1)
+    assert (squares[None] > squares[:, None])[can_prune(size)].all()
+
+
+@pytest.mark.parametrize(
+    ("size", "pairs"), [(3, 8), (5, 80), (7, 320), (9, 880), (11, 1976), (13, 3816)]
+)
+def test_number_of_candidate_pairs(size, pairs):
+    assert can_prune(size).sum() == pairs
+
+
+def test_small_windows_test_every_candidate_pair_in_the_near_pass():
+    for size in (3, 5, 7):
+        window = window_of(size)
+        pairs = window.delta()[can_prune(size)]
+        np.testing.assert_array_equal(np.sort(window.pair_delta), np.sort(pairs))
+
+
+def outsider_prunes_insider(size, inner):
+    """Can an offset outside the inner window prune one inside it?"""
+    outside = abs(window_of(size).offsets).max(axis=1) > inner // 2
+    return can_prune(size)[np.ix_(outside, ~outside)].any()
+
+
+def test_which_windows_nest():
+    assert not outsider_prunes_insider(11, 9)
+    assert not outsider_prunes_insider(11, 7)
+    assert outsider_prunes_insider(13, 11)
+
+
+def test_spatial_kernel():
+    window = window_of(7)
+    for sigma_d in (0.5, 2.0, 13.0):
+        expected = np.exp(-(window.forward**2).sum(axis=1) / (2 * sigma_d**2))
+        np.testing.assert_allclose(window.spatial_kernel(sigma_d), expected, rtol=4e-16)
+
+
+def test_windows_are_computed_once():
+    assert window_of(9) is window_of(9)
+
+
+@pytest.mark.parametrize("size", [3, np.int64(11), np.uint8(63)])
+def test_good_sizes(size):
+    checked = check_window(size)
+    assert checked == size
+    assert type(checked) is int
+
+
+@pytest.mark.parametrize("size", [-3, 0, 1, 2, 4, 10, 65, 10**9 + 1, np.int16(6)])
+def test_sizes_out_of_range(size):
+    with pytest.raises(ValueError, match=rf"window={size} must be odd, from 3 to 63"):
+        check_window(size)
+
+
+@pytest.mark.parametrize("size", [5.0, 2.5, np.float64(11), True, "11", None, np.array([5])])
+def test_sizes_that_are_no_integers(size):
+    with pytest.raises(TypeError, match="window must be an odd integer, the side in pixels"):
+        check_window(size)
