@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 from skimage import restoration
 
 import nnk_image
 from benchmarks.graph import forward_offsets, pairs
-from nnk_image import filters
+from nnk_image.bands import Bands
 from nnk_image.denoising import METHODS, sgw
 
 
@@ -58,24 +59,10 @@ def run_sgw_bilateral(noisy, sigma, sigma_f=sgw.SIGMA_F, bands_kept=sgw.BANDS_KE
     graph = nnk_image.bilateral_graph(
         units, sgw.WINDOW, sgw.SIGMA_D, sigma_f, channel_axis=_axis(noisy)
     )
-    return 128 + sigma * low_pass(graph, units, bands_kept)
-
-
-def low_pass(graph, image, bands_kept=sgw.BANDS_KEPT):
-    """Keep the lowest wavelet bands of `image`, and its mean, as method 'sgw' does."""
-    wavelets = nnk_image.SpectralGraphWavelets(
-        graph, order=sgw.ORDER, laplacian=sgw.LAPLACIAN, approximation=sgw.APPROXIMATION
-    )
-    bank = filters.design("abspline", sgw.BANDS - 1, wavelets.bound / sgw.BOUND_RATIO)
-
-    def response(x):
-        power = bank.evaluate(x) ** 2
-        return power[:bands_kept].sum(axis=0) / power.sum(axis=0)
-
-    at_zero = wavelets.filter(np.ones(graph.shape), response)
-    return wavelets.filter(image, response) / at_zero.reshape(
-        image.shape[:2] + (1,) * (image.ndim - 2)
-    )
+    pixels = units if units.ndim == 3 else units[..., None]
+    with Bands() as bands, patch.object(sgw, "BANDS_KEPT", bands_kept):
+        result = sgw.keep_lowest_bands(graph, pixels, bands)
+    return 128 + sigma * result.reshape(noisy.shape)
 
 
 def run_bilateral(noisy, sigma, color, spatial):

@@ -132,18 +132,23 @@ def _speed(methods, rounds):
     image, sigma = noisy_camera(), 20.0
     single = image.astype(np.float32)
     contenders = {
-        "denoise float32": lambda: nnk_image.denoise(single, sigma),
-        "denoise float64": lambda: nnk_image.denoise(image, sigma),
+        "sgw float32": lambda: nnk_image.denoise(single, sigma, method="sgw"),
+        "sgw float64": lambda: nnk_image.denoise(image, sigma, method="sgw"),
+        "fast float32": lambda: nnk_image.denoise(single, sigma, method="fast"),
+        "fast float64": lambda: nnk_image.denoise(image, sigma, method="fast"),
     }
     for name, method in methods.items():
-        if name != "sgw":
+        if f"{name} float64" not in contenders:
             label = f"{name} ({method.usual_text()})" if method.usual else name
             contenders[label] = lambda m=method: m.run(image, sigma, **m.usual)
-    ours = {"denoise float32": "/ float32", "denoise float64": "/ float64"}
+    ours = {f"{name} float32": f"/ {name} float32" for name in ("sgw", "fast")}
     return comparison(
         f"Time of denoising: camera 512x512, sigma {sigma:g}, one thread, {rounds} rounds",
         contenders,
         rounds,
         ours,
-        ["Ratios: time of the row / time of our denoise in that type, median (quartiles)."],
+        [
+            "Ratios: time of the row / time of that method, median (quartiles) of rounds.",
+            "Unless named, the type is float64.",
+        ],
     )

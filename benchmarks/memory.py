@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.timing import Table
 
 SIZES = (256, 512, 1024, 2048, 4096)
-WORKS = ("image_graph", "denoise", "skimage denoise_bilateral")
+WORKS = ("image_graph", "denoise sgw", "denoise fast", "skimage denoise_bilateral")
 SIGMA = 20.0
 NOTES = (
     "ns/pixel: fastest of 3 runs in one process; the first run also pays for fresh memory.",
@@ -91,8 +91,9 @@ def _prepared(work):
 
     if work == "image_graph":
         return lambda image: nnk_image.image_graph(image, sigma_f=30)
-    if work == "denoise":
-        return lambda image: nnk_image.denoise(image, SIGMA)
+    if work.startswith("denoise"):
+        method = work.partition(" ")[2]
+        return lambda image: nnk_image.denoise(image, SIGMA, method=method)
     from skimage.restoration import denoise_bilateral
 
     return lambda image: denoise_bilateral(image, 11, sigma_color=30, sigma_spatial=2)

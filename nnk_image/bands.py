@@ -55,7 +55,9 @@ class Bands:
             self._bar = _tqdm()(total=self._total, desc=self._description, unit="row", leave=False)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind, *_):
+        if kind is None and self._done < self._total:  # stages that were not needed
+            self.advance(self._total - self._done)
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
         if self._bar is not None:

@@ -231,7 +231,8 @@ def energy_compaction(
         raise ValueError("orders is empty; give at least one Chebyshev order")
     checked = check_image(image, channel_axis)
     signal = _mean_removed(checked)
-    total = 2 * checked.shape[0] * (GRAPH_STAGES + len(orders))
+    graphs, built = (2, GRAPH_STAGES) if graph is None else (1, 0)
+    total = graphs * checked.shape[0] * (built + len(orders))
     with Bands(n_jobs, progress, total, "energy compaction") as bands:
         if graph is None:
             if sigma_f is None:
@@ -258,10 +259,16 @@ def energy_compaction(
 
 
 def _mean_removed(image):
-    pixels = image.pixels.astype(image.dtype)
-    signal = pixels - pixels.mean(axis=(0, 1), dtype=np.float64).astype(image.dtype)
-    if image.low == image.high:
-        raise ValueError(f"a constant image (all {image.low:g}) has no energy to share out")
+    """Deviations from each channel's mean, scaled to 1 at most; 0 where pixels are absent."""
+    scale = max(abs(image.low), abs(image.high)) or 1.0
+    pixels = image.pixels / image.dtype.type(scale)
+    where = np.ones(image.shape, bool) if image.valid is None else image.valid
+    mean = pixels.mean(axis=(0, 1), dtype=np.float64, where=where[..., None])
+    signal = np.where(where[..., None], pixels - mean.astype(image.dtype), image.dtype.type(0))
+    largest = abs(signal).max()
+    if largest <= 4 * np.finfo(image.dtype).eps:
+        raise ValueError("an image whose channels are constant has no energy to share out")
+    signal /= largest
     return signal[..., 0] if image.channels == 1 else signal
 
 

@@ -84,7 +84,7 @@ def design(filters, n_scales, lmax):
     n_scales : int
         Wavelets beside the scaling function, for the designs that take a number.
     lmax : float
-        The designs spread their bands over [0, lmax].
+        The designs spread their bands over [0, lmax], and are constant beyond.
 
     Returns
     -------
@@ -104,9 +104,20 @@ def design(filters, n_scales, lmax):
     functions = tuple(filters)
 
     def evaluate(x):
-        return [np.broadcast_to(np.asarray(g(x), float), x.shape) for g in functions]
+        return [_values_of(i, g(x), x.shape) for i, g in enumerate(functions)]
 
     return FilterBank(evaluate, len(functions), "custom")
+
+
+def _values_of(band, values, shape):
+    """What function number `band` returned, as reals of the eigenvalues' shape."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "buif" or values.shape not in ((), shape):
+        raise ValueError(
+            f"filter {band} gives {values.dtype} values of shape {values.shape} for eigenvalues "
+            f"of shape {shape}; it must return one real number for each"
+        )
+    return np.broadcast_to(values.astype(float), shape)
 
 
 @lru_cache(maxsize=64)
@@ -125,7 +136,8 @@ def _pygsp_design(name, n_scales, lmax):
         bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
     else:
         bank = getattr(filters, _FIXED[name])(graph)
-    return FilterBank(bank.evaluate, len(bank), name)
+    # A design says nothing beyond lmax: some vanish there and would lose the frame.
+    return FilterBank(lambda x: bank.evaluate(np.minimum(x, lmax)), len(bank), name)
 
 
 def chebyshev_coefficients(evaluate, order, top, approximation="interpolation"):
@@ -203,7 +215,8 @@ def inverse_coefficients(coefficients):
         if values.min() <= 1e-10 * values.max():
             break
         series = _interpolate(1 / values)
-        meaningful = np.flatnonzero(abs(series) > 1e-15 * abs(series).max())[-1]
+        rounding = 1e-15 * np.sqrt(values.max() / values.min()) / values.min()
+        meaningful = np.flatnonzero(abs(series) > rounding).max(initial=0)
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]
         order *= 2

@@ -20,7 +20,7 @@ from nnk_image.window import check_window, window_of
 INDEX32_LIMIT = 2**31 - 1
 """Most nodes and edges that int32 indices are used for."""
 
-GRAPH_STAGES = 4
+GRAPH_STAGES = 5
 """Passes over all rows of a graph build, for progress bars."""
 
 _FORMAT = "nnk_image.ImageGraph 1"

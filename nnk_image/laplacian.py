@@ -37,11 +37,10 @@ def check_adjacency(adjacency):
         raise ValueError(f"an adjacency is square and not empty; its shape is {adjacency.shape}")
     if adjacency.dtype.kind not in "buif":
         raise TypeError(f"an adjacency of dtype {adjacency.dtype} has no real weights")
-    matrix = csr_array(adjacency, copy=True)
+    dtype = adjacency.dtype if adjacency.dtype in (np.float32, np.float64) else np.float64
+    matrix = csr_array(adjacency.astype(dtype), copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    if not (matrix.dtype == np.float32 or matrix.dtype == np.float64):
-        matrix = matrix.astype(np.float64)
     if matrix.nnz:
         if not np.isfinite(matrix.data).all() or matrix.data.min() < 0:
             raise ValueError(
@@ -137,7 +136,7 @@ def spectral_bound(adjacency, degree, kind, bands):
 
     bands.run(work, adjacency.shape[0])
     # The sums above are rounded: leave room for that.
-    return max(largest) * (1 + 4 * np.finfo(degree.dtype).eps)
+    return max(largest) * (1 + 4 * float(np.finfo(degree.dtype).eps))
 
 
 def lanczos(multiply, start, steps=30):

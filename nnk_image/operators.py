@@ -64,6 +64,7 @@ class LaplacianOperator:
             adjacency = adjacency.astype(self.dtype)
         degree = degrees(adjacency)
         self.bound = _spectral_bound(adjacency, degree, kind, bands)
+        _check_magnitude(adjacency, degree)
         diagonal, root = symmetric_form(degree, kind)
         node_scale = np.empty(0, self.dtype) if root is None else 1 / root
         similar = kind in ("random_walk", "regularized")
@@ -72,8 +73,12 @@ class LaplacianOperator:
         self._layout = layout(graph, adjacency, diagonal, node_scale, bands)
 
     def sweeps(self, order):
-        """Passes over all rows for polynomials of that order (for progress bars)."""
+        """Passes over all rows of `analyze` with that order (for progress bars)."""
         return self._layout.sweeps(order)
+
+    def synthesis_sweeps(self, order):
+        """Passes over all rows of `synthesize`."""
+        return self._layout.synthesis_sweeps(order) if order else 0
 
     def analyze(self, signal, coefficients, top, bands):
         """All polynomials of a bank on one signal.
@@ -108,16 +113,27 @@ class LaplacianOperator:
         return self._symmetric_to(result)
 
     def multiply(self, signal, bands):
-        """L x for the symmetric matrix behind the Laplacian."""
+        """``(L / bound) x`` for the symmetric matrix behind the Laplacian."""
         result = np.zeros((1, *self.shape), self.dtype)
-        self._layout.analyze(signal, np.array([[0.0, 1.0]]), 2.0, result, bands)
-        return result[0] + signal  # T_1 = (2 / top) L x - x with top = 2
+        self._layout.analyze(signal, np.array([[0.0, 1.0]]), self.bound, result, bands)
+        return (result[0] + signal) / 2  # T_1 = (2 / bound) L x - x
 
     def _symmetric_from(self, x):
         return x if self._root is None else x * self._root
 
     def _symmetric_to(self, x):
         return x if self._root is None else x / self._root
+
+
+def _check_magnitude(adjacency, degree):
+    """Raise ValueError where degrees have no normal inverse or sum: weights out of range."""
+    linked = degree[degree > 0]
+    range_of = np.finfo(degree.dtype)
+    if linked.size and not range_of.tiny * 16 < linked.min() <= linked.max() < range_of.max / 16:
+        raise ValueError(
+            f"edge weights from {adjacency.data.min():g} to {adjacency.data.max():g} are too "
+            f"small or too large for {degree.dtype} arithmetic; scale them, W * factor"
+        )
 
 
 class _Grid:
@@ -185,6 +201,9 @@ class _Grid:
     def sweeps(self, order):
         return -(-order // ORDERS_PER_SWEEP)
 
+    def synthesis_sweeps(self, order):
+        return self.sweeps(order) + 1
+
     def _padded(self, image=None):
         rows = np.zeros((self.height, self.stride), self.dtype)
         if image is not None:
@@ -244,13 +263,16 @@ class _Csr:
         self.data, self.diagonal = adjacency.data, diagonal
         if node_scale.size:
             rows = np.repeat(np.arange(self.n), np.diff(adjacency.indptr))
-            self.data = self.data * (node_scale[rows] * node_scale[adjacency.indices])
+            self.data = (self.data * node_scale[rows]) * node_scale[adjacency.indices]
         self.wide = adjacency.indices.dtype == np.int64
         self.indptr = adjacency.indptr.view(np.uint8)
         self.indices = adjacency.indices.view(np.uint8)
 
     def sweeps(self, order):
         return order
+
+    def synthesis_sweeps(self, order):
+        return order + 1
 
     def _step(self, scale, shift, older, x, images, c, forcing, bands):
         result = np.empty_like(x)

@@ -61,7 +61,7 @@ def plot_images(pictures, axes, value_range=None):
     artists = []
     for (title, picture), ax in zip(pictures.items(), axes, strict=False):
         if np.ndim(picture) == 3:
-            picture = np.clip((picture - low) / (high - low), 0, 1)
+            picture = np.clip((picture - low) / ((high - low) or 1), 0, 1)
             artists.append(ax.imshow(picture, interpolation="nearest"))
         else:
             artists.append(

@@ -173,17 +173,14 @@ class SpectralGraphWavelets:
             the degrees (regularised: by degrees plus tau).
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
-        with self._bands(self._channels(values, 1) * self._operator.sweeps(self.order)) as bands:
-            return self._per_channel(
-                values,
-                1,
-                lambda c: self._operator.synthesize(c, self.coefficients, self.bound, bands),
-            )
+        with self._bands(self._channels(values, 1) * self._synthesis_sweeps()) as bands:
+            return self._synthesize(values, bands)
 
     def reconstruct(self, coefficients):
         """Least-squares inverse: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
 
-        It returns the image whose coefficients these are, or the nearest there is.
+        It returns the image whose coefficients these are, or the one whose coefficients
+        come nearest (random walk, regularised: in the inner product of `synthesize`).
 
         Parameters
         ----------
@@ -204,10 +201,13 @@ class SpectralGraphWavelets:
         polynomial whose series has converged to rounding, without iterations.
         """
         inverse = _filters.inverse_coefficients(self.coefficients)
-        return self._apply(self.synthesize(coefficients), inverse[None])[0]
+        values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
+        sweeps = self._synthesis_sweeps() + self._operator.sweeps(len(inverse) - 1)
+        with self._bands(self._channels(values, 1) * sweeps) as bands:
+            return self._analyze(self._synthesize(values, bands), inverse[None], bands)[0]
 
     def frame_bounds(self, of="polynomials"):
-        """Frame bounds A, B on [0, lmax]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
+        """Frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
 
         Parameters
         ----------
@@ -219,10 +219,10 @@ class SpectralGraphWavelets:
         (float, float)
         """
         if of == "kernels":
-            return _filters.frame_bounds(self.bank.evaluate, self.lmax)
+            return _filters.frame_bounds(self.bank.evaluate, self.bound)
         if of != "polynomials":
             raise ValueError(f"of={of!r} must be 'polynomials' or 'kernels'")
-        return _filters.frame_bounds(self.evaluate, self.lmax)
+        return _filters.frame_bounds(self.evaluate, self.bound)
 
     def at_order(self, order):
         """The same transform with polynomials of another degree, sharing the operator."""
@@ -232,6 +232,8 @@ class SpectralGraphWavelets:
 
     def at_lmax(self, lmax):
         """The same bands designed for another lmax, which also ends the interval."""
+        if lmax is None:
+            raise TypeError("lmax must be a number")
         other = copy.copy(self)
         with Bands(self.n_jobs) as bands:
             other.lmax, other.bound = self._interval(None, lmax, bands)
@@ -269,11 +271,13 @@ class SpectralGraphWavelets:
             if lmax < self._operator.bound:
                 self._check_lmax(lmax, bands)
             return lmax, lmax
+        if self._operator.bound == 0:
+            return bound, bound
         if lmax is None and self.laplacian != "combinatorial":
             return bound, bound
         if lmax is None and isinstance(graph, ImageGraph) and graph.kind == "nnk":
             return bound / _laplacian.IMAGE_BOUND_RATIO, bound
-        return min(sum(self._lanczos(bands)), bound) or bound, bound
+        return min(sum(self._lanczos(bands)), bound), bound
 
     def _check_lmax(self, lmax, bands):
         least, _ = self._lanczos(bands)
@@ -286,9 +290,10 @@ class SpectralGraphWavelets:
     def _lanczos(self, bands):
         shape = self._operator.shape
         start = np.random.default_rng(0).standard_normal(shape).astype(self.dtype)
-        return _laplacian.lanczos(
+        value, residual = _laplacian.lanczos(
             lambda v: self._operator.multiply(v.reshape(shape), bands).ravel(), start.ravel()
         )
+        return value * self._operator.bound, residual * self._operator.bound
 
     def _bands(self, sweeps):
         total = sweeps * self.shape[0]
@@ -296,6 +301,8 @@ class SpectralGraphWavelets:
 
     def _check_signal(self, values, leading, name):
         """Signal as a contiguous array of the transform's dtype; checks shape and values."""
+        if np.ma.is_masked(values):
+            raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
         array = np.asarray(values)
         if array.dtype.kind not in "buif":
             raise TypeError(f"{name} of dtype {array.dtype} are not real numbers")
@@ -305,6 +312,8 @@ class SpectralGraphWavelets:
                 f"{name} must have shape {expected} (and may have channels after it), "
                 f"not {array.shape}"
             )
+        if array.size == 0:
+            raise ValueError(f"{name} of shape {array.shape} have no channel")
         array = np.ascontiguousarray(array, self.dtype)
         if not np.isfinite(array).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -315,11 +324,22 @@ class SpectralGraphWavelets:
         signal = self._check_signal(image, (), "image values")
         order = coefficients.shape[1] - 1
         with self._bands(self._channels(signal, 0) * self._operator.sweeps(order)) as bands:
-            return self._per_channel(
-                signal,
-                0,
-                lambda x: self._operator.analyze(x, coefficients, self.bound, bands),
-            )
+            return self._analyze(signal, coefficients, bands)
+
+    def _analyze(self, signal, coefficients, bands):
+        return self._per_channel(
+            signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, bands)
+        )
+
+    def _synthesize(self, values, bands):
+        return self._per_channel(
+            values,
+            1,
+            lambda c: self._operator.synthesize(c, self.coefficients, self.bound, bands),
+        )
+
+    def _synthesis_sweeps(self):
+        return self._operator.synthesis_sweeps(self.order)
 
     def _channels(self, array, n_leading):
         has_channels = array.ndim > n_leading + len(self.shape)

@@ -28,7 +28,7 @@ static void CAT(fill_block, S)(const nnk_grid_operator *op, const void *indptr, 
         for (int32_t e = 0; e < n[p]; e++) {
             T value = data[first + e];
             if (node_scale)
-                value = (node_scale[i] * node_scale[index_at(indices, wide, first + e)]) * value;
+                value = (value * node_scale[i]) * node_scale[index_at(indices, wide, first + e)];
             weight[(int64_t)slot[ids[p * op->n_offsets + e]] * PACKET + p] = value;
         }
     }

@@ -110,7 +110,8 @@ def _sigmas(sigma, image):
     """Noise level per channel: given or estimated."""
     if sigma is None:
         return noise_levels(image)
-    values = list(sigma) if isinstance(sigma, list | tuple | np.ndarray) else [sigma]
+    values = np.atleast_1d(sigma).tolist() if isinstance(sigma, np.ndarray) else sigma
+    values = list(values) if isinstance(values, list | tuple) else [values]
     if len(values) not in (1, image.channels) or np.ndim(sigma) > 1:
         raise ValueError(
             f"sigma has {len(values)} values, the image {image.channels} channels: give one "
@@ -126,11 +127,12 @@ def _denoise_scaled(image, sigmas, run, bands):
     pixels = image.pixels.astype(image.dtype)
     half_range = image.high / 2 - image.low / 2
     # Less noise than the values' own rounding is none.
-    noisy = sigmas > np.finfo(image.dtype).eps * half_range
+    limits = np.finfo(image.dtype)
+    noisy = sigmas > max(float(limits.eps) * half_range, float(limits.tiny))
     if half_range == 0 or not noisy.any():
         return pixels
     centre = image.dtype.type(image.low / 2 + image.high / 2)
-    scale = sigmas[noisy].astype(image.dtype)
+    scale = np.minimum(sigmas[noisy], float(limits.max) / 16).astype(image.dtype)
     units = (pixels[..., noisy] - centre) / scale
     if image.valid is not None:
         units = _fill_absent(units, image.valid)
