@@ -1,15 +1,15 @@
 """Row bands: the one place that decides about threads, progress and cancellation.
 
 Work is split into bands of image rows, each a short call into C without the GIL.
-Bands run on a pool of Python threads: results never depend on the split, Ctrl-C
-is answered between bands, a forked child starts its own pool, and progress is a
-count of finished rows.
+Bands run on a few Python threads: results never depend on the split, Ctrl-C is
+answered between bands, a forked child starts its own threads, and progress is a count
+of finished rows.
 """
 
 import numbers
 import os
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from _thread import start_new_thread
+from queue import SimpleQueue
 
 PIXELS_PER_BAND = 1 << 18
 """Pixels in a band by default: about 50 ms of the slowest stage."""
@@ -48,7 +48,7 @@ class Bands:
     def __init__(self, n_jobs=None, progress=False, total=0, description=""):
         self.n_jobs = resolve_n_jobs(n_jobs)
         self._progress, self._total, self._description = progress, total, description
-        self._done, self._bar, self._pool = 0, None, None
+        self._done, self._bar = 0, None
 
     def __enter__(self):
         if self._progress is True:
@@ -58,8 +58,6 @@ class Bands:
     def __exit__(self, kind, *_):
         if kind is None and self._done < self._total:  # stages that were not needed
             self.advance(self._total - self._done)
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
         if self._bar is not None:
             self._bar.close()
 
@@ -72,13 +70,7 @@ class Bands:
         height = rows_per_band or max(1, PIXELS_PER_BAND // max(1, width))
         if self.n_jobs > 1:  # at least two bands per thread, for balance
             height = min(height, max(1, -(-n_rows // (2 * self.n_jobs))))
-        bands = [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
-        if self.n_jobs == 1 or len(bands) == 1:
-            for y0, y1 in bands:
-                work(y0, y1)
-                self.advance(y1 - y0)
-        else:
-            self._run_on_threads(work, bands)
+        self.run_in_order(work, lambda result: None, n_rows, height)
 
     def run_in_order(self, work, consume, n_rows, rows_per_band):
         """Like `run`, with ``consume(work(y0, y1))`` called here, band after band.
@@ -91,41 +83,48 @@ class Bands:
             for y0, y1 in bands:
                 consume(work(y0, y1))
                 self.advance(y1 - y0)
-            return
-        pool, running = self._open_pool(), deque()
+        else:
+            self._run_on_threads(work, consume, bands)
+
+    def _run_on_threads(self, work, consume, bands):
+        # Waits on C queues only: Ctrl-C may come between any two bytecodes, and would leave
+        # the Python-level locks of threading and concurrent.futures taken for ever.
+        todo, finished, ended, stopped = SimpleQueue(), SimpleQueue(), SimpleQueue(), []
+
+        def loop():
+            try:
+                while (band := todo.get()) is not None and not stopped:
+                    finished.put((band, work(*band)))
+            except BaseException as error:
+                finished.put((None, error))
+            finally:
+                ended.put(None)
+
+        threads, n_threads = [], min(self.n_jobs, len(bands))
         try:
-            for y0, y1 in bands:
-                running.append((pool.submit(work, y0, y1), y1 - y0))
-                if len(running) > 2 * self.n_jobs:  # results waiting for their turn are few
-                    self._consume_first(running, consume)
-            while running:
-                self._consume_first(running, consume)
-        except BaseException:
-            _cancel(future for future, _ in running)
-            raise
-
-    def _consume_first(self, running, consume):
-        future, rows = running[0]
-        consume(future.result())
-        running.popleft()
-        self.advance(rows)
-
-    def _open_pool(self):
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="nnk_image")
-        return self._pool
-
-    def _run_on_threads(self, work, bands):
-        pool = self._open_pool()
-        waiting = {pool.submit(work, y0, y1): y1 - y0 for y0, y1 in bands}
-        try:
-            while waiting:
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    future.result()
-                    self.advance(waiting.pop(future))
-        except BaseException:
-            _cancel(waiting)
-            raise
+            for _ in range(n_threads):
+                threads.append(start_new_thread(loop, ()))  # noqa: PERF401 - one by one
+            # Only now: a thread that Ctrl-C kept off the list never gets a band.
+            n_ahead = 2 * n_threads  # results waiting for their turn are few
+            for band in bands[:n_ahead]:
+                todo.put(band)
+            results = {}
+            for n, band in enumerate(bands):
+                while band not in results:
+                    done, result = finished.get()
+                    if done is None:
+                        raise result
+                    results[done] = result
+                consume(results.pop(band))
+                self.advance(band[1] - band[0])
+                for later in bands[n + n_ahead : n + n_ahead + 1]:
+                    todo.put(later)
+        finally:
+            stopped.append(True)
+            for _ in range(n_threads):
+                todo.put(None)
+            for _ in threads:
+                ended.get()
 
     def advance(self, rows):
         """Count finished rows in the progress report."""
@@ -134,14 +133,6 @@ class Bands:
             self._bar.update(rows)
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
-
-
-def _cancel(futures):
-    """Stop what has not begun and wait for what has."""
-    futures = list(futures)
-    for future in futures:
-        future.cancel()
-    wait(futures)
 
 
 def _tqdm():

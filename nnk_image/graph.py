@@ -112,7 +112,7 @@ class ImageGraph:
         from pygsp.graphs import Graph
 
         y, x = np.divmod(np.arange(self.n_nodes), self.shape[1])
-        return Graph(self.adjacency, coords=np.stack([x, -y], axis=1).astype(float))
+        return Graph(self.adjacency.copy(), coords=np.stack([x, -y], axis=1).astype(float))
 
     def to_networkx(self):
         """The graph as a networkx graph with nodes 0 .. N-1 and edge attribute 'weight'."""
@@ -242,8 +242,8 @@ def image_graph(
     ...     nnk_image.standard_image("camera"), sigma_f=10).adjacency.nnz
     True
     """
-    plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
     with Bands(n_jobs) as bands:
+        plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         return build_graph(plan, "nnk", bands, directed=bool(directed))
 
 
@@ -274,14 +274,19 @@ def bilateral_graph(
     >>> nnk_image.bilateral_graph(np.zeros((3, 3)), window=3).n_edges
     20
     """
-    plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
     with Bands(n_jobs) as bands:
+        plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         return build_graph(plan, "bilateral", bands)
 
 
 def _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
     """Check everything cheap before the pixels are touched."""
     check_window(window)
+    check_positive("sigma_d", sigma_d, "spatial width in pixels")
+    if sigma_f is not None:
+        check_positive("sigma_f", sigma_f, "intensity width in the image's units")
+    if data_range is not None:
+        check_positive("data_range", data_range, "largest minus smallest possible value")
     image = check_image(image, channel_axis, mask)
     if sigma_f is None:
         sigma_f = data_range_of(image, data_range) * 10 / 255
@@ -304,9 +309,15 @@ class GraphPlan:
         self.window = window_of(check_window(window))
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         self.sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
-        self.two_sigma2 = 2 * self.sigma_f**2
-        mu = self.two_sigma2 / (2 * self.sigma_d**2) if self.sigma_d**2 > 0 else np.inf
-        if not (0 < mu < np.inf and self.two_sigma2 > 0):
+        limits = np.finfo(image.dtype)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            self.two_sigma2 = 2 * np.float64(self.sigma_f) ** 2
+            mu = self.two_sigma2 / (2 * np.float64(self.sigma_d) ** 2)
+            largest = max(1, self.window.max_delta) * mu
+            spread = (np.float64(image.high) - image.low) ** 2 * image.channels
+        self.two_sigma2, mu = float(self.two_sigma2), float(mu)
+        numbers = self.two_sigma2, mu, largest
+        if not (float(limits.tiny) <= min(numbers) and max(*numbers, spread) <= float(limits.max)):
             raise ValueError(
                 f"sigma_f={self.sigma_f:g} and sigma_d={self.sigma_d:g} are too large, too small "
                 "or too far apart: the ratio of their squares is no normal number; scale the image"

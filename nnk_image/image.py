@@ -70,9 +70,7 @@ def check_image(image, channel_axis=None, mask=None):
         Wrong number of axes, no pixel, a bad `channel_axis` or `mask`, or a value
         that is not finite outside the mask.
     """
-    if isinstance(image, np.ma.MaskedArray):
-        image, mask = _unmask(image, channel_axis, mask)
-    pixels = np.asarray(image)
+    pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
     channel_axis = _check_axes(pixels, channel_axis)
     pixels = pixels[..., None] if channel_axis is None else np.moveaxis(pixels, channel_axis, -1)
@@ -82,6 +80,11 @@ def check_image(image, channel_axis=None, mask=None):
     if pixels.dtype.kind == "f" and pixels.dtype.newbyteorder("=") != dtype:
         pixels = pixels.astype(dtype)
     valid = _check_mask(mask, pixels.shape[:2])
+    if isinstance(image, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(image)
+        if channel_axis is not None:
+            hidden = hidden.any(axis=channel_axis)
+        valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:2])
     low, high = _finite_range(pixels, valid)
     return Image(pixels, dtype, valid, low, high, channel_axis)
 
@@ -95,10 +98,14 @@ def check_positive(name, value, what, zero_allowed=False):
     """A finite number above zero (or not below), as float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number ({what}), not {value!r}")
-    if not np.isfinite(value) or value < 0 or (value == 0 and not zero_allowed):
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
         least = "a finite number >= 0" if zero_allowed else "a finite number > 0"
         raise ValueError(f"{name}={value!r} must be {least} ({what})")
-    return float(value)
+    return number
 
 
 def data_range_of(image, data_range=None):
@@ -187,7 +194,7 @@ def _check_axes(pixels, channel_axis):
 def _check_mask(mask, shape):
     if mask is None:
         return None
-    valid = np.asarray(mask)
+    valid = np.array(mask)
     if valid.dtype != bool:
         raise TypeError(f"mask must be boolean (True: the pixel takes part), not {valid.dtype}")
     if valid.shape != shape:
@@ -210,5 +217,5 @@ def _finite_range(pixels, valid):
     raise ValueError(
         f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at row {row}, column "
         f"{column} ({pixels[row, column].squeeze()}); replace them, or leave them out with "
-        "mask=numpy.isfinite(image)"
+        f"mask=numpy.isfinite(image){'.all(axis=channel_axis)' if pixels.shape[2] > 1 else ''}"
     )

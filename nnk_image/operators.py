@@ -129,7 +129,9 @@ def _check_magnitude(adjacency, degree):
     """Raise ValueError where degrees have no normal inverse or sum: weights out of range."""
     linked = degree[degree > 0]
     range_of = np.finfo(degree.dtype)
-    if linked.size and not range_of.tiny * 16 < linked.min() <= linked.max() < range_of.max / 16:
+    if linked.size and not (
+        range_of.tiny <= linked.min() and 4 * range_of.tiny < linked.max() < range_of.max / 16
+    ):
         raise ValueError(
             f"edge weights from {adjacency.data.min():g} to {adjacency.data.max():g} are too "
             f"small or too large for {degree.dtype} arithmetic; scale them, W * factor"

@@ -14,6 +14,8 @@
 
 #define SMALLEST_f32 FLT_MIN
 #define SMALLEST_f64 DBL_MIN
+#define RIDGE_f32 1e-6f /* of the trace: what Gauss-Jordan survives in each type */
+#define RIDGE_f64 1e-14
 
 #define T float
 #define S f32

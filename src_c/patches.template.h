@@ -196,20 +196,33 @@ static void CAT(add_mean, S)(CAT(workspace, S) *w)
             w->result[m * w->row + j] += w->mean[j];
 }
 
-/* (P' P + ridge I)^-1 of the centred pilot, into gram. */
-static void CAT(inverse_gram, S)(CAT(workspace, S) *w, T ridge)
+/* Add at least `ridge` to the diagonal, and enough that rounding leaves the matrix
+ * positive definite where there is next to no noise; returns what was added. */
+static T CAT(add_ridge, S)(T *matrix, int64_t row, int32_t n, T ridge)
+{
+    T trace = 0;
+    for (int32_t i = 0; i < n; i++)
+        trace += matrix[i * row + i];
+    const T least = CAT(RIDGE, S) * trace, added = ridge > least ? ridge : least;
+    for (int32_t i = 0; i < n; i++)
+        matrix[i * row + i] += added;
+    return added;
+}
+
+/* (P' P + c I)^-1 of the centred pilot, into gram; returns c, at least `ridge`. */
+static T CAT(inverse_gram, S)(CAT(workspace, S) *w, T ridge)
 {
     CAT(product, S)(w->pilot, w->row, 1, w->pilot, w->row, w->gram, w->row, w->n, w->row, w->k);
-    for (int32_t i = 0; i < w->n; i++)
-        w->gram[i * w->row + i] += ridge;
+    const T c = CAT(add_ridge, S)(w->gram, w->row, w->n, ridge);
     CAT(invert, S)(w->gram, w->row, w->n);
+    return c;
 }
 
 /* Theta = 1 1'/k + P (P' P + c I)^-1 P', X = Theta Z, weights 1 / |theta_i|^2. */
-static void CAT(wiener_left, S)(CAT(workspace, S) *w, T c)
+static void CAT(wiener_left, S)(CAT(workspace, S) *w, T ridge)
 {
     const int32_t n = w->n, k = w->k, row = w->row;
-    CAT(inverse_gram, S)(w, c);
+    const T c = CAT(inverse_gram, S)(w, ridge);
     CAT(product, S)(w->pilot, 1, row, w->gram, row, w->solved, row, k, row, n);
     CAT(product, S)(w->pilot, row, 1, w->value, row, w->cross, row, n, row, k);
     CAT(product, S)(w->solved, 1, row, w->cross, row, w->result, row, k, row, n);
@@ -223,10 +236,10 @@ static void CAT(wiener_left, S)(CAT(workspace, S) *w, T c)
 }
 
 /* W = (C + c I)^-1 C with C = P' P, X = Z W, one weight 1 / (|W|^2 / n + 1 / k). */
-static void CAT(wiener_right, S)(CAT(workspace, S) *w, T c)
+static void CAT(wiener_right, S)(CAT(workspace, S) *w, T ridge)
 {
     const int32_t n = w->n, k = w->k, row = w->row;
-    CAT(inverse_gram, S)(w, c);
+    const T c = CAT(inverse_gram, S)(w, ridge);
     T square = 0;
     for (int32_t i = 0; i < n; i++)
         for (int32_t j = 0; j < n; j++) {
@@ -282,8 +295,7 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
         for (int32_t j = 0; j < n; j++)
             transposed[j * square + i] = w->value[i * row + j];
     CAT(product, S)(transposed, square, 1, transposed, square, m, square, k, square, n);
-    for (int32_t i = 0; i < k; i++)
-        m[i * square + i] += a2 * c;
+    CAT(add_ridge, S)(m, square, k, a2 * c);
     CAT(invert, S)(m, square, k);
     T total = 0;
     for (int32_t i = 0; i < k; i++) {

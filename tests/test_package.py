@@ -72,6 +72,8 @@ def test_without_the_compiled_core_the_error_tells_what_to_do():
     ],
 )
 def test_missing_extras_are_named(missing, call):
-    done = run(f"import sys; sys.modules[{missing!r}] = None; import numpy as np, nnk_image; {call}")
+    done = run(
+        f"import sys; sys.modules[{missing!r}] = None; import numpy as np, nnk_image; {call}"
+    )
     assert "ImportError" in done.stderr
     assert "pip install 'nnk_image[" in done.stderr

@@ -15,6 +15,12 @@ from nnk_image.denoising import balanced, best, fast, sgw
 from nnk_image.denoising.noise import noise_levels
 from nnk_image.image import check_image, check_positive
 
+LEAST_NOISE = 1e-6
+"""Noise below this share of half the image's range is left alone."""
+
+UNEVEN = 2.0
+"""Channels whose noise differs by more than this factor are denoised one by one."""
+
 METHODS = {"sgw": sgw, "fast": fast, "balanced": balanced, "best": best}
 """Method name -> module with ``denoise(image, bands)`` and ``stages(image)``."""
 
@@ -39,7 +45,8 @@ def denoise(
     sigma : float or sequence of one float per channel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0
         to 255, 25/255 for values from 0 to 1).  Default: estimated from the image, per
-        channel.  0 returns a copy.
+        channel.  0, or less than a millionth of half the image's range, leaves a channel
+        as it is.
     method : {'fast', 'balanced', 'best', 'sgw'}
         'fast', 'balanced' and 'best' filter groups of similar patches, each on its own
         graph, with growing effort; 'fast' ends with a light smoothing on the NNK graph.
@@ -128,7 +135,7 @@ def _denoise_scaled(image, sigmas, run, bands):
     half_range = image.high / 2 - image.low / 2
     # Less noise than the values' own rounding is none.
     limits = np.finfo(image.dtype)
-    noisy = sigmas > max(float(limits.eps) * half_range, float(limits.tiny))
+    noisy = sigmas > max(LEAST_NOISE * half_range, float(limits.tiny))
     if half_range == 0 or not noisy.any():
         return pixels
     centre = image.dtype.type(image.low / 2 + image.high / 2)
@@ -136,13 +143,20 @@ def _denoise_scaled(image, sigmas, run, bands):
     units = (pixels[..., noisy] - centre) / scale
     if image.valid is not None:
         units = _fill_absent(units, image.valid)
-    low, high = float(units.min()), float(units.max())
-    denoised = run(replace(image, pixels=units, low=low, high=high), bands)
+    uneven = sigmas[noisy].max() > UNEVEN * sigmas[noisy].min()
+    parts = np.split(units, units.shape[2], axis=2) if uneven else [units]
+    denoised = np.concatenate([run(_image_of(image, part), bands) for part in parts], axis=2)
     result = pixels.copy()
     result[..., noisy] = denoised * scale + centre
     if image.valid is not None:
         result[~image.valid] = pixels[~image.valid]
     return result
+
+
+def _image_of(image, units):
+    """`image` with other pixels."""
+    low, high = float(units.min()), float(units.max())
+    return replace(image, pixels=np.ascontiguousarray(units), low=low, high=high)
 
 
 def _fill_absent(pixels, valid):

@@ -22,6 +22,9 @@ band, so they never depend on the number of threads."""
 
 _FIRST_TAU = 0.75
 
+_FLOAT32_CONTRAST = 60
+"""Range of values, in units of the noise, beyond which Gram matrices need float64."""
+
 
 def wiener(noisy, preset, strong_noise, bands):
     """Denoise channels that share their structure.
@@ -40,6 +43,9 @@ def wiener(noisy, preset, strong_noise, bands):
     (C, H, W) ndarray
     """
     shape = noisy.shape[1:]
+    if noisy.dtype == np.float32 and np.ptp(noisy) > _FLOAT32_CONTRAST:
+        wide = wiener(noisy.astype(np.float64), preset, strong_noise, bands)
+        return wide.astype(np.float32)
     groups = PatchGroups(shape, preset.first_patch, preset, preset.first_group)
     groups.match(noisy[0], bands)
     pilot = np.stack([groups.filter(y, y, y, 0.0, bands, first=True)[0] for y in noisy])
