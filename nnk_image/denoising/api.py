@@ -143,7 +143,7 @@ def _denoise_scaled(image, sigmas, run, bands):
     units = (pixels[..., noisy] - centre) / scale
     if image.valid is not None:
         units = _fill_absent(units, image.valid)
-    uneven = sigmas[noisy].max() > UNEVEN * sigmas[noisy].min()
+    uneven = sigmas[noisy].max() / UNEVEN > sigmas[noisy].min()
     parts = np.split(units, units.shape[2], axis=2) if uneven else [units]
     denoised = np.concatenate([run(_image_of(image, part), bands) for part in parts], axis=2)
     result = pixels.copy()
