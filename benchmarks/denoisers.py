@@ -147,7 +147,7 @@ _PEERS = {
     "sgw_bilateral": Denoiser(run_sgw_bilateral),
     "sgw_bilateral_tuned": Denoiser(
         run_sgw_bilateral,
-        {"sigma_f": (0.8, 1.2, 1.7, 2.5), "bands_kept": (2, 3, 4, 5)},
+        {"sigma_f": (1.2, 1.7, 2.5, 3.5), "bands_kept": (3, 4, 5)},
         {"sigma_f": 1.2, "bands_kept": 4},
     ),
     "bilateral": Denoiser(
@@ -157,12 +157,12 @@ _PEERS = {
     ),
     "bilateral_exact": Denoiser(
         run_bilateral_exact,
-        {"color": (1, 1.5, 2, 2.5, 3, 4), "spatial": (1, 1.5, 2, 3)},
+        {"color": (1.5, 2, 2.5, 3, 4, 6), "spatial": (1, 1.5, 2, 3)},
         {"color": 2.5, "spatial": 1.5},
     ),
     "nlm": Denoiser(
         run_nlm,
-        {"h": (0.4, 0.6, 0.8, 1), "patch": (3, 5, 7), "distance": (10,)},
+        {"h": (0.4, 0.6, 0.8), "patch": (3, 5, 7, 9), "distance": (10,)},
         {"h": 0.6, "patch": 5, "distance": 10},
     ),
     "wavelet": Denoiser(

@@ -66,14 +66,19 @@ def scores(clean, image):
 def _methods(sigma):
     """scikit-image's denoisers at settings that suit white noise, on values 0 to 1; and ours."""
     s = sigma / 255
+
+    def bilateral(y):  # it expects no negative values, and its default border is black
+        low = y.min()
+        return low + denoise_bilateral(
+            y - low, sigma_color=2.5 * s, sigma_spatial=1.5, mode="symmetric"
+        )
+
     peers = {
-        "bilateral filter": lambda y: denoise_bilateral(
-            y, win_size=11, sigma_color=2 * s, sigma_spatial=2
-        ),
+        "bilateral filter": bilateral,
         "wavelet, BayesShrink": lambda y: denoise_wavelet(y, sigma=s, rescale_sigma=True),
-        "total variation": lambda y: denoise_tv_chambolle(y, weight=1.1 * s),
+        "total variation": lambda y: denoise_tv_chambolle(y, weight=0.9 * s),
         "non-local means": lambda y: denoise_nl_means(
-            y, patch_size=5, patch_distance=6, h=0.8 * s, sigma=s, fast_mode=True
+            y, patch_size=5, patch_distance=10, h=0.6 * s, sigma=s, fast_mode=True
         ),
     }
     scaled = {label: lambda y, f=f: 255 * f(y / 255) for label, f in peers.items()}

@@ -93,6 +93,7 @@ typedef struct {
     T *solved, *result;     /* [k][row] */
     T *gram, *cross;        /* [row][row] */
     T *mean;                /* [row] */
+    T *pivots;              /* four rows, for the inverse */
     T *weight;              /* [k] */
 } CAT(workspace, S);
 
@@ -163,15 +164,18 @@ static void CAT(scatter_weight, S)(const nnk_patches *p, const T *weight, const 
         }
 }
 
+/* n rounded up to whole packets. */
+static int32_t CAT(whole_packets, S)(int32_t n) { return (n + CAT(PACKET, S) - 1) / CAT(PACKET, S) * CAT(PACKET, S); }
+
 static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free(w->pilot); }
 
 /* One allocation, cut into matrices; zeros, so that padding stays zero. */
 static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
 {
-    const size_t row = (size_t)(n + 15) / 16 * 16, rows = ((size_t)k + 15) / 16 * 16;
+    const size_t row = (size_t)CAT(whole_packets, S)(n), rows = (size_t)CAT(whole_packets, S)(k);
     const size_t matrix = rows * row, square = row * row, lane = row > rows ? row : rows;
     void *block = NULL;
-    const size_t bytes = sizeof(T) * (4 * matrix + 2 * square + 2 * lane);
+    const size_t bytes = sizeof(T) * (4 * matrix + 2 * square + 6 * lane);
     if (posix_memalign(&block, 64, bytes))
         return NNK_NO_MEMORY;
     memset(block, 0, bytes);
@@ -184,6 +188,7 @@ static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
     w->gram = at, at += square;
     w->cross = at, at += square;
     w->mean = at, at += lane;
+    w->pivots = at, at += 4 * lane;
     w->weight = at;
     return NNK_OK;
 }
@@ -212,9 +217,9 @@ static T CAT(add_ridge, S)(T *matrix, int64_t row, int32_t n, T ridge)
 /* (P' P + c I)^-1 of the centred pilot, into gram; returns c, at least `ridge`. */
 static T CAT(inverse_gram, S)(CAT(workspace, S) *w, T ridge)
 {
-    CAT(product, S)(w->pilot, w->row, 1, w->pilot, w->row, w->gram, w->row, w->n, w->row, w->k);
+    CAT(gram, S)(w->pilot, w->row, w->gram, w->n, w->k);
     const T c = CAT(add_ridge, S)(w->gram, w->row, w->n, ridge);
-    CAT(invert, S)(w->gram, w->row, w->n);
+    CAT(invert, S)(w->gram, w->row, w->n, w->pivots);
     return c;
 }
 
@@ -286,7 +291,7 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
 static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                 CAT(workspace, S) *w)
 {
-    const int32_t n = w->n, k = w->k, row = w->row, square = (k + 15) / 16 * 16;
+    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_packets, S)(k);
     const T a2 = (T)0.25, c = (T)(n * pass->sigma * pass->sigma);
     CAT(gather, S)(p, pass->y, members, k, row, w->value);
     T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */
@@ -294,9 +299,9 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
     for (int32_t i = 0; i < k; i++)
         for (int32_t j = 0; j < n; j++)
             transposed[j * square + i] = w->value[i * row + j];
-    CAT(product, S)(transposed, square, 1, transposed, square, m, square, k, square, n);
+    CAT(gram, S)(transposed, square, m, k, n);
     CAT(add_ridge, S)(m, square, k, a2 * c);
-    CAT(invert, S)(m, square, k);
+    CAT(invert, S)(m, square, k, w->pivots);
     T total = 0;
     for (int32_t i = 0; i < k; i++) {
         w->mean[i] = 0;

@@ -21,40 +21,107 @@ CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int
             CAT(store_packet, S)(c + i * c_row + p * CAT(PACKET, S), sum[i][p]);
 }
 
+/* Four rows of a product, columns [from, n_j) in whole packets. */
+static void CAT(product_rows, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c,
+                                 int64_t c_row, int32_t from, int32_t n_j, int32_t n_r)
+{
+    int32_t packets = (n_j - from) / CAT(PACKET, S);
+    for (int64_t j = from; packets > 0;) {
+        const int wide = packets == 4 || packets == 2 ? 2 : packets >= 3 ? 3 : 1;
+        if (wide == 3)
+            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 3);
+        else if (wide == 2)
+            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 2);
+        else
+            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 1);
+        packets -= wide;
+        j += wide * CAT(PACKET, S);
+    }
+}
+
 /* The whole product: n_i rounded up to 4 rows, n_j columns in whole packets. */
 static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c,
                             int64_t c_row, int32_t n_i, int32_t n_j, int32_t n_r)
 {
-    const int32_t wide = 2 * CAT(PACKET, S);
-    for (int32_t i = 0; i < n_i; i += 4) {
-        const T *a_i = a + i * step_i;
-        T *c_i = c + i * c_row;
-        int32_t j = 0;
-        for (; j + wide <= n_j; j += wide)
-            CAT(product_tile, S)(a_i, step_r, step_i, b + j, b_row, c_i + j, c_row, n_r, 2);
-        for (; j < n_j; j += CAT(PACKET, S))
-            CAT(product_tile, S)(a_i, step_r, step_i, b + j, b_row, c_i + j, c_row, n_r, 1);
-    }
+    for (int32_t i = 0; i < n_i; i += 4)
+        CAT(product_rows, S)(a + i * step_i, step_r, step_i, b, b_row, c + i * c_row, c_row, 0, n_j, n_r);
 }
 
-/* Invert a symmetric positive definite n x n matrix in place (Gauss-Jordan; no
- * pivots needed).  Rows of `row` numbers. */
-static void CAT(invert, S)(T *a, int64_t row, int32_t n)
+/* The symmetric product a' a of `n_r` rows of n numbers, padded to `row`: tiles on and
+ * above the diagonal, then their mirror image. */
+static void CAT(gram, S)(const T *a, int64_t row, T *c, int32_t n, int32_t n_r)
 {
-    for (int32_t k = 0; k < n; k++) {
-        T *pivot_row = a + k * row;
-        const T inverse = 1 / pivot_row[k];
-        pivot_row[k] = 1;
-        for (int64_t j = 0; j < row; j += CAT(PACKET, S))
-            CAT(store_packet, S)(pivot_row + j, inverse * CAT(load_packet, S)(pivot_row + j));
+    for (int32_t i = 0; i < n; i += 4) {
+        const int32_t from = i / CAT(PACKET, S) * CAT(PACKET, S);
+        CAT(product_rows, S)(a + i, row, 1, a, row, c + i * row, row, from, (int32_t)row, n_r);
+    }
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < i / CAT(PACKET, S) * CAT(PACKET, S); j++)
+            c[i * row + j] = c[j * row + i];
+}
+
+#define PIVOTS 4
+
+/* Some pivot rows of Gauss-Jordan elimination, scaled, with the inverse pivots. */
+typedef struct {
+    int32_t first, count;
+    const T *row[PIVOTS];
+    T inverse[PIVOTS];
+} CAT(pivots, S);
+
+/* Eliminate with pivots [from, count) from one row, in one pass over it. */
+static inline void CAT(eliminate, S)(T *a, const CAT(pivots, S) *p, int32_t from, int64_t length)
+{
+    T factor[PIVOTS] = {0}, at_pivot[PIVOTS];
+    for (int32_t q = from; q < p->count; q++) {
+        factor[q] = a[p->first + q];
+        for (int32_t r = from; r < q; r++)
+            factor[q] -= factor[r] * p->row[r][p->first + q];
+    }
+    for (int32_t q = from; q < p->count; q++) { /* the columns of the pivots take the inverse */
+        at_pivot[q] = -factor[q] * p->inverse[q];
+        for (int32_t r = q + 1; r < p->count; r++)
+            at_pivot[q] -= factor[r] * p->row[r][p->first + q];
+    }
+    for (int64_t j = 0; j < length; j += CAT(PACKET, S)) {
+        CAT(packet, S) value = CAT(load_packet, S)(a + j);
+        for (int32_t q = 0; q < PIVOTS; q++) /* factors of absent pivots are 0 */
+            value -= factor[q] * CAT(load_packet, S)(p->row[q] + j);
+        CAT(store_packet, S)(a + j, value);
+    }
+    for (int32_t q = from; q < p->count; q++)
+        a[p->first + q] = at_pivot[q];
+}
+
+/* Invert a symmetric positive definite n x n matrix in place: Gauss-Jordan without
+ * pivoting, a few pivots at a time.  Rows of `length` numbers; `scratch` holds
+ * PIVOTS rows. */
+static void CAT(invert, S)(T *a, int64_t length, int32_t n, T *scratch)
+{
+    CAT(pivots, S) p;
+    memset(scratch, 0, sizeof(T) * PIVOTS * (size_t)length);
+    for (int32_t q = 0; q < PIVOTS; q++)
+        p.row[q] = scratch + q * length;
+    for (p.first = 0; p.first < n; p.first += PIVOTS) {
+        const int32_t block = n - p.first < PIVOTS ? n - p.first : PIVOTS;
+        for (p.count = 0; p.count < block;) {
+            T *row = a + (p.first + p.count) * length, *scaled = scratch + p.count * length;
+            CAT(eliminate, S)(row, &p, 0, length);
+            const T inverse = 1 / row[p.first + p.count];
+            for (int64_t j = 0; j < length; j++)
+                scaled[j] = inverse * row[j];
+            scaled[p.first + p.count] = p.inverse[p.count] = inverse;
+            memcpy(row, scaled, sizeof(T) * (size_t)length);
+            p.count++;
+        }
         for (int32_t i = 0; i < n; i++) {
-            if (i == k)
-                continue;
-            T *a_i = a + i * row;
-            const T factor = a_i[k];
-            a_i[k] = 0;
-            for (int64_t j = 0; j < row; j += CAT(PACKET, S))
-                CAT(store_packet, S)(a_i + j, CAT(load_packet, S)(a_i + j) - factor * CAT(load_packet, S)(pivot_row + j));
+            const int32_t own = i - p.first;
+            if (own < 0 || own >= block)
+                CAT(eliminate, S)(a + i * length, &p, 0, length);
+            else if (own + 1 < block)
+                CAT(eliminate, S)(a + i * length, &p, own + 1, length);
         }
     }
 }
+
+#undef PIVOTS
