@@ -24,19 +24,26 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name):
+    if name == "_core":
+        return _compiled_core()
     if name not in _HOME:
         raise AttributeError(f"module 'nnk_image' has no attribute {name!r}")
+    value = getattr(import_module(f"nnk_image.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def _compiled_core():
     try:
-        module = import_module(f"nnk_image.{_HOME[name]}")
+        return import_module("nnk_image._core")
     except ModuleNotFoundError as error:
         if error.name != "nnk_image._core":
             raise
         raise ImportError(
             "nnk_image was imported from its source folder, where the compiled core is missing; "
-            "run 'pip install .' (or 'pip install -e .' to develop) and start Python elsewhere"
+            "run 'pip install .' (or 'pip install -e .' to develop) and start Python elsewhere, "
+            "or with -P"
         ) from error
-    value = globals()[name] = getattr(module, name)
-    return value
 
 
 def __dir__():

@@ -12,6 +12,10 @@ from nnk_image import _core
 # Helper modules of the tests, such as golden_data, are imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
 
+# Python processes started by tests take the installed package, not an uncompiled
+# folder of the same name where pytest was started.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 settings.register_profile("nnk_image", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("nnk_image")
 
