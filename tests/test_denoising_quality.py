@@ -81,12 +81,60 @@ def test_better_than_the_same_filter_on_the_bilateral_graph(name, sigma):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SET12, reason="Set12 is not here")
-@pytest.mark.parametrize(("sigma", "least"), [(10, 32.05), (15, 29.7), (25, 26.95), (50, 23.3)])
-def test_mean_psnr_on_set12(sigma, least):
+@pytest.mark.parametrize(
+    ("method", "sigma", "least"),
+    [
+        *[("sgw", *row) for row in [(10, 32.05), (15, 29.7), (25, 26.95), (50, 23.3)]],
+        *[("fast", *row) for row in [(10, 34.13), (25, 29.4), (50, 26.04)]],
+        ("best", 25, 29.55),
+        ("best", 50, 26.33),
+    ],
+)
+def test_mean_psnr_on_set12(method, sigma, least):
     values = []
     for i, path in enumerate(SET12):
-        clean = np.asarray(Image.open(path)).astype(float)
-        image = clean + np.random.default_rng(100 * i + sigma).normal(0, sigma, clean.shape)
-        values.append(psnr(clean, denoise(image, sigma, method="sgw")))
+        with Image.open(path) as file:
+            clean = np.asarray(file).astype(np.float32)
+        rng = np.random.default_rng(100 * i + sigma)
+        image = clean + rng.normal(0, sigma, clean.shape).astype(np.float32)
+        values.append(psnr(clean, denoise(image, sigma, method=method)))
     assert len(values) == 12
     assert np.mean(values) >= least
+
+
+@pytest.mark.parametrize("sigma", [15, 30])
+def test_effort_pays(sigma):
+    """sgw, fast, balanced, best: each better than the one before, on a photograph."""
+    clean, image = noisy("camera", sigma)
+    methods = ("sgw", "fast", "balanced", "best")
+    values = [psnr(clean, denoise(image, sigma, method=m)) for m in methods]
+    assert values[1] > values[0] + 1
+    assert values[1] - 0.05 < values[2] < values[3] + 0.05
+
+
+def test_colour_is_denoised_jointly():
+    """Better than channel by channel, by every method."""
+    clean = standard_image("coffee")[100:228, 200:328].astype(float)
+    image = clean + np.random.default_rng(1).normal(0, 25, clean.shape)
+    for method in ("sgw", "fast", "balanced"):
+        joint = denoise(image, 25, method=method, channel_axis=-1)
+        single = [denoise(image[..., c], 25, method=method) for c in range(3)]
+        assert psnr(clean, joint) > psnr(clean, np.stack(single, axis=-1)) + 0.3
+
+
+def test_tuning_by_sure_helps():
+    """Close to the best of its candidates, hence hardly ever worse than the usual setting."""
+    gains = []
+    for name in ("camera", "brick", "cell"):
+        clean, image = noisy(name, 15)
+        tuned = psnr(clean, denoise(image, 15, method="sgw", tune="sure"))
+        gains.append(tuned - psnr(clean, denoise(image, 15, method="sgw")))
+    assert min(gains) > -0.1
+    assert np.mean(gains) > 0
+
+
+def test_tune_is_for_sgw_only():
+    with pytest.raises(ValueError, match="is for method='sgw', not 'fast'"):
+        denoise(np.eye(9), 0.1, tune="sure")
+    with pytest.raises(ValueError, match="tune='magic' must be 'sure'"):
+        denoise(np.eye(9), 0.1, method="sgw", tune="magic")
