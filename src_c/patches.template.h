@@ -97,13 +97,22 @@ typedef struct {
     T *weight;              /* [k] */
 } CAT(workspace, S);
 
-/* Patch rows of the members into a padded matrix. */
+/* Patch rows of the members into a padded matrix; `patch` a constant where inlined. */
+static inline __attribute__((always_inline)) void
+CAT(gather_sized, S)(const T *image, int64_t width, const int32_t *members, int32_t k, int64_t row, T *out,
+                     const int32_t patch)
+{
+    for (int32_t m = 0; m < k; m++)
+        for (int32_t r = 0; r < patch; r++)
+            memcpy(out + m * row + r * patch, image + members[m] + r * width, sizeof(T) * (size_t)patch);
+}
+
 static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *members, int32_t k, int64_t row,
                            T *out)
 {
-    for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < p->patch; r++)
-            memcpy(out + m * row + r * p->patch, image + members[m] + r * p->width, sizeof(T) * (size_t)p->patch);
+#define GATHER(patch) CAT(gather_sized, S)(image, p->width, members, k, row, out, patch)
+    FOR_PATCH(p->patch, GATHER)
+#undef GATHER
 }
 
 /* Subtract the mean patch, which is left in `mean`. */
@@ -121,47 +130,48 @@ static void CAT(centre, S)(T *matrix, int32_t k, int64_t row, T *mean)
 }
 
 /* Standard deviation of y - z over a group: how much noise is gone already. */
-static T CAT(removed_noise, S)(const nnk_patches *p, const T *y, const T *z, const int32_t *members, int32_t k)
+static double CAT(removed_noise, S)(const T *y, const T *z, int64_t padded, double n)
 {
-    double sum = 0, squares = 0;
-    for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < p->patch; r++) {
-            const int64_t at = members[m] + r * p->width;
-            T row_sum = 0, row_squares = 0;
-            for (int32_t c = 0; c < p->patch; c++) {
-                const T d = y[at + c] - z[at + c];
-                row_sum += d;
-                row_squares += d * d;
-            }
-            sum += row_sum;
-            squares += row_squares;
-        }
-    const double n = (double)k * p->patch * p->patch, variance = squares / n - (sum / n) * (sum / n);
-    return (T)sqrt(variance > 0 ? variance : 0);
+    CAT(packet, S) sums = {0}, squares = {0};
+    for (int64_t i = 0; i < padded; i += CAT(PACKET, S)) { /* padding is 0 in both */
+        const CAT(packet, S) d = CAT(load_packet, S)(y + i) - CAT(load_packet, S)(z + i);
+        sums += d;
+        squares += d * d;
+    }
+    double sum = 0, square = 0;
+    for (int l = 0; l < CAT(PACKET, S); l++) {
+        sum += sums[l];
+        square += squares[l];
+    }
+    const double variance = square / n - (sum / n) * (sum / n);
+    return sqrt(variance > 0 ? variance : 0);
 }
 
-/* Add weight x patches to the band's sums. */
+/* Add weight x patches to the band's sums, and the weights to theirs (which may be
+ * NULL); `patch` a constant where inlined. */
+static inline __attribute__((always_inline)) void
+CAT(scatter_sized, S)(const T *matrix, int64_t row, const T *weight, const int32_t *members, int32_t k, int64_t shift,
+                      int64_t width, T *sums, T *weights, const int32_t patch)
+{
+    for (int32_t m = 0; m < k; m++)
+        for (int32_t r = 0; r < patch; r++) {
+            const int64_t at = members[m] - shift + r * width;
+            const T *in = matrix + m * row + r * patch;
+            for (int32_t c = 0; c < patch; c++)
+                sums[at + c] += weight[m] * in[c];
+            if (weights)
+                for (int32_t c = 0; c < patch; c++)
+                    weights[at + c] += weight[m];
+        }
+}
+
 static void CAT(scatter, S)(const nnk_patches *p, const T *matrix, int64_t row, const T *weight,
-                            const int32_t *members, int32_t k, int64_t first_row, T *sums)
+                            const int32_t *members, int32_t k, int64_t first_row, T *sums, T *weights)
 {
-    for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < p->patch; r++) {
-            T *out = sums + members[m] + (r - first_row) * p->width;
-            const T *in = matrix + m * row + r * p->patch;
-            for (int32_t c = 0; c < p->patch; c++)
-                out[c] += weight[m] * in[c];
-        }
-}
-
-static void CAT(scatter_weight, S)(const nnk_patches *p, const T *weight, const int32_t *members, int32_t k,
-                                   int64_t first_row, T *sums)
-{
-    for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < p->patch; r++) {
-            T *out = sums + members[m] + (r - first_row) * p->width;
-            for (int32_t c = 0; c < p->patch; c++)
-                out[c] += weight[m];
-        }
+#define SCATTER(patch)                                                                                       \
+    CAT(scatter_sized, S)(matrix, row, weight, members, k, first_row * p->width, p->width, sums, weights, patch)
+    FOR_PATCH(p->patch, SCATTER)
+#undef SCATTER
 }
 
 /* n rounded up to whole packets. */
@@ -262,12 +272,18 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
                                  CAT(workspace, S) *w)
 {
     const T *y = pass->y, *z = pass->z, *x = pass->x;
-    const double removed = CAT(removed_noise, S)(p, y, z, members, w->k) / pass->sigma;
+    const int64_t padded = (int64_t)w->k * w->row;
+    CAT(gather, S)(p, z, members, w->k, w->row, w->value);
+    CAT(gather, S)(p, y, members, w->k, w->row, w->solved);
+    for (int32_t m = 0; m < w->k; m++) /* products leave rounding where padding was */
+        for (int32_t j = w->n; j < w->row; j++)
+            w->solved[m * w->row + j] = 0;
+    const double removed =
+        CAT(removed_noise, S)(w->solved, w->value, padded, (double)w->k * w->n) / pass->sigma;
     double left = 1 - removed > pass->tau ? 1 - removed : pass->tau;
     left = left > 0.01 ? left : 0.01;
     const double noise = pass->sigma * left;
     CAT(gather, S)(p, x, members, w->k, w->row, w->pilot);
-    CAT(gather, S)(p, z, members, w->k, w->row, w->value);
     CAT(centre, S)(w->pilot, w->k, w->row, w->mean);
     CAT(centre, S)(w->value, w->k, w->row, w->mean);
     if (pass->right)
@@ -275,15 +291,14 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
     else
         CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
     CAT(add_mean, S)(w);
-    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_x);
-    CAT(scatter_weight, S)(p, w->weight, members, w->k, pass->first_row, pass->weights);
+    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_x, pass->weights);
     if (!pass->sum_z)
         return;
     const T kept = (T)(pass->tau / left);
     CAT(gather, S)(p, z, members, w->k, w->row, w->value);
     for (int64_t i = 0; i < (int64_t)w->k * w->row; i++)
         w->result[i] = (1 - kept) * w->result[i] + kept * w->value[i];
-    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_z);
+    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_z, NULL);
 }
 
 /* One group of the first estimate: Theta = I - (1 + a^2) c (M - M 1 1' M / 1' M 1) with
@@ -319,8 +334,7 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
         w->weight[i] = 1 / (norm > (T)1e-6 ? norm : (T)1e-6);
     }
     CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
-    CAT(scatter, S)(p, w->result, row, w->weight, members, k, pass->first_row, pass->sum_x);
-    CAT(scatter_weight, S)(p, w->weight, members, k, pass->first_row, pass->weights);
+    CAT(scatter, S)(p, w->result, row, w->weight, members, k, pass->first_row, pass->sum_x, pass->weights);
 }
 
 static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,

@@ -5,4 +5,16 @@
 #define CAT_(a, b) a##_##b
 #define CAT(a, b) CAT_(a, b)
 #define CAT3(a, b, c) CAT(CAT(a, b), c)
+
+/* WORK(patch) with the usual sides of patches as constants: loops over a patch's row
+ * are then unrolled. */
+#define FOR_PATCH(patch, WORK)                                                                               \
+    switch (patch) {                                                                                         \
+    case 6: WORK(6); break;                                                                                  \
+    case 7: WORK(7); break;                                                                                  \
+    case 8: WORK(8); break;                                                                                  \
+    case 9: WORK(9); break;                                                                                  \
+    case 10: WORK(10); break;                                                                                \
+    default: WORK(patch);                                                                                    \
+    }
 #endif

@@ -16,7 +16,7 @@ import numpy as np
 
 from nnk_image import _core
 
-GRID_ROWS_PER_BAND = 4
+GRID_ROWS_PER_BAND = 2
 """Rows of reference patches in a band.  Part of the result's bits: sums are added band by
 band, so they never depend on the number of threads."""
 
