@@ -60,7 +60,7 @@ def _images(folder):
 def _quality(source, images, sigma, seeds, methods):
     clean = [image.astype(float) for image in images]
     columns = {"": "", "PSNR": ".2f", "+-": ".2f", "SSIM": ".4f", "s": ".3f", "best setting": ""}
-    title = f"Denoising, sigma {sigma:g}: {source}, {len(clean)} images, noise of {seeds} seeds"
+    title = f"Denoising, sigma {sigma:g}: {source}, {len(clean)} images, {seeds} noises each"
     table = Table(title, columns)
     table.rows.append(_row("noisy", lambda noisy, sigma: noisy, {}, clean, sigma, seeds))
     for name, method in methods.items():
