@@ -20,8 +20,11 @@ from nnk_image.window import check_window, window_of
 INDEX32_LIMIT = 2**31 - 1
 """Most nodes and edges that int32 indices are used for."""
 
-GRAPH_STAGES = 5
-"""Passes over all rows of a graph build, for progress bars."""
+EDGE_STAGES = 2
+"""Passes over all rows of `choose_edges`, for progress bars."""
+
+GRAPH_STAGES = EDGE_STAGES + 2
+"""Passes over all rows of `build_graph`."""
 
 _FORMAT = "nnk_image.ImageGraph 1"
 
@@ -337,50 +340,44 @@ class GraphPlan:
         return values.astype(self.planes.dtype)
 
     def kernel(self):
-        """Arguments by which the C core computes weights."""
+        """The kernel that weighs edges, for the C core."""
         spatial = self.window.spatial_kernel(self.sigma_d).astype(self.image.dtype)
-        window = self.window
-        return self.planes, window.radius, window.dy, window.dx, spatial, self.two_sigma2
-
-    def may_underflow(self):
-        """Can a weight fall below the smallest normal number?"""
-        spread = (self.image.high - self.image.low) ** 2 * self.image.channels / self.two_sigma2
-        farthest = self.window.radius**2 / self.sigma_d**2
-        return spread + farthest > (86 if self.image.dtype == np.float32 else 707)
+        return _core.Kernel(self.planes, spatial, self.window.radius, self.two_sigma2)
 
 
 def build_graph(plan, kind, bands, directed=False):
     """The stages of a graph, each over all row bands: choose edges, then write them as CSR."""
-    height, width = plan.image.shape
-    window = plan.window
-    if kind == "nnk":
-        edges = _prune(plan, bands)
-        if not directed:
-            bands.run(
-                lambda y0, y1: _core.symmetrise(edges, window.dy, window.dx, y0, y1), height, width
-            )
-            edges.release_backward()
-    else:
-        edges = _all_pairs(plan, bands)
-    dropped = _drop_underflow(plan, edges, directed, bands) if plan.may_underflow() else 0
-    adjacency = _to_csr(plan, edges, directed, bands)
+    edges = choose_edges(plan, kind, bands, directed)
+    adjacency, n_underflow = _to_csr(plan, edges, bands)
     return ImageGraph(
         adjacency,
-        (height, width),
+        plan.image.shape,
         kind,
-        window.size,
+        plan.window.size,
         plan.sigma_d,
         plan.sigma_f,
         directed,
         plan.image.valid,
-        dropped,
+        n_underflow if directed else n_underflow // 2,
     )
+
+
+def choose_edges(plan, kind, bands, directed=False):
+    """Which pairs of pixels the graph links, as edge planes."""
+    height, width = plan.image.shape
+    if kind == "bilateral":
+        return _all_pairs(plan, bands)
+    edges = _prune(plan, bands)
+    if not directed:
+        bands.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), height, width)
+        edges.release_backward()
+    return edges
 
 
 def _prune(plan, bands):
     """Directed edges of Algorithm 4."""
     height, width = plan.image.shape
-    edges = _core.Edges(height, width, len(plan.window.forward))
+    edges = _core.Edges(height, width, plan.window.dy, plan.window.dx)
     threshold = plan.thresholds()
     pair_threshold = threshold[plan.window.pair_delta]
 
@@ -394,34 +391,19 @@ def _prune(plan, bands):
 def _all_pairs(plan, bands):
     """Every edge of the bilateral graph."""
     height, width = plan.image.shape
-    edges = _core.Edges(height, width, len(plan.window.forward), backward=False)
+    edges = _core.Edges(height, width, plan.window.dy, plan.window.dx, backward=False)
     bits = np.zeros((height, -(-width // 64) * 64), bool)
     bits[:, :width] = True if plan.image.valid is None else plan.image.valid
     valid = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    dy, dx = plan.window.dy, plan.window.dx
-    bands.run(lambda y0, y1: _core.all_pairs(edges, valid, dy, dx, y0, y1), height, width)
+    bands.run(lambda y0, y1: _core.all_pairs(edges, valid, y0, y1), height, width)
     return edges
 
 
-def _drop_underflow(plan, edges, directed, bands):
-    """Remove the edges without a normal weight; their number."""
+def _to_csr(plan, edges, bands):
+    """Count, sum, fill: sorted CSR rows with kernel weights, and how many were too small."""
     height, width = plan.image.shape
-    dropped = []
-    kernel = plan.kernel()
-
-    def work(y0, y1):
-        dropped.append(_core.drop_underflow(edges, *kernel, directed, y0, y1))
-
-    bands.run(work, height, width)
-    return sum(dropped)
-
-
-def _to_csr(plan, edges, directed, bands):
-    """Count, sum, fill: sorted CSR rows with kernel weights."""
-    height, width = plan.image.shape
-    dy, dx = plan.window.dy, plan.window.dx
     counts = np.empty((height, width), np.int32)
-    bands.run(lambda y0, y1: _core.count(edges, dy, dx, directed, counts, y0, y1), height, width)
+    bands.run(lambda y0, y1: _core.count(edges, counts, y0, y1), height, width)
     n_nodes = height * width
     indptr = np.zeros(n_nodes + 1, np.int64)
     np.cumsum(counts.ravel(), out=indptr[1:])
@@ -430,22 +412,15 @@ def _to_csr(plan, edges, directed, bands):
     indptr = indptr if wide else indptr.astype(np.int32)
     indices = np.empty(n_stored, indptr.dtype)
     data = np.empty(n_stored, plan.image.dtype)
-    kernel = plan.kernel()
+    kernel, n_underflow = plan.kernel(), []
 
     def work(y0, y1):
-        _core.fill(
-            edges,
-            *kernel,
-            directed,
-            indptr.view(np.uint8),
-            indices.view(np.uint8),
-            wide,
-            data,
-            y0,
-            y1,
-        )
+        arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)
+        n_underflow.append(_core.fill(edges, kernel, *arrays, y0, y1))
 
     bands.run(work, height, width)
     adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
     adjacency.has_canonical_format = True
-    return adjacency
+    if any(n_underflow):
+        adjacency.eliminate_zeros()
+    return adjacency, sum(n_underflow)

@@ -142,7 +142,7 @@ def exact_in_float32(image):
 def feature_planes(image, radius, dtype):
     """Planes (C, H + 2 radius, stride) for the C core: NaN on the border and where masked."""
     height, width = image.shape
-    stride = 2 * radius + -(-width // 16) * 16
+    stride = 2 * radius + -(-width // 64) * 64
     planes = np.full((image.channels, height + 2 * radius, stride), np.nan, dtype)
     inside = planes[:, radius : radius + height, radius : radius + width]
     inside[...] = np.moveaxis(image.pixels, -1, 0)

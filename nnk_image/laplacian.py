@@ -74,31 +74,34 @@ def laplacian(adjacency, kind="combinatorial"):
     """Laplacian matrix; see `ImageGraph.laplacian`."""
     check_kind(kind)
     check_symmetric(adjacency)
-    degree = degrees(adjacency)
-    diagonal, root = symmetric_form(degree, kind)
-    scale = np.ones_like(degree) if root is None else 1 / root
-    left, right = (scale, scale) if kind == "normalized" else (scale**2, np.ones_like(scale))
-    return csr_array(diags_array(diagonal) - diags_array(left) @ adjacency @ diags_array(right))
+    diagonal, square = node_terms(degrees(adjacency), kind)
+    if square is None:
+        return csr_array(diags_array(diagonal) - adjacency)
+    if kind == "normalized":
+        scale = diags_array(1 / np.sqrt(square))
+        return csr_array(diags_array(diagonal) - scale @ adjacency @ scale)
+    return csr_array(diags_array(diagonal) - diags_array(1 / square) @ adjacency)
 
 
-def symmetric_form(degree, kind):
-    """Diagonal and node scale of the symmetric matrix a Laplacian is similar to.
+def node_terms(degree, kind):
+    """Diagonal a and divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
 
-    Each Laplacian here is ``R^-1 (D - W) R^-1`` (normalised), or similar to that matrix
-    by ``R``: random walk with ``R = D^1/2``, regularised with ``R = (D + tau I)^1/2``.
+    ``D - W``; random walk ``I - D^-1 W``; regularised ``(D + tau I)^-1 (D - W)``.  The
+    last two are similar to symmetric matrices, ``S^1/2 L S^-1/2``; for the random walk
+    that is the normalised Laplacian.
 
     Returns
     -------
-    diagonal : (N,) ndarray
-        Of the symmetric matrix: 0 where a node has no edges.
-    root : (N,) ndarray or None
-        Diagonal of R, 1 where a node has no edges; None for the combinatorial.
+    diagonal : ndarray of the degrees' shape
+        0 where a node has no edges.
+    square : ndarray or None
+        s, 1 where a node has no edges; None for the combinatorial (all 1).
     """
     if kind == "combinatorial":
         return degree, None
     square = degree + (regularization(degree) if kind == "regularized" else 0)
     square = np.where(degree > 0, square, 1).astype(degree.dtype)
-    return degree / square, np.sqrt(square)
+    return degree / square, square
 
 
 def regularization(degree):
@@ -107,36 +110,23 @@ def regularization(degree):
     return degree.dtype.type(degree[linked].mean(dtype=np.float64)) if linked.any() else 0
 
 
-def spectral_bound(adjacency, degree, kind, bands):
+def spectral_bound(degree, kind, largest_edge_sum):
     """A number no eigenvalue exceeds, free and deterministic.
 
     ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
-    T. D. Morley 1985); 2 for the normalised and random walk; for the regularised
-    ``2 d / (d + tau)`` with d the largest degree; 0 for a graph without edges.
+    T. D. Morley 1985), which `largest_edge_sum` returns; 2 for the normalised and random
+    walk; for the regularised ``2 d / (d + tau)`` with d the largest degree; 0 for a graph
+    without edges.
     """
-    if adjacency.nnz == 0:
+    top = float(degree.max())
+    if top == 0:
         return 0.0
     if kind == "regularized":
-        top = float(degree.max())
         return 2 * top / (top + float(regularization(degree)))
     if kind != "combinatorial":
         return 2.0
-    indptr, indices = adjacency.indptr, adjacency.indices
-    largest = []
-
-    def work(first, last):
-        starts, end = indptr[first : last + 1], indptr[last]
-        if starts[0] == end:
-            return
-        filled = starts[:-1] < starts[1:]
-        neighbour = np.maximum.reduceat(
-            degree[indices[starts[0] : end]], starts[:-1][filled] - starts[0]
-        )
-        largest.append(float((degree[first:last][filled] + neighbour).max()))
-
-    bands.run(work, adjacency.shape[0])
-    # The sums above are rounded: leave room for that.
-    return max(largest) * (1 + 4 * float(np.finfo(degree.dtype).eps))
+    # The sums are rounded: leave room for that.
+    return largest_edge_sum() * (1 + 4 * float(np.finfo(degree.dtype).eps))
 
 
 def lanczos(multiply, start, steps=30):

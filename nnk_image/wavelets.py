@@ -108,7 +108,7 @@ class SpectralGraphWavelets:
         self._approximation = approximation
         dtype = _operator_dtype(graph, dtype)
         with Bands(n_jobs) as bands:
-            self._operator = LaplacianOperator(graph, laplacian, dtype, bands)
+            self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, bands)
             self.lmax, self.bound = self._interval(graph, lmax, bands)
         self.bank = _filters.design(filters, self._n_scales, self.lmax)
         self.n_bands = self.bank.n_bands

@@ -16,6 +16,9 @@ from nnk_image import _core
 MAX_WINDOW = 63
 """Largest window side: neighbours hardly change beyond 7, cost grows with the area."""
 
+NEAR = 120
+"""The nearest offsets that prune many pixels at once: all of an 11 x 11 window (measured)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Window:
@@ -93,11 +96,8 @@ def window_of(size):
     offsets = offsets[np.argsort((offsets**2).sum(axis=1), kind="stable")]
 
     delta = _delta(offsets)
-    near = _near_pruners(size, len(offsets))
-    can_prune = delta[:near] >= 0
-    can_prune[np.arange(near), np.arange(near)] = False
-    k, j = np.nonzero(can_prune.T)
-    starts = np.searchsorted(k, np.arange(len(offsets) + 1)).astype(np.int32)
+    near = min(NEAR, len(offsets))
+    starts, pruners = _pairs(offsets, delta, near)
     core = _core.Window(
         radius,
         near,
@@ -105,9 +105,11 @@ def window_of(size):
         np.ascontiguousarray(offsets[:, 1]),
         _plane_numbers(offsets, forward),
         starts,
-        j.astype(np.int32),
+        pruners,
     )
-    return Window(size, radius, offsets, forward, delta[j, k], int(delta.max()), core)
+    candidates = np.repeat(np.arange(len(offsets)), np.diff(starts))
+    pair_delta = delta[pruners, candidates]
+    return Window(size, radius, offsets, forward, pair_delta, int(delta.max()), core)
 
 
 def _delta(offsets):
@@ -115,9 +117,22 @@ def _delta(offsets):
     return gram - np.diag(gram)[:, None]
 
 
-def _near_pruners(size, n_offsets):
-    """How many of the nearest offsets prune branch-free: all for small windows (measured)."""
-    return n_offsets if size <= 7 else 28 if size <= 13 else 20
+def _pairs(offsets, delta, near):
+    """Which of the `near` first offsets may prune each offset: (starts, pruners) as in nnk_window.
+
+    A pruner in the direction of the candidate has a large factor for its own distance; it
+    also prunes most often, so it comes first.
+    """
+    squares = (offsets[:near] ** 2).sum(axis=1)
+    starts, pruners = [0], []
+    for k in range(len(offsets)):
+        (j,) = np.nonzero(delta[:near, k] >= 0)
+        j = j[j != k]
+        j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
+        padding = -len(j) % _core.PAIRS_AT_ONCE
+        pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)
+        starts.append(starts[-1] + len(pruners[-1]))
+    return np.array(starts, np.int32), np.concatenate(pruners).astype(np.int32)
 
 
 def _plane_numbers(offsets, forward):

@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 cdef extern from "nnk_core.h" nogil:
     enum: NNK_OK
     enum: NNK_MAX_ORDERS
+    enum: NNK_PAIRS_AT_ONCE
 
     ctypedef struct nnk_window:
         int32_t radius, n_offsets, n_near
@@ -26,8 +27,17 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_edges:
         int64_t height, width, words, half
+        const int32_t *dy
+        const int32_t *dx
         uint64_t *forward
         uint64_t *backward
+
+    ctypedef struct nnk_kernel:
+        const void *planes
+        const void *spatial
+        int64_t stride
+        int32_t channels, radius
+        double two_sigma2
 
     ctypedef struct nnk_grid_operator:
         int64_t height, width, blocks, stride, pad
@@ -38,6 +48,7 @@ cdef extern from "nnk_core.h" nogil:
         const uint16_t *id
         const void *weight
         const void *diagonal
+        const void *row_scale
 
     ctypedef struct nnk_group:
         int32_t orders, n_bands, forcing
@@ -66,30 +77,27 @@ cdef extern from "nnk_core.h" nogil:
         void *weights
         int64_t first_row
 
+    ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const void *, void *, int32_t,
+                          void *, int64_t *, int64_t, int64_t) noexcept nogil
+    ctypedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
+                                  uint16_t *, void *, int64_t, int64_t) noexcept nogil
+
     ctypedef struct nnk_kernels:
         const char *name
         int (*prune_f32)(const float *, int64_t, int32_t, const nnk_window *, const float *,
                          const float *, const nnk_edges *, int64_t, int64_t) noexcept nogil
         int (*prune_f64)(const double *, int64_t, int32_t, const nnk_window *, const double *,
                          const double *, const nnk_edges *, int64_t, int64_t) noexcept nogil
-        int (*fill_f32_f32)(const float *, int64_t, int32_t, int32_t, const int32_t *,
-                            const int32_t *, const float *, double, int32_t, const nnk_edges *,
-                            const void *, void *, int32_t, float *, int64_t, int64_t) noexcept nogil
-        int (*fill_f32_f64)(const float *, int64_t, int32_t, int32_t, const int32_t *,
-                            const int32_t *, const double *, double, int32_t, const nnk_edges *,
-                            const void *, void *, int32_t, double *, int64_t, int64_t) noexcept nogil
-        int (*fill_f64_f64)(const double *, int64_t, int32_t, int32_t, const int32_t *,
-                            const int32_t *, const double *, double, int32_t, const nnk_edges *,
-                            const void *, void *, int32_t, double *, int64_t, int64_t) noexcept nogil
-        void (*drop_f32_f32)(const float *, int64_t, int32_t, int32_t, const int32_t *,
-                             const int32_t *, const float *, double, int32_t, const nnk_edges *,
-                             int64_t, int64_t, int64_t *) noexcept nogil
-        void (*drop_f32_f64)(const float *, int64_t, int32_t, int32_t, const int32_t *,
-                             const int32_t *, const double *, double, int32_t, const nnk_edges *,
-                             int64_t, int64_t, int64_t *) noexcept nogil
-        void (*drop_f64_f64)(const double *, int64_t, int32_t, int32_t, const int32_t *,
-                             const int32_t *, const double *, double, int32_t, const nnk_edges *,
-                             int64_t, int64_t, int64_t *) noexcept nogil
+        nnk_fill *fill_f32_f32
+        nnk_fill *fill_f32_f64
+        nnk_fill *fill_f64_f64
+        nnk_fill_packets *fill_packets_f32_f32
+        nnk_fill_packets *fill_packets_f32_f64
+        nnk_fill_packets *fill_packets_f64_f64
+        void (*degrees_f32)(const nnk_grid_operator *, float *, int64_t, int64_t) noexcept nogil
+        void (*degrees_f64)(const nnk_grid_operator *, double *, int64_t, int64_t) noexcept nogil
+        float (*edge_bound_f32)(const nnk_grid_operator *, const float *, int64_t, int64_t) noexcept nogil
+        double (*edge_bound_f64)(const nnk_grid_operator *, const double *, int64_t, int64_t) noexcept nogil
         int (*group_f32)(const nnk_grid_operator *, const nnk_group *, int64_t, int64_t) noexcept nogil
         int (*group_f64)(const nnk_grid_operator *, const nnk_group *, int64_t, int64_t) noexcept nogil
         int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
@@ -102,35 +110,29 @@ cdef extern from "nnk_core.h" nogil:
                               const int32_t *, int64_t, int64_t) noexcept nogil
 
     int nnk_variants(const nnk_kernels **)
-    void nnk_symmetrise(const nnk_edges *, const int32_t *, const int32_t *, int64_t, int64_t)
-    void nnk_all_pairs(const nnk_edges *, const uint64_t *, const int32_t *, const int32_t *,
-                       int64_t, int64_t)
-    void nnk_count(const nnk_edges *, const int32_t *, const int32_t *, int32_t, int32_t *,
-                   int64_t, int64_t)
-    int nnk_count_packets(const nnk_grid_operator *, int32_t, const void *, const void *, int32_t,
-                          const int32_t *, int32_t *, int64_t, int64_t)
-    int nnk_fill_packets_f32(const nnk_grid_operator *, const void *, const void *, int32_t,
-                             const float *, const float *, const int32_t *, uint16_t *, float *,
-                             int64_t, int64_t)
-    int nnk_fill_packets_f64(const nnk_grid_operator *, const void *, const void *, int32_t,
-                             const double *, const double *, const int32_t *, uint16_t *, double *,
-                             int64_t, int64_t)
-    void nnk_csr_step_f32(const void *, const void *, int32_t, const float *, const float *, double,
-                          double, const float *, const float *, float *, float *, int64_t, int32_t,
-                          const double *, int32_t, int64_t, int64_t)
+    void nnk_symmetrise(const nnk_edges *, int64_t, int64_t)
+    void nnk_all_pairs(const nnk_edges *, const uint64_t *, int64_t, int64_t)
+    int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
+                         const int32_t *, int64_t, int64_t)
+    void nnk_count(const nnk_edges *, int32_t *, int64_t, int64_t)
+    void nnk_count_packets(const nnk_edges *, int32_t, int64_t, int32_t *, int64_t, int64_t)
+    int nnk_copy_packets_f32(const nnk_edges *, const void *, int32_t, const float *,
+                             const nnk_grid_operator *, uint16_t *, float *, int64_t, int64_t)
+    int nnk_copy_packets_f64(const nnk_edges *, const void *, int32_t, const double *,
+                             const nnk_grid_operator *, uint16_t *, double *, int64_t, int64_t)
+    void nnk_csr_step_f32(const void *, const void *, int32_t, const float *, const float *,
+                          const float *, double, double, const float *, const float *, float *,
+                          float *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
     void nnk_csr_step_f64(const void *, const void *, int32_t, const double *, const double *,
-                          double, double, const double *, const double *, double *, double *,
-                          int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
+                          const double *, double, double, const double *, const double *, double *,
+                          double *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
 
 ctypedef fused real:
     float
     double
 
-ctypedef fused feature:
-    float
-    double
-
 MAX_ORDERS = NNK_MAX_ORDERS
+PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
 
 
 # --- the vector variant ------------------------------------------------------------------
@@ -195,21 +197,40 @@ cdef class Edges:
     """Edge planes: a bit per pixel and offset (nnk_edges)."""
 
     cdef nnk_edges c
+    cdef const int32_t[::1] dy, dx
     cdef uint64_t[:, :, ::1] forward, backward
 
-    def __init__(self, int64_t height, int64_t width, int64_t half, backward=True):
+    def __init__(self, int64_t height, int64_t width, const int32_t[::1] dy,
+                 const int32_t[::1] dx, backward=True):
         cdef int64_t words = (width + 63) // 64
-        self.c = nnk_edges(height, width, words, half, NULL, NULL)
-        self.forward = np.empty((height, half, words), np.uint64)
+        self.dy, self.dx = dy, dx
+        self.c = nnk_edges(height, width, words, dy.shape[0], &dy[0], &dx[0], NULL, NULL)
+        self.forward = np.empty((height, dy.shape[0], words), np.uint64)
         self.c.forward = &self.forward[0, 0, 0]
         if backward:
-            self.backward = np.empty((height, half, words), np.uint64)
+            self.backward = np.empty((height, dy.shape[0], words), np.uint64)
             self.c.backward = &self.backward[0, 0, 0]
 
     def release_backward(self):
         """Give back the backward planes: an undirected graph needs only forward."""
         self.backward = None
         self.c.backward = NULL
+
+
+cdef class Kernel:
+    """The bilateral kernel on feature planes (nnk_kernel)."""
+
+    cdef nnk_kernel c
+    cdef const unsigned char[::1] planes, spatial
+    cdef bint double_features, double_weights
+
+    def __init__(self, planes, spatial, int32_t radius, double two_sigma2):
+        self.planes, self.spatial = planes.reshape(-1).view(np.uint8), spatial.view(np.uint8)
+        self.double_features, self.double_weights = planes.itemsize == 8, spatial.itemsize == 8
+        if self.double_features and not self.double_weights:
+            raise TypeError("float64 features have float64 weights")
+        self.c = nnk_kernel(&self.planes[0], &self.spatial[0], planes.shape[2], planes.shape[0],
+                            radius, two_sigma2)
 
 
 def prune(Edges edges, Window window, const real[:, :, ::1] planes,
@@ -226,130 +247,131 @@ def prune(Edges edges, Window window, const real[:, :, ::1] planes,
     check(status)
 
 
-def symmetrise(Edges edges, const int32_t[::1] dy, const int32_t[::1] dx, int64_t y0, int64_t y1):
+def symmetrise(Edges edges, int64_t y0, int64_t y1):
     """Union of the directed edges, into the forward planes."""
     with nogil:
-        nnk_symmetrise(&edges.c, &dy[0], &dx[0], y0, y1)
+        nnk_symmetrise(&edges.c, y0, y1)
 
 
-def all_pairs(Edges edges, const uint64_t[:, ::1] valid, const int32_t[::1] dy,
-              const int32_t[::1] dx, int64_t y0, int64_t y1):
+def all_pairs(Edges edges, const uint64_t[:, ::1] valid, int64_t y0, int64_t y1):
     """Every pair of valid pixels within the window, into the forward planes."""
     with nogil:
-        nnk_all_pairs(&edges.c, &valid[0, 0], &dy[0], &dx[0], y0, y1)
+        nnk_all_pairs(&edges.c, &valid[0, 0], y0, y1)
 
 
-def count(Edges edges, const int32_t[::1] dy, const int32_t[::1] dx, bint directed,
-          int32_t[:, ::1] counts, int64_t y0, int64_t y1):
+def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned char[::1] indices,
+                 bint wide, int32_t radius, const int32_t[::1] offset_at, int64_t y0, int64_t y1):
+    """The planes of CSR rows; indptr and indices are byte views of int32, or int64 if `wide`."""
+    cdef const unsigned char *columns = &indices[0] if indices.shape[0] else NULL
+    cdef int status
+    with nogil:
+        status = nnk_edges_of_csr(&edges.c, &indptr[0], columns, wide, radius, &offset_at[0], y0, y1)
+    check(status)
+
+
+def count(Edges edges, int32_t[:, ::1] counts, int64_t y0, int64_t y1):
     """Edges per pixel."""
     with nogil:
-        nnk_count(&edges.c, &dy[0], &dx[0], directed, &counts[0, 0], y0, y1)
+        nnk_count(&edges.c, &counts[0, 0], y0, y1)
 
 
-def drop_underflow(Edges edges, const feature[:, :, ::1] planes, int32_t radius,
-                   const int32_t[::1] dy, const int32_t[::1] dx, const real[::1] spatial,
-                   double two_sigma2, bint directed, int64_t y0, int64_t y1):
-    """Remove edges whose weight is not a normal number; returns how many."""
-    cdef int64_t dropped = 0
-    with nogil:
-        if feature is float and real is float:
-            kernels.drop_f32_f32(&planes[0, 0, 0], planes.shape[2], planes.shape[0], radius, &dy[0],
-                                 &dx[0], &spatial[0], two_sigma2, directed, &edges.c, y0, y1, &dropped)
-        elif feature is float:
-            kernels.drop_f32_f64(&planes[0, 0, 0], planes.shape[2], planes.shape[0], radius, &dy[0],
-                                 &dx[0], &spatial[0], two_sigma2, directed, &edges.c, y0, y1, &dropped)
-        elif real is double:
-            kernels.drop_f64_f64(&planes[0, 0, 0], planes.shape[2], planes.shape[0], radius, &dy[0],
-                                 &dx[0], &spatial[0], two_sigma2, directed, &edges.c, y0, y1, &dropped)
-        else:
-            with gil:
-                raise TypeError("float64 features have float64 weights")
-    return dropped
-
-
-def fill(Edges edges, const feature[:, :, ::1] planes, int32_t radius, const int32_t[::1] dy,
-         const int32_t[::1] dx, const real[::1] spatial, double two_sigma2, bint directed,
-         const unsigned char[::1] indptr, unsigned char[::1] indices, bint wide, real[::1] data,
-         int64_t y0, int64_t y1):
-    """CSR rows; indptr and indices are byte views of int32, or int64 if `wide`."""
-    cdef int status = NNK_OK
+def fill(Edges edges, Kernel kernel, const unsigned char[::1] indptr, unsigned char[::1] indices,
+         bint wide, unsigned char[::1] data, int64_t y0, int64_t y1):
+    """CSR rows, all arrays as byte views; returns how many weights are 0."""
+    cdef int64_t underflown = 0
+    cdef int status
+    cdef nnk_fill *work = kernels.fill_f32_f32
     if data.shape[0] == 0:
-        return
+        return 0
+    if kernel.double_weights:
+        work = kernels.fill_f64_f64 if kernel.double_features else kernels.fill_f32_f64
     with nogil:
-        if feature is float and real is float:
-            status = kernels.fill_f32_f32(&planes[0, 0, 0], planes.shape[2], planes.shape[0], radius,
-                                          &dy[0], &dx[0], &spatial[0], two_sigma2, directed, &edges.c,
-                                          &indptr[0], &indices[0], wide, &data[0], y0, y1)
-        elif feature is float:
-            status = kernels.fill_f32_f64(&planes[0, 0, 0], planes.shape[2], planes.shape[0], radius,
-                                          &dy[0], &dx[0], &spatial[0], two_sigma2, directed, &edges.c,
-                                          &indptr[0], &indices[0], wide, &data[0], y0, y1)
-        elif real is double:
-            status = kernels.fill_f64_f64(&planes[0, 0, 0], planes.shape[2], planes.shape[0], radius,
-                                          &dy[0], &dx[0], &spatial[0], two_sigma2, directed, &edges.c,
-                                          &indptr[0], &indices[0], wide, &data[0], y0, y1)
-        else:
-            with gil:
-                raise TypeError("float64 features have float64 weights")
+        status = work(&kernel.c, &edges.c, &indptr[0], &indices[0], wide, &data[0], &underflown,
+                      y0, y1)
     check(status)
+    return underflown
 
 
 # --- operators ---------------------------------------------------------------------------
 
 cdef class GridOperator:
-    """Where the blocks of a grid operator are (nnk_grid_operator)."""
+    """An adjacency by packets, and a Laplacian of it (nnk_grid_operator)."""
 
     cdef nnk_grid_operator c
     cdef const int32_t[::1] dy, dx
     cdef const int64_t[::1] start
-    cdef const uint16_t[::1] id
-    cdef const unsigned char[::1] weight, diagonal
+    cdef uint16_t[::1] id
+    cdef unsigned char[::1] weight
+    cdef const unsigned char[::1] diagonal, row_scale
 
     def __init__(self, int64_t height, int64_t width, int64_t blocks, int64_t stride, int64_t pad,
-                 int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx):
+                 int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
+                 const int64_t[::1] start, uint16_t[::1] id, unsigned char[::1] weight):
         self.dy, self.dx = dy, dx
+        self.start, self.id, self.weight = start, id, weight
         self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0],
-                                   &dy[0], &dx[0], NULL, NULL, NULL, NULL)
+                                   &dy[0], &dx[0], &start[0], &id[0], &weight[0], NULL, NULL)
 
-    def set_packets(self, const int64_t[::1] start, const uint16_t[::1] id,
-                    const unsigned char[::1] weight, const unsigned char[::1] diagonal):
-        """Attach the packets (weight and diagonal as byte views)."""
-        self.start, self.id, self.weight, self.diagonal = start, id, weight, diagonal
-        self.c.start = &start[0]
-        self.c.id = &id[0]
-        self.c.weight = &weight[0]
+    def set_laplacian(self, const unsigned char[::1] diagonal, const unsigned char[::1] row_scale):
+        """Attach diagonal and row scale, byte views of padded images; an empty scale is 1."""
+        self.diagonal, self.row_scale = diagonal, row_scale
         self.c.diagonal = &diagonal[0]
+        self.c.row_scale = NULL
+        if row_scale.shape[0]:
+            self.c.row_scale = &row_scale[0]
 
 
-def count_packets(GridOperator op, int32_t packet, const unsigned char[::1] indptr,
-                  const unsigned char[::1] indices, bint wide, const int32_t[::1] offset_at,
-                  int32_t[:, ::1] counts, int64_t y0, int64_t y1):
+def count_packets(Edges edges, int32_t packet, int32_t[:, ::1] counts, int64_t y0, int64_t y1):
     """Packets of each block of rows [y0, y1)."""
-    cdef int status
     with nogil:
-        status = nnk_count_packets(&op.c, packet, &indptr[0], &indices[0], wide, &offset_at[0],
-                                   &counts[0, 0], y0, y1)
+        nnk_count_packets(&edges.c, packet, counts.shape[1], &counts[0, 0], y0, y1)
+
+
+def fill_packets(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_t y1):
+    """Packets of rows [y0, y1) with weights of the kernel."""
+    cdef int status
+    cdef nnk_fill_packets *work = kernels.fill_packets_f32_f32
+    if kernel.double_weights:
+        work = kernels.fill_packets_f64_f64 if kernel.double_features else kernels.fill_packets_f32_f64
+    with nogil:
+        status = work(&kernel.c, &edges.c, &op.c, &op.id[0], &op.weight[0], y0, y1)
     check(status)
 
 
-def fill_packets(GridOperator op, const unsigned char[::1] indptr, const unsigned char[::1] indices,
-                 bint wide, const real[::1] data, const real[::1] node_scale,
-                 const int32_t[::1] offset_at, const int64_t[::1] start, uint16_t[::1] id,
-                 real[::1] weight, int64_t y0, int64_t y1):
-    """Ids and weights of the packets of rows [y0, y1); `node_scale` may be empty."""
-    cdef int status
-    cdef const real *scales = NULL
-    if node_scale.shape[0]:
-        scales = &node_scale[0]
-    op.c.start = &start[0]
+def copy_packets(GridOperator op, Edges edges, const unsigned char[::1] indptr, bint wide,
+                 const real[::1] data, int64_t y0, int64_t y1):
+    """Packets of rows [y0, y1) with the weights of the CSR rows `edges` was made from."""
+    cdef int status = NNK_OK
+    if data.shape[0] == 0:
+        return
     with nogil:
         if real is float:
-            status = nnk_fill_packets_f32(&op.c, &indptr[0], &indices[0], wide, &data[0], scales,
-                                          &offset_at[0], &id[0], &weight[0], y0, y1)
+            status = nnk_copy_packets_f32(&edges.c, &indptr[0], wide, &data[0], &op.c, &op.id[0],
+                                          <float *> &op.weight[0], y0, y1)
         else:
-            status = nnk_fill_packets_f64(&op.c, &indptr[0], &indices[0], wide, &data[0], scales,
-                                          &offset_at[0], &id[0], &weight[0], y0, y1)
+            status = nnk_copy_packets_f64(&edges.c, &indptr[0], wide, &data[0], &op.c, &op.id[0],
+                                          <double *> &op.weight[0], y0, y1)
     check(status)
+
+
+def degrees(GridOperator op, real[:, ::1] degree, int64_t y0, int64_t y1):
+    """Row sums of the adjacency, into a padded image."""
+    with nogil:
+        if real is float:
+            kernels.degrees_f32(&op.c, &degree[0, 0], y0, y1)
+        else:
+            kernels.degrees_f64(&op.c, &degree[0, 0], y0, y1)
+
+
+def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y1):
+    """Largest sum of the degrees of an edge's ends."""
+    cdef double bound
+    with nogil:
+        if real is float:
+            bound = kernels.edge_bound_f32(&op.c, &degree[0, 0], y0, y1)
+        else:
+            bound = kernels.edge_bound_f64(&op.c, &degree[0, 0], y0, y1)
+    return bound
 
 
 def chebyshev_group(GridOperator op, double scale, double shift, const real[:, ::1] older,
@@ -375,26 +397,24 @@ def chebyshev_group(GridOperator op, double scale, double shift, const real[:, :
 
 
 def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, bint wide,
-             const real[::1] data, const real[::1] diagonal, double scale, double shift,
-             const real[::1] older, const real[::1] x, real[::1] result, real[:, ::1] bands,
+             const real[::1] data, const real[::1] diagonal, const real[::1] row_scale,
+             double scale, double shift, const real[::1] older, const real[::1] x, real[::1] result, real[:, ::1] bands,
              const double[::1] coefficients, bint forcing, int64_t i0, int64_t i1):
-    """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start."""
+    """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start,
+    `row_scale` where it is 1."""
     cdef const real *before = NULL
     if older.shape[0]:
         before = &older[0]
-    cdef const real *values = NULL
-    if data.shape[0]:
-        values = &data[0]
-    cdef const unsigned char *columns = NULL
-    if indices.shape[0]:
-        columns = &indices[0]
+    cdef const real *scales = &row_scale[0] if row_scale.shape[0] else NULL
+    cdef const real *values = &data[0] if data.shape[0] else NULL
+    cdef const unsigned char *columns = &indices[0] if indices.shape[0] else NULL
     with nogil:
         if real is float:
-            nnk_csr_step_f32(&indptr[0], columns, wide, values, &diagonal[0], scale, shift, before,
+            nnk_csr_step_f32(&indptr[0], columns, wide, values, &diagonal[0], scales, scale, shift, before,
                              &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
                              &coefficients[0], forcing, i0, i1)
         else:
-            nnk_csr_step_f64(&indptr[0], columns, wide, values, &diagonal[0], scale, shift, before,
+            nnk_csr_step_f64(&indptr[0], columns, wide, values, &diagonal[0], scales, scale, shift, before,
                              &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
                              &coefficients[0], forcing, i0, i1)
 

@@ -44,7 +44,20 @@ static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y
     return s->forcing;
 }
 
-/* Row y of order k: scale (a x - M x) - shift x - older (+ forcing). */
+/* Where the neighbours of row y begin in order k, per offset; NULL outside the image. */
+static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
+{
+    const nnk_grid_operator *op = s->op;
+    const T *row = NULL;
+    for (int32_t o = 0; o < op->n_offsets; o++) {
+        const int64_t there = y + op->dy[o];
+        if (o == 0 || op->dy[o] != op->dy[o - 1]) /* offsets are in row-major order */
+            row = there >= 0 && there < op->height ? CAT(sweep_row, S)(s, k, there) + op->pad : NULL;
+        s->neighbour[o] = row ? row + op->dx[o] : NULL;
+    }
+}
+
+/* Row y of order k: scale (a x - r W x) - shift x - older (+ forcing). */
 static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
@@ -56,19 +69,15 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     T *out = (T *)CAT(sweep_row, S)(s, k, y) + pad;
     const double half = older ? 1 : 0.5; /* T_1 = x T_0, T_k = 2 x T_{k-1} - T_{k-2} */
     const T scale = (T)(half * s->group->scale), shift = (T)(half * s->group->shift);
-    for (int32_t o = 0; o < op->n_offsets; o++) {
-        const int64_t row = y + op->dy[o];
-        s->neighbour[o] = row >= 0 && row < op->height ? CAT(sweep_row, S)(s, k - 1, row) + pad + op->dx[o] : NULL;
-    }
-    const int64_t *start = op->start + y * op->blocks;
-    for (int64_t b = 0; b < op->blocks; b++) {
-        const int64_t at = b * CAT(PACKET, S), last = start[b + 1];
-        const T *weight = (const T *)op->weight + start[b] * CAT(PACKET, S);
-        CAT(packet, S) sum = {0};
-        for (int64_t e = start[b]; e < last; e++, weight += CAT(PACKET, S))
-            sum += CAT(load_packet, S)(weight) * CAT(load_packet, S)(s->neighbour[op->id[e]] + at);
+    const T *row_scale = op->row_scale ? (const T *)op->row_scale + y * op->stride + pad : NULL;
+    CAT(set_neighbours, S)(s, k - 1, y);
+    CAT(multiply_row, S)(op, y, s->neighbour, out);
+    for (int64_t at = 0; at < op->blocks * CAT(PACKET, S); at += CAT(PACKET, S)) {
+        CAT(packet, S) product = CAT(load_packet, S)(out + at);
+        if (row_scale)
+            product *= CAT(load_packet, S)(row_scale + at);
         const CAT(packet, S) here = CAT(load_packet, S)(x + at);
-        CAT(packet, S) value = scale * (CAT(load_packet, S)(diagonal + at) * here - sum) - shift * here;
+        CAT(packet, S) value = scale * (CAT(load_packet, S)(diagonal + at) * here - product) - shift * here;
         if (older)
             value -= CAT(load_packet, S)(older + pad + at);
         if (forcing)
@@ -81,7 +90,7 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_group *g = s->group;
-    const int64_t width = s->op->width, whole = width - width % CAT(PACKET, S);
+    const int64_t width = s->op->width, whole = width - width % CAT(LANES, S);
     const T *rows[NNK_MAX_ORDERS];
     for (int32_t k = 0; k < g->orders; k++)
         rows[k] = CAT(sweep_row, S)(s, k, y) + s->op->pad;
@@ -90,11 +99,11 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
         T c[NNK_MAX_ORDERS];
         for (int32_t k = 0; k < g->orders; k++)
             c[k] = (T)g->coefficients[b * g->orders + k];
-        for (int64_t x = 0; x < whole; x += CAT(PACKET, S)) {
-            CAT(packet, S) sum = CAT(load_packet, S)(band + x);
+        for (int64_t x = 0; x < whole; x += CAT(LANES, S)) {
+            CAT(vec, S) sum = CAT(loadu, S)(band + x);
             for (int32_t k = 0; k < g->orders; k++)
-                sum += c[k] * CAT(load_packet, S)(rows[k] + x);
-            CAT(store_packet, S)(band + x, sum);
+                sum += c[k] * CAT(loadu, S)(rows[k] + x);
+            memcpy(band + x, &sum, sizeof sum);
         }
         for (int64_t x = whole; x < width; x++)
             for (int32_t k = 0; k < g->orders; k++)

@@ -1,53 +1,156 @@
-/* Edge planes: symmetrise, all pairs, count (see nnk_core.h). */
+/* Edge planes: symmetrise, all pairs, from CSR, counts (see nnk_core.h). */
 #include "planes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-void nnk_symmetrise(const nnk_edges *e, const int32_t *dy, const int32_t *dx, int64_t y0, int64_t y1)
+#include "csr.h"
+
+void nnk_symmetrise(const nnk_edges *e, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++)
         for (int64_t o = 0; o < e->half; o++) {
-            if (y + dy[o] >= e->height)
+            if (y + e->dy[o] >= e->height)
                 continue;
             uint64_t *row = plane_row(e, e->forward, y, o);
-            const uint64_t *other = plane_row(e, e->backward, y + dy[o], o);
+            const uint64_t *other = plane_row(e, e->backward, y + e->dy[o], o);
             for (int64_t w = 0; w < e->words; w++)
-                row[w] |= shifted_word(other, e->words, w, dx[o]);
+                row[w] |= shifted_word(other, e->words, w, e->dx[o]);
         }
 }
 
-void nnk_all_pairs(const nnk_edges *e, const uint64_t *valid, const int32_t *dy, const int32_t *dx, int64_t y0,
-                   int64_t y1)
+void nnk_all_pairs(const nnk_edges *e, const uint64_t *valid, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++)
         for (int64_t o = 0; o < e->half; o++) {
             uint64_t *row = plane_row(e, e->forward, y, o);
-            if (y + dy[o] >= e->height) {
+            if (y + e->dy[o] >= e->height) {
                 memset(row, 0, (size_t)e->words * sizeof *row);
                 continue;
             }
-            const uint64_t *here = valid + y * e->words, *there = valid + (y + dy[o]) * e->words;
+            const uint64_t *here = valid + y * e->words, *there = valid + (y + e->dy[o]) * e->words;
             for (int64_t w = 0; w < e->words; w++)
-                row[w] = here[w] & shifted_word(there, e->words, w, dx[o]);
+                row[w] = here[w] & shifted_word(there, e->words, w, e->dx[o]);
         }
 }
 
-static void count_bits(uint64_t word, int32_t *count)
+/* The offset numbers of the row of pixel (y, x), as a bit in the word of each. */
+static void mark_row(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int32_t radius,
+                     const int32_t *offset_at, int64_t y, int64_t x, uint64_t *words)
 {
-    for (; word; word &= word - 1)
-        count[__builtin_ctzll(word)]++;
+    const int64_t side = 2 * radius + 1, width = e->width, last = csr_index(indptr, wide, y * width + x + 1);
+    int64_t row = y > radius ? y - radius : 0; /* columns are sorted: it only grows */
+    const int32_t *at = offset_at + radius - x;
+    for (int64_t i = csr_index(indptr, wide, y * width + x); i < last; i++) {
+        const int64_t column = csr_index(indices, wide, i);
+        while (column >= (row + 1) * width)
+            row++;
+        words[at[(row - y + radius) * side + column - row * width]] |= 1ull << x % 64;
+    }
 }
 
-void nnk_count(const nnk_edges *e, const int32_t *dy, const int32_t *dx, int32_t directed, int32_t *count, int64_t y0,
-               int64_t y1)
+int nnk_edges_of_csr(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int32_t radius,
+                     const int32_t *offset_at, int64_t y0, int64_t y1)
 {
+    const size_t size = sizeof(uint64_t) * 2 * (size_t)e->half;
+    uint64_t *words = malloc(size);
+    if (!words)
+        return NNK_NO_MEMORY;
+    for (int64_t y = y0; y < y1; y++)
+        for (int64_t w = 0; w < e->words; w++) {
+            memset(words, 0, size);
+            for (int64_t x = 64 * w; x < 64 * (w + 1) && x < e->width; x++)
+                mark_row(e, indptr, indices, wide, radius, offset_at, y, x, words);
+            for (int64_t o = 0; o < e->half; o++) {
+                plane_row(e, e->backward, y, o)[w] = words[e->half - 1 - o];
+                plane_row(e, e->forward, y, o)[w] = words[e->half + o];
+            }
+        }
+    free(words);
+    return NNK_OK;
+}
+
+/* Counters of 64 pixels, bit by bit: bit x of plane[b] is bit b of pixel x's count. */
+enum { COUNTER_BITS = 13 }; /* up to 63 x 63 offsets */
+
+/* Add three bits per pixel: their sum into *ones, what carries over returned. */
+static inline uint64_t full_add(uint64_t *ones, uint64_t a, uint64_t b)
+{
+    const uint64_t half_sum = *ones ^ a, carry = (*ones & a) | (half_sum & b);
+    *ones = half_sum ^ b;
+    return carry;
+}
+
+static inline void add_from(uint64_t *plane, int bit, uint64_t carry)
+{
+    for (; carry; bit++) {
+        const uint64_t next = plane[bit] & carry;
+        plane[bit] ^= carry;
+        carry = next;
+    }
+}
+
+static void count_word(const nnk_edges *e, int64_t y, int64_t w, uint64_t plane[COUNTER_BITS])
+{
+    const int64_t n = 2 * e->half; /* a multiple of four */
+    memset(plane, 0, sizeof *plane * COUNTER_BITS);
+    for (int64_t o = 0; o < n; o += 4) {
+        const uint64_t low = full_add(plane, edge_word(e, y, w, o), edge_word(e, y, w, o + 1));
+        const uint64_t high = full_add(plane, edge_word(e, y, w, o + 2), edge_word(e, y, w, o + 3));
+        add_from(plane, 2, full_add(plane + 1, low, high));
+    }
+}
+
+void nnk_count(const nnk_edges *e, int32_t *count, int64_t y0, int64_t y1)
+{
+    uint64_t plane[COUNTER_BITS];
+    const int used = 64 - __builtin_clzll((uint64_t)(2 * e->half));
+    for (int64_t y = y0; y < y1; y++)
+        for (int64_t w = 0; w < e->words; w++) {
+            count_word(e, y, w, plane);
+            const int64_t left = e->width - 64 * w, n_pixels = left < 64 ? left : 64;
+            int32_t *pixel = count + y * e->width + 64 * w;
+            for (int64_t x = 0; x < n_pixels; x++) {
+                int32_t sum = 0;
+                for (int b = 0; b < used; b++)
+                    sum |= (int32_t)(plane[b] >> x & 1) << b;
+                pixel[x] = sum;
+            }
+        }
+}
+
+/* Byte counters: of every 8 pixels, or of every other 4 (`odd` the others). */
+typedef struct {
+    uint64_t even, odd;
+} byte_counters;
+
+static void add_counters(byte_counters sum, int32_t packet, int64_t first, int64_t blocks, int32_t *count)
+{
+    const int32_t step = packet == 4 ? 2 : 1;
+    for (int32_t i = 0; i < 8; i++, sum.even >>= 8, sum.odd >>= 8) {
+        const int64_t block = first + step * i;
+        if (block < blocks)
+            count[block] += (int32_t)(sum.even & 255);
+        if (packet == 4 && block + 1 < blocks)
+            count[block + 1] += (int32_t)(sum.odd & 255);
+    }
+}
+
+void nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1)
+{
+    const uint64_t bytes = 0x0101010101010101u;
     for (int64_t y = y0; y < y1; y++) {
-        int32_t *row = count + y * e->width;
-        memset(row, 0, (size_t)e->width * sizeof *row);
-        for (int64_t o = 0; o < e->half; o++)
-            for (int64_t w = 0; w < e->words; w++) {
-                count_bits(plane_row(e, e->forward, y, o)[w], row + 64 * w);
-                count_bits(backward_word(e, directed, y, w, o, dy[o], dx[o]), row + 64 * w);
+        memset(count + y * blocks, 0, (size_t)blocks * sizeof *count);
+        for (int64_t w = 0; w < e->words; w++)
+            for (int64_t o = 0; o < 2 * e->half;) {
+                const int64_t last = o + 248 < 2 * e->half ? o + 248 : 2 * e->half; /* before a byte is full */
+                byte_counters sum = {0, 0};
+                for (; o < last; o++) {
+                    const uint64_t groups = groups_of(edge_word(e, y, w, o), packet);
+                    sum.even += groups & bytes;
+                    sum.odd += groups >> 4 & bytes;
+                }
+                add_counters(sum, packet, 64 / packet * w, blocks, count + y * blocks);
             }
     }
 }

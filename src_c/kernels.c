@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
+#include "csr.h"
 #include "exponential.h"
 #include "nnk_core.h"
 #include "planes.h"
@@ -20,6 +22,7 @@
 #define T float
 #define S f32
 #include "prune.template.h"
+#include "grid.template.h"
 #include "chebyshev.template.h"
 #include "small_matrix.template.h"
 #include "patches.template.h"
@@ -34,6 +37,7 @@
 #define T double
 #define S f64
 #include "prune.template.h"
+#include "grid.template.h"
 #include "chebyshev.template.h"
 #include "small_matrix.template.h"
 #include "patches.template.h"
@@ -57,9 +61,13 @@ const nnk_kernels TABLE(NNK_VARIANT) = {
     .fill_f32_f32 = fill_f32_f32,
     .fill_f32_f64 = fill_f32_f64,
     .fill_f64_f64 = fill_f64_f64,
-    .drop_f32_f32 = drop_f32_f32,
-    .drop_f32_f64 = drop_f32_f64,
-    .drop_f64_f64 = drop_f64_f64,
+    .fill_packets_f32_f32 = fill_packets_f32_f32,
+    .fill_packets_f32_f64 = fill_packets_f32_f64,
+    .fill_packets_f64_f64 = fill_packets_f64_f64,
+    .degrees_f32 = degrees_f32,
+    .degrees_f64 = degrees_f64,
+    .edge_bound_f32 = edge_bound_f32,
+    .edge_bound_f64 = edge_bound_f64,
     .group_f32 = group_f32,
     .group_f64 = group_f64,
     .match_f32 = match_f32,

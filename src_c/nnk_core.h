@@ -15,7 +15,7 @@
  *                  a border of `radius` pixels on all sides.  Border pixels and
  *                  masked pixels hold NaN; no test on NaN succeeds, so they are
  *                  never neighbours and never prune, with no special case.
- *                  stride >= radius + (width rounded up to 16) + radius.
+ *                  stride >= radius + (width rounded up to 64) + radius.
  *
  * Edge planes      uint64 forward[height][half][words], backward likewise, with
  *                  words = ceil(width / 64).  Bit x%64 of word x/64 of
@@ -38,13 +38,14 @@
 #include <stdint.h>
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
-enum { NNK_MAX_ORDERS = 8 };
+enum { NNK_MAX_ORDERS = 16, NNK_PAIRS_AT_ONCE = 4 };
 
 /* The window: all offsets but (0,0) by increasing distance, and which nearer
  * offset can prune which farther one (thesis section 3.1, Algorithm 4).
  *   plane[k]       p >= 0: offset k is forward[p]; p < 0: it is backward[-1-p]
  *   pruner         for offset k the candidates pruner[pair_start[k] ..
- *                  pair_start[k+1]), ascending, all below n_near
+ *                  pair_start[k+1]), all below n_near, the likeliest first; the
+ *                  last is repeated up to a multiple of NNK_PAIRS_AT_ONCE
  *   n_near         offsets [0, n_near) prune branch-free, many pixels at once;
  *                  the few survivors beyond are settled pixel by pixel
  */
@@ -54,16 +55,31 @@ typedef struct {
     const int32_t *pair_start, *pruner;
 } nnk_window;
 
+/* The edge planes, and the offsets dy, dx of the forward half.  Without `backward`
+ * the graph is undirected: its forward planes hold each edge once. */
 typedef struct {
     int64_t height, width, words, half;
+    const int32_t *dy, *dx;
     uint64_t *forward, *backward;
 } nnk_edges;
 
-/* A symmetric operator  L = diag(a) - M  on the pixel grid, M stored by blocks
- * of PACKET pixels of one row (8 float, 4 double): block b of row y holds the
- * packets start[y * blocks + b] .. start[y * blocks + b + 1), packet e being the
- * weights of the block's pixels towards pixel + offset[id[e]], 0 where absent.
- *   diagonal   T[height][stride] padded like the signals
+/* The bilateral kernel between pixels at distance (dy[o], dx[o]), o numbering the
+ * forward half: spatial[o] exp(-|f_i - f_j|^2 / two_sigma2), 0 below the smallest
+ * normal number.  The functions' suffixes name the types of planes and spatial. */
+typedef struct {
+    const void *planes, *spatial;
+    int64_t stride;
+    int32_t channels, radius;
+    double two_sigma2;
+} nnk_kernel;
+
+/* An operator  L = diag(a) - diag(r) W  on the pixel grid, the adjacency W stored
+ * by blocks of PACKET pixels of one row (8 float, 4 double): block b of row y holds
+ * the packets start[y * blocks + b] .. start[y * blocks + b + 1), packet e being the
+ * weights of the block's pixels towards pixel + offset[id[e]], 0 where absent.  All
+ * offsets of the window are numbered in row-major order, so packets are too.
+ *   diagonal, row_scale   a and r, T[height][stride] padded like the signals;
+ *                         row_scale may be NULL for r = 1
  */
 typedef struct {
     int64_t height, width, blocks, stride, pad;
@@ -71,7 +87,7 @@ typedef struct {
     const int32_t *dy, *dx;
     const int64_t *start;
     const uint16_t *id;
-    const void *weight, *diagonal;
+    const void *weight, *diagonal, *row_scale;
 } nnk_grid_operator;
 
 /* One group of orders of the recurrence
@@ -122,6 +138,16 @@ typedef struct {
     int64_t first_row;
 } nnk_patch_pass;
 
+/* Write the CSR rows of the pixels of rows [y0, y1), whose places indptr gives: sorted
+ * columns and kernel weights.  Adds to *underflown how many are 0. */
+typedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const void *indptr, void *indices, int32_t wide,
+                     void *weights, int64_t *underflown, int64_t y0, int64_t y1);
+
+/* Write ids and weights of the packets of rows [y0, y1), whose places op->start gives:
+ * the same weights. */
+typedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *op, uint16_t *id,
+                             void *weights, int64_t y0, int64_t y1);
+
 /* The kernels of one instruction set; one such table per variant. */
 typedef struct {
     const char *name;
@@ -134,27 +160,15 @@ typedef struct {
     int (*prune_f64)(const double *planes, int64_t stride, int32_t channels, const nnk_window *,
                      const double *pair_threshold, const double *threshold, const nnk_edges *, int64_t y0, int64_t y1);
 
-    /* Write the CSR rows of pixels [y0 width, y1 width): sorted columns and
-     * kernel weights spatial[o] exp(-|f_i - f_j|^2 / two_sigma2).  `directed`
-     * reads both edge planes, otherwise the forward planes hold the undirected
-     * graph.  Suffix: type of the features, type of the weights. */
-#define NNK_FILL(F, W)                                                                                   \
-    (const F *planes, int64_t stride, int32_t channels, int32_t radius, const int32_t *dy,               \
-     const int32_t *dx, const W *spatial, double two_sigma2, int32_t directed, const nnk_edges *edges,  \
-     const void *indptr, void *indices, int32_t wide, W *data, int64_t y0, int64_t y1)
-    int (*fill_f32_f32) NNK_FILL(float, float);
-    int (*fill_f32_f64) NNK_FILL(float, double);
-    int (*fill_f64_f64) NNK_FILL(double, double);
+    nnk_fill *fill_f32_f32, *fill_f32_f64, *fill_f64_f64;
+    nnk_fill_packets *fill_packets_f32_f32, *fill_packets_f32_f64, *fill_packets_f64_f64;
 
-    /* Clear the edges of rows [y0, y1) whose weight would be below the smallest
-     * normal number of its type; returns how many through *dropped. */
-#define NNK_DROP(F, W)                                                                                   \
-    (const F *planes, int64_t stride, int32_t channels, int32_t radius, const int32_t *dy,               \
-     const int32_t *dx, const W *spatial, double two_sigma2, int32_t directed, const nnk_edges *edges,  \
-     int64_t y0, int64_t y1, int64_t *dropped)
-    void (*drop_f32_f32) NNK_DROP(float, float);
-    void (*drop_f32_f64) NNK_DROP(float, double);
-    void (*drop_f64_f64) NNK_DROP(double, double);
+    /* Row sums of W into degree, padded like the signals. */
+    void (*degrees_f32)(const nnk_grid_operator *, float *degree, int64_t y0, int64_t y1);
+    void (*degrees_f64)(const nnk_grid_operator *, double *degree, int64_t y0, int64_t y1);
+    /* Largest degree[i] + degree[j] over the edges of rows [y0, y1). */
+    float (*edge_bound_f32)(const nnk_grid_operator *, const float *degree, int64_t y0, int64_t y1);
+    double (*edge_bound_f64)(const nnk_grid_operator *, const double *degree, int64_t y0, int64_t y1);
 
     /* One group of the Chebyshev recurrence on rows [y0, y1). */
     int (*group_f32)(const nnk_grid_operator *, const nnk_group *, int64_t y0, int64_t y1);
@@ -179,31 +193,33 @@ int nnk_variants(const nnk_kernels *found[4]);
 /* Parts that need no vectors: edges.c, operator.c. */
 
 /* The undirected graph: forward |= backward seen from the other end. */
-void nnk_symmetrise(const nnk_edges *, const int32_t *dy, const int32_t *dx, int64_t y0, int64_t y1);
+void nnk_symmetrise(const nnk_edges *, int64_t y0, int64_t y1);
 /* All valid pairs of the window; valid[height][words] is a bit per pixel. */
-void nnk_all_pairs(const nnk_edges *, const uint64_t *valid, const int32_t *dy, const int32_t *dx, int64_t y0, int64_t y1);
+void nnk_all_pairs(const nnk_edges *, const uint64_t *valid, int64_t y0, int64_t y1);
+/* The planes of CSR rows: both of them, whether the matrix is symmetric or not.
+ * offset_at maps (dy + radius)(2 radius + 1) + (dx + radius) to the offset's number in
+ * row-major order. */
+int nnk_edges_of_csr(const nnk_edges *, const void *indptr, const void *indices, int32_t wide, int32_t radius,
+                     const int32_t *offset_at, int64_t y0, int64_t y1);
 /* Number of edges of each pixel, into count[height][width]. */
-void nnk_count(const nnk_edges *, const int32_t *dy, const int32_t *dx, int32_t directed, int32_t *count, int64_t y0, int64_t y1);
+void nnk_count(const nnk_edges *, int32_t *count, int64_t y0, int64_t y1);
+/* Number of packets of each block of `packet` (4 or 8) pixels, into count[height][blocks]. */
+void nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1);
 
-/* The blocks of a grid operator from the CSR rows of its pixels.  offset_at maps
- * (dy + radius)(2 radius + 1) + (dx + radius) to the offset's id.  First
- * nnk_count_packets: packets of each block into count[height][blocks]; then, with
- * `start` their running sum, nnk_fill_packets: ids and weights.  node_scale may be
- * NULL; else weight (i, j) is multiplied by node_scale[i] node_scale[j]. */
-int nnk_count_packets(const nnk_grid_operator *, int32_t packet, const void *indptr, const void *indices, int32_t wide,
-                      const int32_t *offset_at, int32_t *count, int64_t y0, int64_t y1);
-#define NNK_FILL_PACKETS(T)                                                                              \
-    (const nnk_grid_operator *op, const void *indptr, const void *indices, int32_t wide, const T *data,  \
-     const T *node_scale, const int32_t *offset_at, uint16_t *id, T *weight, int64_t y0, int64_t y1)
-int nnk_fill_packets_f32 NNK_FILL_PACKETS(float);
-int nnk_fill_packets_f64 NNK_FILL_PACKETS(double);
+/* fill_packets with the weights of CSR rows, of type T (operator.c). */
+#define NNK_COPY_PACKETS(T)                                                                               \
+    (const nnk_edges *edges, const void *indptr, int32_t wide, const T *data, const nnk_grid_operator *op, \
+     uint16_t *id, T *weight, int64_t y0, int64_t y1)
+int nnk_copy_packets_f32 NNK_COPY_PACKETS(float);
+int nnk_copy_packets_f64 NNK_COPY_PACKETS(double);
 
 /* One order of the recurrence on any CSR matrix M, rows [i0, i1) (operator.c):
- * next = scale (a x - M x) - shift x - older + forcing, then band s += c[s] next. */
-#define NNK_CSR_STEP(T)                                                                                  \
-    (const void *indptr, const void *indices, int32_t wide, const T *data, const T *diagonal, double scale, \
-     double shift, const T *older, const T *x, T *next, T *bands, int64_t n, int32_t n_bands,            \
-     const double *c, int32_t forcing, int64_t i0, int64_t i1)
+ * next = scale (a x - r M x) - shift x - older + forcing, then band s += c[s] next.
+ * row_scale (r) may be NULL. */
+#define NNK_CSR_STEP(T)                                                                                   \
+    (const void *indptr, const void *indices, int32_t wide, const T *data, const T *diagonal,             \
+     const T *row_scale, double scale, double shift, const T *older, const T *x, T *next, T *bands,       \
+     int64_t n, int32_t n_bands, const double *c, int32_t forcing, int64_t i0, int64_t i1)
 void nnk_csr_step_f32 NNK_CSR_STEP(float);
 void nnk_csr_step_f64 NNK_CSR_STEP(double);
 

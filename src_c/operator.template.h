@@ -1,55 +1,32 @@
 /* Operators from CSR rows.  T, S: type and suffix; PACKET: pixels in a block. */
 
-/* The packets of one block: per pixel its ids, then one packet per id present,
- * in ascending order of id, so that the sum of a row has one order. */
-static void CAT(fill_block, S)(const nnk_grid_operator *op, const void *indptr, const void *indices, int32_t wide,
-                               const T *data, const T *node_scale, const int32_t *offset_at, int64_t y, int64_t b,
-                               uint16_t *ids, uint64_t *present, int32_t *slot, uint16_t *id, T *weight)
+int CAT(nnk_copy_packets, S) NNK_COPY_PACKETS(T)
 {
-    const int64_t words = (op->n_offsets + 63) / 64;
-    int32_t n[PACKET] = {0}, n_packets = 0;
-    memset(present, 0, sizeof *present * (size_t)words);
-    for (int64_t x = b * PACKET, p = 0; p < PACKET && x < op->width; p++, x++) {
-        uint16_t *mine = ids + p * op->n_offsets;
-        n[p] = row_ids(op, indptr, indices, wide, offset_at, y, x, mine);
-        for (int32_t e = 0; e < n[p]; e++)
-            present[mine[e] / 64] |= 1ull << (mine[e] % 64);
-    }
-    for (int64_t w = 0; w < words; w++)
-        for (uint64_t left = present[w]; left; left &= left - 1) {
-            const int32_t o = (int32_t)(64 * w + __builtin_ctzll(left));
-            id[n_packets] = (uint16_t)o;
-            slot[o] = n_packets++;
-        }
-    memset(weight, 0, sizeof *weight * PACKET * (size_t)n_packets);
-    for (int64_t p = 0; p < PACKET; p++) {
-        const int64_t i = y * op->width + b * PACKET + p;
-        const int64_t first = n[p] ? index_at(indptr, wide, i) : 0;
-        for (int32_t e = 0; e < n[p]; e++) {
-            T value = data[first + e];
-            if (node_scale)
-                value = (value * node_scale[i]) * node_scale[index_at(indices, wide, first + e)];
-            weight[(int64_t)slot[ids[p * op->n_offsets + e]] * PACKET + p] = value;
-        }
-    }
-}
-
-int CAT(nnk_fill_packets, S) NNK_FILL_PACKETS(T)
-{
-    uint16_t *ids = malloc(sizeof *ids * PACKET * (size_t)op->n_offsets);
-    uint64_t *present = malloc(sizeof *present * (size_t)(op->n_offsets / 64 + 1));
-    int32_t *slot = malloc(sizeof *slot * (size_t)op->n_offsets);
-    int status = NNK_NO_MEMORY;
-    if (ids && present && slot) {
-        for (int64_t y = y0; y < y1; y++)
-            for (int64_t b = 0; b < op->blocks; b++) {
-                const int64_t at = op->start[y * op->blocks + b];
-                CAT(fill_block, S)(op, indptr, indices, wide, data, node_scale, offset_at, y, b, ids, present, slot,
-                                   id + at, weight + at * PACKET);
+    const int64_t width = edges->width;
+    int64_t *next = malloc(sizeof *next * (size_t)width); /* entry of each pixel's row to read */
+    int64_t *place = malloc(sizeof *place * (size_t)op->blocks);
+    const int status = next && place ? NNK_OK : NNK_NO_MEMORY;
+    for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
+        for (int64_t x = 0; x < width; x++)
+            next[x] = csr_index(indptr, wide, y * width + x);
+        memcpy(place, op->start + y * op->blocks, sizeof *place * (size_t)op->blocks);
+        for (int64_t o = 0; o < 2 * edges->half; o++) /* offsets rise like the columns of a row */
+            for (int64_t w = 0; w < edges->words; w++) {
+                const uint64_t word = edge_word(edges, y, w, o);
+                for (uint64_t left = groups_of(word, PACKET); left; left &= left - 1) {
+                    const int first = __builtin_ctzll(left);
+                    const int64_t at = place[(64 * w + first) / PACKET]++;
+                    T packet[PACKET] = {0};
+                    for (uint64_t bits = word >> first & ((1u << PACKET) - 1); bits; bits &= bits - 1) {
+                        const int p = __builtin_ctzll(bits);
+                        packet[p] = data[next[64 * w + first + p]++];
+                    }
+                    id[at] = (uint16_t)o;
+                    memcpy(weight + at * PACKET, packet, sizeof packet);
+                }
             }
-        status = NNK_OK;
     }
-    free(ids), free(present), free(slot);
+    free(next), free(place);
     return status;
 }
 
@@ -59,9 +36,11 @@ void CAT(nnk_csr_step, S) NNK_CSR_STEP(T)
     const T factor = (T)(half * scale), offset = (T)(half * shift);
     for (int64_t i = i0; i < i1; i++) {
         T sum = 0;
-        const int64_t last = index_at(indptr, wide, i + 1);
-        for (int64_t e = index_at(indptr, wide, i); e < last; e++)
-            sum += data[e] * x[index_at(indices, wide, e)];
+        const int64_t last = csr_index(indptr, wide, i + 1);
+        for (int64_t e = csr_index(indptr, wide, i); e < last; e++)
+            sum += data[e] * x[csr_index(indices, wide, e)];
+        if (row_scale)
+            sum *= row_scale[i];
         T y = factor * (diagonal[i] * x[i] - sum) - offset * x[i];
         if (older)
             y -= older[i];

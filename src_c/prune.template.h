@@ -1,27 +1,35 @@
 /* Algorithm 4 for many pixels at once.  T, S: type and suffix.
  *
- * Pixels of a row lie side by side in vectors, the candidate loop is outside.
- * Candidate k survives the near pruners j when every (d_j - d_k).d_j - mu Delta
- * is above zero; only the smallest is kept.  The sign of a difference of floats
- * is exact, so this is the comparison of the rule, bit for bit.  A dead pruner
- * is NaN in d_j and min() ignores it; a missing pixel is NaN in d_k and makes
- * the starting value NaN, which is never above zero.
+ * Pixels of a row lie side by side in vectors, NNK_ABREAST vectors abreast, and
+ * the candidate loop is outside.  Candidate k dies where (d_j - d_k).d_j <= mu
+ * Delta for a pruner j: the comparison of the rule, bit for bit.  A dead pruner
+ * is NaN in d_j and so prunes nothing; a missing pixel is NaN in d_k and dead
+ * from the start.
  */
+enum { CAT(ABREAST, S) = CAT(LANES, S) * NNK_ABREAST };
 
-/* The smallest margin of candidate k over its near pruners. */
-static inline __attribute__((always_inline)) CAT(vec, S)
-CAT(near_margin, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nnk_window *win, const T *pair_threshold,
-                    int32_t k, int32_t channels)
+/* Which pixels candidate k lives in, after its near pruners; once none is left the
+ * rest cannot change that. */
+static inline __attribute__((always_inline)) void
+CAT(near_survivors, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nnk_window *win,
+                       const T *pair_threshold, int32_t k, int32_t channels, CAT(live, S) live[NNK_ABREAST])
 {
-    CAT(vec, S) margin = d_k[0] - d_k[0] + CAT(splat, S)((T)1e30);
-    for (int32_t p = win->pair_start[k]; p < win->pair_start[k + 1]; p++) {
-        const CAT(vec, S) *d_j = near + (size_t)win->pruner[p] * channels;
-        CAT(vec, S) product = (d_j[0] - d_k[0]) * d_j[0];
-        for (int32_t c = 1; c < channels; c++)
-            product += (d_j[c] - d_k[c]) * d_j[c];
-        margin = CAT(min, S)(product - CAT(splat, S)(pair_threshold[p]), margin);
+    for (int v = 0; v < NNK_ABREAST; v++)
+        live[v] = CAT(not_nan, S)(d_k[v]);
+    for (int32_t p = win->pair_start[k]; p < win->pair_start[k + 1]; p += NNK_PAIRS_AT_ONCE) {
+        for (int32_t pair = p; pair < p + NNK_PAIRS_AT_ONCE; pair++) {
+            const CAT(vec, S) *d_j = near + (size_t)win->pruner[pair] * channels * NNK_ABREAST;
+            const CAT(vec, S) threshold = CAT(splat, S)(pair_threshold[pair]);
+            for (int v = 0; v < NNK_ABREAST; v++) {
+                CAT(vec, S) product = (d_j[v] - d_k[v]) * d_j[v];
+                for (int32_t c = NNK_ABREAST; c < channels * NNK_ABREAST; c += NNK_ABREAST)
+                    product += (d_j[c + v] - d_k[c + v]) * d_j[c + v];
+                live[v] = CAT(live_above, S)(live[v], product, threshold);
+            }
+        }
+        if (CAT(none_live, S)(live))
+            break;
     }
-    return margin;
 }
 
 /* Near pass over 64 pixels from `centre`: alive[k] gets a bit per pixel. */
@@ -31,16 +39,25 @@ CAT(near_pass, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t c
 {
     for (int32_t k = 0; k < win->n_offsets; k++)
         alive[k] = 0;
-    for (int64_t x = 0; x < n_pixels; x += CAT(LANES, S)) {
+    for (int64_t x = 0; x < n_pixels; x += CAT(ABREAST, S)) {
         for (int32_t k = 0; k < win->n_offsets; k++) {
-            const T *other = centre + x + win->dy[k] * stride + win->dx[k];
+            const T *here = centre + x, *other = here + win->dy[k] * stride + win->dx[k];
+            CAT(live, S) live[NNK_ABREAST];
+            CAT(vec, S) *d_k = k < win->n_near ? near + (size_t)k * channels * NNK_ABREAST : d;
             for (int32_t c = 0; c < channels; c++)
-                d[c] = CAT(loadu, S)(other + c * plane_size) - CAT(loadu, S)(centre + x + c * plane_size);
-            CAT(vec, S) margin = CAT(near_margin, S)(d, near, win, pair_threshold, k, channels);
-            alive[k] |= CAT(above_zero, S)(margin) << x;
+                for (int v = 0; v < NNK_ABREAST; v++) {
+                    const int64_t at = c * plane_size + v * CAT(LANES, S);
+                    d_k[c * NNK_ABREAST + v] = CAT(loadu, S)(other + at) - CAT(loadu, S)(here + at);
+                }
+            CAT(near_survivors, S)(d_k, near, win, pair_threshold, k, channels, live);
+            uint64_t bits = 0;
+            for (int v = 0; v < NNK_ABREAST; v++)
+                bits |= CAT(live_bits, S)(live[v]) << (v * CAT(LANES, S));
+            alive[k] |= bits << x;
             if (k < win->n_near)
-                for (int32_t c = 0; c < channels; c++)
-                    near[(size_t)k * channels + c] = CAT(nan_unless, S)(margin, d[c]);
+                for (int32_t c = 0; c < channels * NNK_ABREAST; c += NNK_ABREAST)
+                    for (int v = 0; v < NNK_ABREAST; v++)
+                        d_k[c + v] = CAT(nan_unless, S)(live[v], d_k[c + v]);
         }
     }
 }
@@ -102,7 +119,7 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
                          const T *pair_threshold, const T *threshold, const nnk_edges *edges, int64_t y0, int64_t y1)
 {
     const int64_t plane_size = (edges->height + 2 * win->radius) * stride;
-    const size_t n_vectors = ((size_t)win->n_near + 1) * (size_t)channels;
+    const size_t n_vectors = ((size_t)win->n_near + 1) * (size_t)channels * NNK_ABREAST;
     const size_t far = 64 * (size_t)(win->n_offsets - win->n_near) + 1;
     CAT(vec, S) *near = NULL;
     uint64_t *alive = malloc(sizeof *alive * (size_t)win->n_offsets);
@@ -111,7 +128,7 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
         free(near), free(alive), free(kept);
         return NNK_NO_MEMORY;
     }
-    CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels;
+    CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels * NNK_ABREAST;
     for (int64_t y = y0; y < y1; y++)
         for (int64_t w = 0; w < edges->words; w++) {
             const T *centre = planes + (y + win->radius) * stride + win->radius + 64 * w;

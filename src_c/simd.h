@@ -8,11 +8,16 @@
  * For each element type (suffix f32, f64):
  *   vec_S, LANES_S      the widest vector of the variant and its lane count
  *   loadu_S, splat_S    unaligned load; one value in every lane
- *   min_S(v, m)         v < m ? v : m per lane; a NaN in either yields m
- *   above_zero_S(m)     bit l set where lane l > 0 (a NaN is not)
- *   nan_unless_S(m, d)  d where m > 0, NaN elsewhere
+ *   live_S              a truth value per lane
+ *   not_nan_S(v)        true where the lane is a number
+ *   live_above_S(l, v, t)  l where not v <= t (so a NaN changes nothing), else false
+ *   live_bits_S(l)      lane by lane as the low bits of an integer
+ *   none_live_S(l)      is no lane of l[0 .. NNK_ABREAST) true?
+ *   nan_unless_S(l, d)  d where true, NaN elsewhere
  *   packet_S, PACKET_S  a 32-byte vector, the same on every instruction set:
  *                       the storage unit of the grid operator
+ *   load_F_S(p)         a packet from numbers of type F
+ *   lanes_S(bits)       a mask of lanes from bits
  */
 #ifndef NNK_SIMD_H
 #define NNK_SIMD_H
@@ -37,6 +42,8 @@ typedef int64_t veci_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
 typedef float packet_f32 __attribute__((vector_size(32)));
 typedef double packet_f64 __attribute__((vector_size(32)));
+typedef int32_t packeti_f32 __attribute__((vector_size(32)));
+typedef int64_t packeti_f64 __attribute__((vector_size(32)));
 #define PACKET_f32 8
 #define PACKET_f64 4
 
@@ -62,47 +69,96 @@ typedef double packet_f64 __attribute__((vector_size(32)));
 DEFINE_COMMON(f32, float)
 DEFINE_COMMON(f64, double)
 
+/* A packet of one type from features of another. */
+static inline packet_f32 load_f32_f32(const float *p) { return load_packet_f32(p); }
+static inline packet_f64 load_f64_f64(const double *p) { return load_packet_f64(p); }
+static inline packet_f64 load_f32_f64(const float *p)
+{
+    float v __attribute__((vector_size(16)));
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, packet_f64);
+}
+
+/* All bits of lane l set where bit l of `bits` is. */
+static inline packeti_f32 lanes_f32(uint64_t bits)
+{
+    const packeti_f32 bit = {1, 2, 4, 8, 16, 32, 64, 128};
+    return ((packeti_f32){0} + (int32_t)(bits & 255) & bit) != 0;
+}
+static inline packeti_f64 lanes_f64(uint64_t bits)
+{
+    const packeti_f64 bit = {1, 2, 4, 8};
+    return ((packeti_f64){0} + (int64_t)(bits & 15) & bit) != 0;
+}
+
+enum { NNK_ABREAST = 4 }; /* vectors a kernel works on side by side, within the registers */
+
 #if defined(NNK_VARIANT_AVX512)
 #include <immintrin.h>
-static inline vec_f32 min_f32(vec_f32 v, vec_f32 m) { return (vec_f32)_mm512_min_ps((__m512)v, (__m512)m); }
-static inline vec_f64 min_f64(vec_f64 v, vec_f64 m) { return (vec_f64)_mm512_min_pd((__m512d)v, (__m512d)m); }
-static inline uint64_t above_zero_f32(vec_f32 m) { return _mm512_cmp_ps_mask((__m512)m, _mm512_setzero_ps(), _CMP_GT_OQ); }
-static inline uint64_t above_zero_f64(vec_f64 m) { return _mm512_cmp_pd_mask((__m512d)m, _mm512_setzero_pd(), _CMP_GT_OQ); }
+typedef __mmask16 live_f32;
+typedef __mmask8 live_f64;
+static inline live_f32 not_nan_f32(vec_f32 v) { return _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_ORD_Q); }
+static inline live_f64 not_nan_f64(vec_f64 v) { return _mm512_cmp_pd_mask((__m512d)v, (__m512d)v, _CMP_ORD_Q); }
+static inline live_f32 live_above_f32(live_f32 l, vec_f32 v, vec_f32 t)
+{
+    return _mm512_mask_cmp_ps_mask(l, (__m512)v, (__m512)t, _CMP_NLE_UQ);
+}
+static inline live_f64 live_above_f64(live_f64 l, vec_f64 v, vec_f64 t)
+{
+    return _mm512_mask_cmp_pd_mask(l, (__m512d)v, (__m512d)t, _CMP_NLE_UQ);
+}
+static inline uint64_t live_bits_f32(live_f32 l) { return l; }
+static inline uint64_t live_bits_f64(live_f64 l) { return l; }
+static inline int none_live_f32(const live_f32 *l) { return !(l[0] | l[1] | l[2] | l[3]); }
+static inline int none_live_f64(const live_f64 *l) { return !(l[0] | l[1] | l[2] | l[3]); }
+static inline vec_f32 nan_unless_f32(live_f32 l, vec_f32 d)
+{
+    return (vec_f32)_mm512_mask_mov_ps((__m512)((vec_f32){0} / 0), l, (__m512)d);
+}
+static inline vec_f64 nan_unless_f64(live_f64 l, vec_f64 d)
+{
+    return (vec_f64)_mm512_mask_mov_pd((__m512d)((vec_f64){0} / 0), l, (__m512d)d);
+}
 
-#elif defined(NNK_VARIANT_AVX2)
+#else
+#define DEFINE_LIVE(S)                                                          \
+    typedef veci_##S live_##S;                                                  \
+    static inline live_##S not_nan_##S(vec_##S v) { return v == v; }            \
+    static inline live_##S live_above_##S(live_##S l, vec_##S v, vec_##S t)     \
+    {                                                                           \
+        return l & ~(v <= t);                                                   \
+    }                                                                           \
+    static inline vec_##S nan_unless_##S(live_##S l, vec_##S d)                 \
+    {                                                                           \
+        return (vec_##S)((veci_##S)d | ~l);                                     \
+    }
+
+DEFINE_LIVE(f32)
+DEFINE_LIVE(f64)
+
+#if defined(NNK_VARIANT_AVX2)
 #include <immintrin.h>
-static inline vec_f32 min_f32(vec_f32 v, vec_f32 m) { return (vec_f32)_mm256_min_ps((__m256)v, (__m256)m); }
-static inline vec_f64 min_f64(vec_f64 v, vec_f64 m) { return (vec_f64)_mm256_min_pd((__m256d)v, (__m256d)m); }
-static inline uint64_t above_zero_f32(vec_f32 m) { return (unsigned)_mm256_movemask_ps((__m256)(m > 0)); }
-static inline uint64_t above_zero_f64(vec_f64 m) { return (unsigned)_mm256_movemask_pd((__m256d)(m > 0)); }
-
+static inline uint64_t live_bits_f32(live_f32 l) { return (unsigned)_mm256_movemask_ps((__m256)l); }
+static inline uint64_t live_bits_f64(live_f64 l) { return (unsigned)_mm256_movemask_pd((__m256d)l); }
 #elif defined(__SSE2__)
 #include <emmintrin.h>
-static inline vec_f32 min_f32(vec_f32 v, vec_f32 m) { return (vec_f32)_mm_min_ps((__m128)v, (__m128)m); }
-static inline vec_f64 min_f64(vec_f64 v, vec_f64 m) { return (vec_f64)_mm_min_pd((__m128d)v, (__m128d)m); }
-static inline uint64_t above_zero_f32(vec_f32 m) { return (unsigned)_mm_movemask_ps((__m128)(m > 0)); }
-static inline uint64_t above_zero_f64(vec_f64 m) { return (unsigned)_mm_movemask_pd((__m128d)(m > 0)); }
-
-#else /* any other processor (NEON included): compare, select, collect the signs */
-#define DEFINE_PORTABLE(S)                                                      \
-    static inline vec_##S min_##S(vec_##S v, vec_##S m)                         \
+static inline uint64_t live_bits_f32(live_f32 l) { return (unsigned)_mm_movemask_ps((__m128)l); }
+static inline uint64_t live_bits_f64(live_f64 l) { return (unsigned)_mm_movemask_pd((__m128d)l); }
+#else /* any other processor (NEON included) */
+#define DEFINE_LIVE_BITS(S)                                                     \
+    static inline uint64_t live_bits_##S(live_##S l)                            \
     {                                                                           \
-        veci_##S less = v < m;                                                  \
-        return (vec_##S)(((veci_##S)v & less) | ((veci_##S)m & ~less));         \
-    }                                                                           \
-    static inline uint64_t above_zero_##S(vec_##S m)                            \
-    {                                                                           \
-        veci_##S above = m > 0;                                                 \
         uint64_t bits = 0;                                                      \
-        for (int l = 0; l < LANES_##S; l++)                                     \
-            bits |= (uint64_t)(above[l] & 1) << l;                              \
+        for (int i = 0; i < LANES_##S; i++)                                     \
+            bits |= (uint64_t)(l[i] & 1) << i;                                  \
         return bits;                                                            \
     }
-DEFINE_PORTABLE(f32)
-DEFINE_PORTABLE(f64)
+DEFINE_LIVE_BITS(f32)
+DEFINE_LIVE_BITS(f64)
 #endif
 
-static inline vec_f32 nan_unless_f32(vec_f32 m, vec_f32 d) { return (vec_f32)((veci_f32)d | ~(m > 0)); }
-static inline vec_f64 nan_unless_f64(vec_f64 m, vec_f64 d) { return (vec_f64)((veci_f64)d | ~(m > 0)); }
+static inline int none_live_f32(const live_f32 *l) { return !live_bits_f32((l[0] | l[1]) | (l[2] | l[3])); }
+static inline int none_live_f64(const live_f64 *l) { return !live_bits_f64((l[0] | l[1]) | (l[2] | l[3])); }
+#endif
 
 #endif

@@ -1,107 +1,159 @@
-/* Kernel weights and CSR rows.  F, FS: type and suffix of the features;
- * T, S: of the weights. */
+/* Kernel weights: as CSR rows and as packets.  F, FS: type and suffix of the
+ * features; T, S: of the weights. */
 
-/* Minus the exponent: |f_i - f_j|^2 / two_sigma2, from feature planes. */
-static inline T CAT3(exponent, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t channels,
-                                      T two_sigma2)
+/* spatial exp(-square / two_sigma2), 0 where it is no normal number. */
+static inline CAT(packet, S) CAT3(kernel_weight, FS, S)(CAT(packet, S) spatial, CAT(packet, S) square, T two_sigma2)
 {
-    T square = 0;
+    const CAT(packet, S) weight = spatial * CAT(exp, S)(-(square / two_sigma2));
+    return (CAT(packet, S))((CAT(packeti, S))weight & (weight >= CAT(SMALLEST, S)));
+}
+
+/* What the offset of a number means in the arrays at hand. */
+typedef struct {
+    int64_t other, column; /* distance in the feature planes, in CSR columns */
+    T spatial;
+} CAT3(step, FS, S);
+
+static void CAT3(set_steps, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, CAT3(step, FS, S) *steps)
+{
+    for (int64_t number = 0; number < 2 * edges->half; number++) {
+        const full_offset o = offset_of(edges, number);
+        steps[number].other = o.dy * kernel->stride + o.dx;
+        steps[number].column = o.dy * edges->width + o.dx;
+        steps[number].spatial = ((const T *)kernel->spatial)[o.half];
+    }
+}
+
+/* The CSR row of one pixel: columns, squares (where the weights will be) and spatial
+ * factors of its edges, given as bits of words 64 apart.  Returns one past the last. */
+static inline int64_t CAT3(emit_row, FS, S)(const uint64_t *bits, int64_t n_words, const CAT3(step, FS, S) *steps,
+                                            const F *pixel, int64_t plane_size, int32_t channels, int64_t node,
+                                            int64_t at, void *indices, int32_t wide, T *weights, T *spatial)
+{
+    for (int64_t t = 0; t < n_words; t++, steps += 64)
+        for (uint64_t left = bits[64 * t]; left; left &= left - 1, at++) {
+            const CAT3(step, FS, S) *step = steps + __builtin_ctzll(left);
+            set_csr_index(indices, wide, at, node + step->column);
+            T square = 0;
+            for (int32_t c = 0; c < channels; c++) {
+                const T d = (T)pixel[c * plane_size + step->other] - (T)pixel[c * plane_size];
+                square += d * d;
+            }
+            weights[at] = square;
+            *spatial++ = step->spatial;
+        }
+    return at;
+}
+
+/* n weights from their squares and spatial factors; returns how many are 0. */
+static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two_sigma2)
+{
+    CAT(packeti, S) underflown = {0};
+    int64_t e = 0;
+    for (; e + CAT(PACKET, S) <= n; e += CAT(PACKET, S)) {
+        const CAT(packet, S) weight = CAT3(kernel_weight, FS, S)(
+            CAT(load_packet, S)(spatial + e), CAT(load_packet, S)(weights + e), two_sigma2);
+        underflown -= weight == 0;
+        CAT(store_packet, S)(weights + e, weight);
+    }
+    CAT(packet, S) last = {0}, factor = (CAT(packet, S)){0} + 1;
+    const size_t size = sizeof(T) * (size_t)(n - e);
+    memcpy(&last, weights + e, size);
+    memcpy(&factor, spatial + e, size);
+    last = CAT3(kernel_weight, FS, S)(factor, last, two_sigma2);
+    underflown -= last == 0;
+    memcpy(weights + e, &last, size);
+    int64_t sum = 0;
+    for (int p = 0; p < CAT(PACKET, S); p++)
+        sum += underflown[p];
+    return sum;
+}
+
+/* CSR rows of up to 64 pixels from (y, 64 w); returns how many weights are 0. */
+static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const CAT3(step, FS, S) *steps,
+                                      int64_t y, int64_t w, uint64_t *bits, T *spatial, const void *indptr,
+                                      void *indices, int32_t wide, T *weights)
+{
+    const int64_t n_words = (2 * edges->half + 63) / 64, plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
+    for (int64_t o = 0; o < 64 * n_words; o++)
+        bits[o] = o < 2 * edges->half ? edge_word(edges, y, w, o) : 0;
+    for (int64_t t = 0; t < n_words; t++)
+        transpose(bits + 64 * t);
+    const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64, node = y * edges->width + 64 * w;
+    const F *pixel = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius + 64 * w;
+    const int64_t first = csr_index(indptr, wide, node);
+    int64_t at = first;
+    for (int64_t x = 0; x < n_pixels; x++)
+        at = kernel->channels == 1 /* a constant lets the compiler drop the channel loop */
+                 ? CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, 1, node + x, at, indices,
+                                         wide, weights, spatial + (at - first))
+                 : CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, kernel->channels, node + x,
+                                         at, indices, wide, weights, spatial + (at - first));
+    return CAT3(weigh, FS, S)(spatial, weights + first, at - first, (T)kernel->two_sigma2);
+}
+
+static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const void *indptr, void *indices,
+                             int32_t wide, void *weights, int64_t *underflown, int64_t y0, int64_t y1)
+{
+    const size_t n_offsets = 2 * (size_t)edges->half;
+    CAT3(step, FS, S) *steps = malloc(sizeof *steps * n_offsets);
+    uint64_t *bits = malloc(sizeof *bits * (n_offsets + 63));
+    T *spatial = malloc(sizeof *spatial * 64 * n_offsets);
+    const int status = steps && bits && spatial ? NNK_OK : NNK_NO_MEMORY;
+    if (status == NNK_OK) {
+        CAT3(set_steps, FS, S)(kernel, edges, steps);
+        for (int64_t y = y0; y < y1; y++)
+            for (int64_t w = 0; w < edges->words; w++)
+                *underflown += CAT3(fill_word, FS, S)(kernel, edges, steps, y, w, bits, spatial, indptr, indices,
+                                                      wide, weights);
+    }
+    free(steps), free(bits), free(spatial);
+    return status;
+}
+
+/* The weights of a block's pixels towards one offset, 0 where `bits` has no edge. */
+static inline CAT(packet, S)
+CAT3(block_weights, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t channels, T spatial, T two_sigma2, uint64_t bits)
+{
+    CAT(packet, S) square = {0};
     for (int32_t c = 0; c < channels; c++) {
-        const T d = (T)other[c * plane_size] - (T)pixel[c * plane_size];
+        const CAT(packet, S) d = CAT3(load, FS, S)(other + c * plane_size) - CAT3(load, FS, S)(pixel + c * plane_size);
         square += d * d;
     }
-    return -(square / two_sigma2);
+    const CAT(packet, S) weight = CAT3(kernel_weight, FS, S)((CAT(packet, S)){0} + spatial, square, two_sigma2);
+    return (CAT(packet, S))((CAT(packeti, S))weight & CAT(lanes, S)(bits));
 }
 
-/* Append the edges of one word to the rows of its pixels: column, exponent and
- * offset number; the exponentials follow for the whole row at once. */
-static inline void CAT3(append, FS, S)(uint64_t word, const F *pixels, int64_t other, int64_t plane_size,
-                                       int32_t channels, T two_sigma2, int64_t column, int32_t offset, int64_t *next,
-                                       int64_t base, void *indices, int32_t wide, T *data, uint16_t *offsets)
+static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const nnk_grid_operator *op,
+                                     uint16_t *id, void *weights, int64_t y0, int64_t y1)
 {
-    for (; word; word &= word - 1) {
-        const int x = __builtin_ctzll(word);
-        const int64_t at = next[x]++;
-        if (wide)
-            ((int64_t *)indices)[at] = column + x;
-        else
-            ((int32_t *)indices)[at] = (int32_t)(column + x);
-        data[at] = CAT3(exponent, FS, S)(pixels + x, pixels + x + other, plane_size, channels, two_sigma2);
-        offsets[at - base] = (uint16_t)offset;
-    }
-}
-
-static int CAT3(fill, FS, S) NNK_FILL(F, T)
-{
-    const int64_t plane_size = (edges->height + 2 * radius) * stride, half = edges->half, width = edges->width;
-    const int64_t *wide_start = indptr;
-    const int32_t *start = indptr;
-    int64_t *next = malloc(sizeof *next * (size_t)(64 * edges->words));
-    uint16_t *offsets = malloc(sizeof *offsets * (size_t)(2 * half * width));
-    if (!next || !offsets) {
-        free(next), free(offsets);
-        return NNK_NO_MEMORY;
-    }
-    for (int64_t y = y0; y < y1; y++) {
-        for (int64_t x = 0; x < width; x++)
-            next[x] = wide ? wide_start[y * width + x] : start[y * width + x];
-        const int64_t base = next[0];
-        const int64_t end = wide ? wide_start[(y + 1) * width] : start[(y + 1) * width];
-        const F *row = planes + (y + radius) * stride + radius;
-        for (int64_t side = 0; side < 2 * half; side++) { /* row-major: columns come out sorted */
-            const int64_t o = side < half ? half - 1 - side : side - half;
-            const int sign = side < half ? -1 : 1;
-            const int64_t other = sign * (dy[o] * stride + dx[o]);
-            const int64_t column = (y + sign * dy[o]) * width + sign * dx[o];
+    const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
+    CAT3(step, FS, S) *steps = malloc(sizeof *steps * 2 * (size_t)edges->half);
+    int64_t *place = malloc(sizeof *place * (size_t)op->blocks);
+    const int status = steps && place ? NNK_OK : NNK_NO_MEMORY;
+    if (status == NNK_OK)
+        CAT3(set_steps, FS, S)(kernel, edges, steps);
+    for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
+        const F *row = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius;
+        memcpy(place, op->start + y * op->blocks, sizeof *place * (size_t)op->blocks);
+        for (int64_t o = 0; o < 2 * edges->half; o++)
             for (int64_t w = 0; w < edges->words; w++) {
-                const uint64_t word = sign > 0 ? plane_row(edges, edges->forward, y, o)[w]
-                                               : backward_word(edges, directed, y, w, o, dy[o], dx[o]);
-                CAT3(append, FS, S)(word, row + 64 * w, other, plane_size, channels, (T)two_sigma2, column + 64 * w,
-                                    (int32_t)o, next + 64 * w, base, indices, wide, data, offsets);
+                const uint64_t word = edge_word(edges, y, w, o);
+                for (uint64_t left = groups_of(word, CAT(PACKET, S)); left; left &= left - 1) {
+                    const int first = __builtin_ctzll(left);
+                    const F *pixel = row + 64 * w + first;
+                    const int64_t at = place[(64 * w + first) / CAT(PACKET, S)]++;
+                    const CAT(packet, S) block =
+                        kernel->channels == 1
+                            ? CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, 1, steps[o].spatial,
+                                                         (T)kernel->two_sigma2, word >> first)
+                            : CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, kernel->channels,
+                                                         steps[o].spatial, (T)kernel->two_sigma2, word >> first);
+                    id[at] = (uint16_t)o;
+                    CAT(store_packet, S)((T *)weights + at * CAT(PACKET, S), block);
+                }
             }
-        }
-        T *row_data = data + base;
-        for (int64_t e = 0; e < end - base; e++)
-            row_data[e] = spatial[offsets[e]] * CAT(exp, S)(row_data[e]);
     }
-    free(next), free(offsets);
-    return NNK_OK;
-}
-
-/* Clear the bits of one word whose weight is not a normal number. */
-static inline uint64_t CAT3(drop_word, FS, S)(uint64_t word, const F *pixels, int64_t other, int64_t plane_size,
-                                              int32_t channels, T two_sigma2, T spatial, int64_t *dropped)
-{
-    uint64_t kept = word;
-    for (; word; word &= word - 1) {
-        const int x = __builtin_ctzll(word);
-        const T weight =
-            spatial *
-            CAT(exp, S)(CAT3(exponent, FS, S)(pixels + x, pixels + x + other, plane_size, channels, two_sigma2));
-        if (!(weight >= CAT(SMALLEST, S))) {
-            kept &= ~(1ull << x);
-            ++*dropped;
-        }
-    }
-    return kept;
-}
-
-static void CAT3(drop, FS, S) NNK_DROP(F, T)
-{
-    const int64_t plane_size = (edges->height + 2 * radius) * stride;
-    *dropped = 0;
-    for (int64_t y = y0; y < y1; y++)
-        for (int64_t o = 0; o < edges->half; o++) {
-            const F *row = planes + (y + radius) * stride + radius;
-            const int64_t other = dy[o] * stride + dx[o];
-            uint64_t *forward = plane_row(edges, edges->forward, y, o);
-            uint64_t *backward = directed ? plane_row(edges, edges->backward, y, o) : NULL;
-            for (int64_t w = 0; w < edges->words; w++) {
-                forward[w] = CAT3(drop_word, FS, S)(forward[w], row + 64 * w, other, plane_size, channels,
-                                                    (T)two_sigma2, spatial[o], dropped);
-                if (backward)
-                    backward[w] = CAT3(drop_word, FS, S)(backward[w], row + 64 * w, -other, plane_size, channels,
-                                                         (T)two_sigma2, spatial[o], dropped);
-            }
-        }
+    free(steps), free(place);
+    return status;
 }

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.bands import Bands
+from nnk_image.graph import GraphPlan
+from nnk_image.image import check_image
 from nnk_image.laplacian import KINDS
 from nnk_image.operators import LaplacianOperator
 
@@ -36,7 +38,7 @@ def both_layouts(graph, kind, dtype=np.float64):
     """The operator on the pixel grid and the one on plain CSR rows."""
     with Bands() as bands:
         for layout in (graph, graph.adjacency):
-            yield LaplacianOperator(layout, kind, dtype, bands)
+            yield LaplacianOperator.of_graph(layout, kind, dtype, bands)
 
 
 def run(operator, method, values, coefficients, n_jobs=1, top=None):
@@ -124,7 +126,7 @@ def test_any_image_graph(height, width, window, build, order, kind, mask, seed):
 def test_any_sparse_graph(matrix, kind, order):
     """In the inner product of the Laplacian, where its powers keep their size."""
     with Bands() as bands:
-        operator = LaplacianOperator(sp.csr_array(matrix), kind, np.float64, bands)
+        operator = LaplacianOperator.of_graph(sp.csr_array(matrix), kind, np.float64, bands)
     coefficients = random_bank(2, order)
     values, right, left = dense.spectrum(matrix, kind)
     root = np.sqrt(dense.node_weights(matrix, kind))
@@ -186,7 +188,7 @@ def test_bits_do_not_depend_on_bands(monkeypatch, window, dtype, kind, method):
     coefficients = random_bank(3, 13)
     values = np.random.default_rng(2).standard_normal((1 if method == "analyze" else 3, 1350))
     whole = [run(o, method, values, coefficients) for o in both_layouts(graph, kind, dtype)]
-    monkeypatch.setattr("nnk_image.operators._PIXELS_PER_SWEEP", 1)
+    monkeypatch.setattr("nnk_image.recurrence._PIXELS_PER_SWEEP", 1)
     monkeypatch.setattr("nnk_image.bands.PIXELS_PER_BAND", 11)
     for n_jobs in (1, 2, 3, 40):
         for operator, expected in zip(both_layouts(graph, kind, dtype), whole, strict=True):
@@ -299,9 +301,40 @@ def test_directed_graph_is_refused_unless_it_is_symmetric():
     with Bands() as bands:
         graph = image_graph(image, 7, sigma_f=0.05, directed=True)
         with pytest.raises(ValueError, match=r"not symmetric.*directed=False"):
-            LaplacianOperator(graph, "combinatorial", np.float64, bands)
+            LaplacianOperator.of_graph(graph, "combinatorial", np.float64, bands)
         same = image_graph(image, 3, sigma_f=0.05, directed=True)  # 4 neighbours, both ways
-        operator = LaplacianOperator(same, "combinatorial", np.float64, bands)
+        operator = LaplacianOperator.of_graph(same, "combinatorial", np.float64, bands)
     undirected = next(both_layouts(image_graph(image, 3, sigma_f=0.05), "combinatorial"))
     ours = [run(o, "analyze", image, random_bank(2, 5)) for o in (operator, undirected)]
     np.testing.assert_array_equal(*ours)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (13, 1), (7, 67), (40, 33), (5, 130, 3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_straight_from_the_image_is_the_same_operator_as_from_its_graph(kind, shape, dtype):
+    image = (200 * np.random.default_rng(8).random(shape)).astype(dtype)
+    channel_axis = -1 if len(shape) == 3 else None
+    graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis)
+    with Bands() as bands:
+        plan = GraphPlan(check_image(image, channel_axis), 7, 1.5, 20)
+        straight = LaplacianOperator.of_plan(plan, kind, bands)
+        stored = LaplacianOperator.of_graph(graph, kind, graph.adjacency.dtype, bands)
+        assert straight.bound == stored.bound
+        assert straight.dtype == stored.dtype
+        top = straight.bound or 1.0
+        signal = np.random.default_rng(9).random(shape[:2]).astype(straight.dtype)
+        results = [o.analyze(signal, random_bank(2, 9), top, bands) for o in (straight, stored)]
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 1), (19, 70), (33, 8)])
+def test_the_combinatorial_laplacian_of_a_constant_is_exactly_zero(shape, dtype):
+    graph = random_graph(*shape, dtype=dtype)
+    for operator in both_layouts(graph, "combinatorial", dtype):
+        top = operator.bound
+        with Bands() as bands:
+            ones = np.ones(operator.shape, dtype)
+            line = operator.analyze(ones, np.array([[1.0, 1.0]]), top, bands)  # 1 + (2 L / top - 1)
+        assert not line.any()

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from nnk_image.window import MAX_WINDOW, check_window, window_of
+from nnk_image import _core
+from nnk_image.window import MAX_WINDOW, NEAR, _pairs, check_window, window_of
 
 SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
 
@@ -50,11 +51,14 @@ def test_number_of_candidate_pairs(size, pairs):
     assert can_prune(size).sum() == pairs
 
 
-def test_small_windows_test_every_candidate_pair_in_the_near_pass():
-    for size in (3, 5, 7):
-        window = window_of(size)
-        pairs = window.delta()[can_prune(size)]
-        np.testing.assert_array_equal(np.sort(window.pair_delta), np.sort(pairs))
+@pytest.mark.parametrize("size", [3, 5, 7, 11, 13])
+def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
+    offsets, delta = window_of(size).offsets, window_of(size).delta()
+    starts, pruners = _pairs(offsets, delta, min(NEAR, len(offsets)))
+    assert (np.diff(starts) % _core.PAIRS_AT_ONCE == 0).all()
+    for k in range(len(offsets)):
+        listed = pruners[starts[k] : starts[k + 1]]
+        np.testing.assert_array_equal(np.unique(listed), np.nonzero(can_prune(size)[:NEAR, k])[0])
 
 
 def outsider_prunes_insider(size, inner):

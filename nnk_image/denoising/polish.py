@@ -3,13 +3,13 @@
 import numpy as np
 
 from nnk_image import filters
-from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
-from nnk_image.operators import OPERATOR_STAGES, LaplacianOperator
+from nnk_image.graph import GraphPlan
+from nnk_image.operators import LaplacianOperator
 
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 0.3
 STRENGTH, ORDER = 0.6, 8
 
-STAGES = GRAPH_STAGES + OPERATOR_STAGES + 2
+STAGES = LaplacianOperator.PLAN_STAGES + 2
 
 
 def polish(image, bands):
@@ -26,7 +26,7 @@ def polish(image, bands):
     (H, W, C) ndarray
     """
     plan = GraphPlan(image, WINDOW, SIGMA_D, SIGMA_F)
-    operator = LaplacianOperator(build_graph(plan, "nnk", bands), "random_walk", image.dtype, bands)
+    operator = LaplacianOperator.of_plan(plan, "random_walk", bands)
     if operator.bound == 0:
         return image.pixels.copy()
     coefficients = filters.chebyshev_coefficients(

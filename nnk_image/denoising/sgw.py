@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from nnk_image import filters
-from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
-from nnk_image.operators import OPERATOR_STAGES, ORDERS_PER_SWEEP, LaplacianOperator
+from nnk_image.graph import GraphPlan
+from nnk_image.operators import LaplacianOperator
+from nnk_image.recurrence import ORDERS_PER_SWEEP
 
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 1.7
 """Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
@@ -48,20 +49,20 @@ def denoise_tuned(image, bands):
 
 def stages(image):
     """Passes over the rows that `denoise` makes, for progress bars."""
-    return GRAPH_STAGES + OPERATOR_STAGES + image.channels * -(-ORDER // ORDERS_PER_SWEEP)
+    return LaplacianOperator.PLAN_STAGES + image.channels * -(-ORDER // ORDERS_PER_SWEEP)
 
 
 def _candidates(image, sigma_f, bound_ratios, bands):
     """Results on one graph for several cut-offs."""
-    graph = build_graph(GraphPlan(image, WINDOW, SIGMA_D, sigma_f), "nnk", bands)
-    operator = LaplacianOperator(graph, LAPLACIAN, image.dtype, bands)
+    plan = GraphPlan(image, WINDOW, SIGMA_D, sigma_f)
+    operator = LaplacianOperator.of_plan(plan, LAPLACIAN, bands)
     for ratio in bound_ratios:
         yield _low_pass(operator, image.pixels, ratio, bands)
 
 
 def keep_lowest_bands(graph, pixels, bands):
     """`denoise` on a given graph: (H, W, C) in units of the noise, filtered."""
-    operator = LaplacianOperator(graph, LAPLACIAN, pixels.dtype, bands)
+    operator = LaplacianOperator.of_graph(graph, LAPLACIAN, pixels.dtype, bands)
     return _low_pass(operator, pixels, BOUND_RATIO, bands)
 
 
