@@ -16,7 +16,6 @@ from skimage import restoration
 
 import nnk_image
 from benchmarks.graph import forward_offsets, pairs
-from nnk_image.bands import Bands
 from nnk_image.denoising import METHODS, sgw
 
 
@@ -55,14 +54,11 @@ def run_ours(noisy, sigma, method):
 
 def run_sgw_bilateral(noisy, sigma, sigma_f=sgw.SIGMA_F, bands_kept=sgw.BANDS_KEPT):
     """The filter of method 'sgw' on the bilateral graph of the same window."""
-    units = (noisy - 128) / sigma  # as `denoise` does: centred, in units of the noise
     graph = nnk_image.bilateral_graph(
-        units, sgw.WINDOW, sgw.SIGMA_D, sigma_f, channel_axis=_axis(noisy)
+        noisy, sgw.WINDOW, sgw.SIGMA_D, sigma_f * sigma, channel_axis=_axis(noisy)
     )
-    pixels = units if units.ndim == 3 else units[..., None]
-    with Bands() as bands, patch.object(sgw, "BANDS_KEPT", bands_kept):
-        result = sgw.keep_lowest_bands(graph, pixels, bands)
-    return 128 + sigma * result.reshape(noisy.shape)
+    with patch.object(sgw, "BANDS_KEPT", bands_kept):
+        return nnk_image.denoise(noisy, sigma, method="sgw", guide=graph, channel_axis=_axis(noisy))
 
 
 def run_bilateral(noisy, sigma, color, spatial):

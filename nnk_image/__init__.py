@@ -15,6 +15,7 @@ _HOME = {
     "denoise": "denoising",
     "energy_compaction": "compaction",
     "estimate_sigma": "denoising",
+    "halo": "tiling",
     "image_graph": "graph",
     "standard_image": "reading",
     "standard_images": "reading",

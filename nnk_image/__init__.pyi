@@ -6,6 +6,7 @@ from nnk_image.graph import bilateral_graph as bilateral_graph
 from nnk_image.graph import image_graph as image_graph
 from nnk_image.reading import standard_image as standard_image
 from nnk_image.reading import standard_images as standard_images
+from nnk_image.tiling import halo as halo
 from nnk_image.wavelets import SpectralGraphWavelets as SpectralGraphWavelets
 
 __version__: str

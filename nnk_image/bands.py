@@ -67,10 +67,11 @@ class Bands:
         `width` is the number of pixels in a row, from which the band height follows
         unless `rows_per_band` gives it.
         """
-        height = rows_per_band or max(1, PIXELS_PER_BAND // max(1, width))
-        if self.n_jobs > 1:  # at least two bands per thread, for balance
-            height = min(height, max(1, -(-n_rows // (2 * self.n_jobs))))
-        self.run_in_order(work, lambda result: None, n_rows, height)
+        if rows_per_band is None:
+            rows_per_band = max(1, PIXELS_PER_BAND // max(1, width))
+            if self.n_jobs > 1:  # at least four bands per thread, for balance
+                rows_per_band = min(rows_per_band, max(1, -(-n_rows // (4 * self.n_jobs))))
+        self.run_in_order(work, lambda result: None, n_rows, rows_per_band)
 
     def run_in_order(self, work, consume, n_rows, rows_per_band):
         """Like `run`, with ``consume(work(y0, y1))`` called here, band after band.

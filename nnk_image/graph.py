@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from nnk_image import _core, laplacian
+from nnk_image import _core, laplacian, memory
 from nnk_image.bands import Bands
 from nnk_image.image import (
     check_image,
@@ -229,6 +229,8 @@ def image_graph(
     ------
     TypeError, ValueError
         Bad image or parameter; the message names it and says what to do.
+    MemoryError
+        The graph does not fit; raised before memory is taken, with the figures.
 
     References
     ----------
@@ -246,7 +248,7 @@ def image_graph(
     True
     """
     with Bands(n_jobs) as bands:
-        plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        plan = _plan("nnk", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         return build_graph(plan, "nnk", bands, directed=bool(directed))
 
 
@@ -278,13 +280,19 @@ def bilateral_graph(
     20
     """
     with Bands(n_jobs) as bands:
-        plan = _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        plan = _plan("bilateral", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         return build_graph(plan, "bilateral", bands)
 
 
-def _plan(image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
+def _plan(kind, image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
     """Check everything cheap before the pixels are touched."""
-    check_window(window)
+    neighbours = check_window(window) ** 2 - 1 if kind == "bilateral" else 4
+
+    def bytes_of(itemsize, channels):
+        """Feature planes, edge planes, and CSR rows of the fewest neighbours there may be."""
+        return itemsize * channels + (window**2 - 1) / 8 + neighbours * (4 + itemsize)
+
+    memory.require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
     check_positive("sigma_d", sigma_d, "spatial width in pixels")
     if sigma_f is not None:
         check_positive("sigma_f", sigma_f, "intensity width in the image's units")
@@ -410,6 +418,8 @@ def _to_csr(plan, edges, bands):
     n_stored = int(indptr[-1])
     wide = max(n_stored, n_nodes) > INDEX32_LIMIT
     indptr = indptr if wide else indptr.astype(np.int32)
+    n_bytes = n_stored * (indptr.itemsize + plan.image.dtype.itemsize)
+    memory.require(n_bytes, f"the adjacency of {n_stored} entries")
     indices = np.empty(n_stored, indptr.dtype)
     data = np.empty(n_stored, plan.image.dtype)
     kernel, n_underflow = plan.kernel(), []

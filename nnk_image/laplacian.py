@@ -83,12 +83,12 @@ def laplacian(adjacency, kind="combinatorial"):
     return csr_array(diags_array(diagonal) - diags_array(1 / square) @ adjacency)
 
 
-def node_terms(degree, kind):
+def node_terms(degree, kind, tau=None):
     """Diagonal a and divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
 
-    ``D - W``; random walk ``I - D^-1 W``; regularised ``(D + tau I)^-1 (D - W)``.  The
-    last two are similar to symmetric matrices, ``S^1/2 L S^-1/2``; for the random walk
-    that is the normalised Laplacian.
+    ``D - W``; random walk ``I - D^-1 W``; regularised ``(D + tau I)^-1 (D - W)``, tau by
+    default `regularization`.  The last two are similar to symmetric matrices, ``S^1/2 L
+    S^-1/2``; for the random walk that is the normalised Laplacian.
 
     Returns
     -------
@@ -99,7 +99,11 @@ def node_terms(degree, kind):
     """
     if kind == "combinatorial":
         return degree, None
-    square = degree + (regularization(degree) if kind == "regularized" else 0)
+    if kind != "regularized":
+        tau = 0
+    elif tau is None:
+        tau = regularization(degree)
+    square = degree + degree.dtype.type(tau)
     square = np.where(degree > 0, square, 1).astype(degree.dtype)
     return degree / square, square
 
@@ -110,7 +114,7 @@ def regularization(degree):
     return degree.dtype.type(degree[linked].mean(dtype=np.float64)) if linked.any() else 0
 
 
-def spectral_bound(degree, kind, largest_edge_sum):
+def spectral_bound(degree, kind, largest_edge_sum, tau=None):
     """A number no eigenvalue exceeds, free and deterministic.
 
     ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
@@ -122,7 +126,8 @@ def spectral_bound(degree, kind, largest_edge_sum):
     if top == 0:
         return 0.0
     if kind == "regularized":
-        return 2 * top / (top + float(regularization(degree)))
+        tau = regularization(degree) if tau is None else tau
+        return 2 * top / (top + float(tau))
     if kind != "combinatorial":
         return 2.0
     # The sums are rounded: leave room for that.

@@ -25,6 +25,8 @@ class LaplacianOperator:
     kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
         The Laplacian.  The normalised one is evaluated through its similarity to the
         random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
+    tau : float, optional
+        Of the regularised Laplacian; default: the mean degree.
 
     Attributes
     ----------
@@ -39,24 +41,24 @@ class LaplacianOperator:
     PLAN_STAGES = EDGE_STAGES + GridRecurrence.SETUP_STAGES
     """Passes over all rows of `of_plan`, for progress bars."""
 
-    def __init__(self, recurrence, kind):
+    def __init__(self, recurrence, kind, tau=None):
         self._recurrence = recurrence
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
         _check_magnitude(degree)
-        self.bound = spectral_bound(degree, kind, recurrence.largest_edge_sum)
-        diagonal, square = node_terms(degree, kind)
+        self.bound = spectral_bound(degree, kind, recurrence.largest_edge_sum, tau)
+        diagonal, square = node_terms(degree, kind, tau)
         recurrence.set_laplacian(diagonal, None if square is None else 1 / square)
         self._root = None if square is None else np.sqrt(square)
 
     @classmethod
-    def of_graph(cls, graph, kind, dtype, bands):
+    def of_graph(cls, graph, kind, dtype, bands, tau=None):
         """Of an ImageGraph, or of a scipy.sparse adjacency, in arithmetic of `dtype`."""
         if isinstance(graph, ImageGraph):
             if graph.directed:
                 check_symmetric(graph.adjacency)
-            return cls(GridRecurrence.of_graph(graph, dtype, bands), kind)
-        return cls(CsrRecurrence(check_adjacency(graph).astype(dtype, copy=False)), kind)
+            return cls(GridRecurrence.of_graph(graph, dtype, bands), kind, tau)
+        return cls(CsrRecurrence(check_adjacency(graph).astype(dtype, copy=False)), kind, tau)
 
     @classmethod
     def of_plan(cls, plan, kind, bands):
@@ -87,9 +89,11 @@ class LaplacianOperator:
         (n_bands, *shape) ndarray
         """
         signal = self._to_random_walk(signal)
-        result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
-        if coefficients.shape[1] > 1:
-            self._recurrence.analyze(signal, np.ascontiguousarray(coefficients), top, result, bands)
+        if coefficients.shape[1] == 1:
+            result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
+        else:
+            coefficients = np.ascontiguousarray(coefficients)
+            result = self._recurrence.analyze(signal, coefficients, top, bands)
         return self._from_random_walk(result)
 
     def synthesize(self, bands_in, coefficients, top, bands):
@@ -106,9 +110,8 @@ class LaplacianOperator:
     def multiply(self, signal, bands):
         """``(L / bound) x`` for the symmetric matrix that the Laplacian is, or is similar to."""
         x = signal if self._root is None else signal / self._root
-        result = np.zeros((1, *self.shape), self.dtype)
-        self._recurrence.analyze(x, np.array([[0.0, 1.0]]), self.bound, result, bands)
-        product = (result[0] + x) / 2  # T_1 = (2 / bound) L x - x
+        # T_1 = (2 / bound) L x - x
+        product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, bands)[0]
         return product if self._root is None else product * self._root
 
     def _to_random_walk(self, x):

@@ -48,6 +48,8 @@ class SpectralGraphWavelets:
         with the same result.  Default: bound / 1.65 for combinatorial NNK image
         graphs, 'lanczos' for other combinatorial graphs, bound for the other
         Laplacians (2 for 'normalized' and 'random_walk').
+    tau : float, optional
+        Of the regularised Laplacian, in units of the degrees.  Default: the mean degree.
     dtype : numpy dtype, optional
         float32 or float64 arithmetic.  Default: that of the adjacency.
     approximation : {'interpolation', 'projection', 'jackson'}
@@ -95,6 +97,7 @@ class SpectralGraphWavelets:
         *,
         laplacian="combinatorial",
         lmax=None,
+        tau=None,
         dtype=None,
         approximation="interpolation",
         n_jobs=None,
@@ -107,8 +110,12 @@ class SpectralGraphWavelets:
         self.n_jobs, self.progress = n_jobs, progress
         self._approximation = approximation
         dtype = _operator_dtype(graph, dtype)
+        if tau is not None:
+            tau = check_positive("tau", tau, "regularisation, in units of the degrees")
+            if laplacian != "regularized":
+                raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {laplacian!r}")
         with Bands(n_jobs) as bands:
-            self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, bands)
+            self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, bands, tau)
             self.lmax, self.bound = self._interval(graph, lmax, bands)
         self.bank = _filters.design(filters, self._n_scales, self.lmax)
         self.n_bands = self.bank.n_bands

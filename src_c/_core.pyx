@@ -59,6 +59,7 @@ cdef extern from "nnk_core.h" nogil:
         void *new_old
         void *bands
         const double *coefficients
+        const double *start
 
     ctypedef struct nnk_patches:
         int64_t height, width
@@ -376,9 +377,10 @@ def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y
 
 def chebyshev_group(GridOperator op, double scale, double shift, const real[:, ::1] older,
                     const real[:, ::1] old, real[:, ::1] new_older, real[:, ::1] new_old,
-                    real[:, :, ::1] bands, const double[:, ::1] coefficients, bint forcing,
-                    int64_t y0, int64_t y1):
-    """Some orders of the recurrence on rows [y0, y1); `older` is empty at the start."""
+                    real[:, :, ::1] bands, const double[:, ::1] coefficients,
+                    const double[::1] start, bint forcing, int64_t y0, int64_t y1):
+    """Some orders of the recurrence on rows [y0, y1); `older` is empty at the start, `start`
+    where the bands are not set there."""
     cdef int status
     cdef nnk_group group
     group.orders, group.n_bands, group.forcing = coefficients.shape[1], coefficients.shape[0], forcing
@@ -388,6 +390,7 @@ def chebyshev_group(GridOperator op, double scale, double shift, const real[:, :
         group.older = &older[0, 0]
     group.old, group.new_older, group.new_old = &old[0, 0], &new_older[0, 0], &new_old[0, 0]
     group.bands, group.coefficients = &bands[0, 0, 0], &coefficients[0, 0]
+    group.start = &start[0] if start.shape[0] else NULL
     with nogil:
         if real is float:
             status = kernels.group_f32(&op.c, &group, y0, y1)

@@ -86,28 +86,41 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     }
 }
 
-/* band += sum_k coefficients[k] T_k on row y, for every band. */
+/* band += sum_k c[k] rows[k], or from start zeroth on. */
+static inline __attribute__((always_inline)) void
+CAT(accumulate, S)(T *band, int64_t width, const T *const *rows, const T *c, int32_t orders, const T *zeroth, T start)
+{
+    int64_t x = 0;
+    for (; x + CAT(LANES, S) <= width; x += CAT(LANES, S)) {
+        CAT(vec, S) sum = zeroth ? start * CAT(loadu, S)(zeroth + x) : CAT(loadu, S)(band + x);
+        for (int32_t k = 0; k < orders; k++)
+            sum += c[k] * CAT(loadu, S)(rows[k] + x);
+        memcpy(band + x, &sum, sizeof sum);
+    }
+    for (; x < width; x++) {
+        T sum = zeroth ? start * zeroth[x] : band[x];
+        for (int32_t k = 0; k < orders; k++)
+            sum += c[k] * rows[k][x];
+        band[x] = sum;
+    }
+}
+
+/* The orders of the group into every band, on row y. */
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_group *g = s->group;
-    const int64_t width = s->op->width, whole = width - width % CAT(LANES, S);
-    const T *rows[NNK_MAX_ORDERS];
+    const T *rows[NNK_MAX_ORDERS], *zeroth = g->start ? CAT(sweep_row, S)(s, -1, y) + s->op->pad : NULL;
     for (int32_t k = 0; k < g->orders; k++)
         rows[k] = CAT(sweep_row, S)(s, k, y) + s->op->pad;
     for (int32_t b = 0; b < g->n_bands; b++) {
-        T *band = (T *)g->bands + (b * s->op->height + y) * width;
-        T c[NNK_MAX_ORDERS];
+        T *band = (T *)g->bands + (b * s->op->height + y) * s->op->width, c[NNK_MAX_ORDERS];
         for (int32_t k = 0; k < g->orders; k++)
             c[k] = (T)g->coefficients[b * g->orders + k];
-        for (int64_t x = 0; x < whole; x += CAT(LANES, S)) {
-            CAT(vec, S) sum = CAT(loadu, S)(band + x);
-            for (int32_t k = 0; k < g->orders; k++)
-                sum += c[k] * CAT(loadu, S)(rows[k] + x);
-            memcpy(band + x, &sum, sizeof sum);
-        }
-        for (int64_t x = whole; x < width; x++)
-            for (int32_t k = 0; k < g->orders; k++)
-                band[x] += c[k] * rows[k][x];
+        const T start = g->start ? (T)g->start[b] : 0;
+        if (g->orders == NNK_MAX_ORDERS) /* a constant unrolls the loop */
+            CAT(accumulate, S)(band, s->op->width, rows, c, NNK_MAX_ORDERS, zeroth, start);
+        else
+            CAT(accumulate, S)(band, s->op->width, rows, c, g->orders, zeroth, start);
     }
 }
 

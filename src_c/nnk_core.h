@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
-enum { NNK_MAX_ORDERS = 16, NNK_PAIRS_AT_ONCE = 4 };
+enum { NNK_MAX_ORDERS = 8, NNK_PAIRS_AT_ONCE = 4 };
 
 /* The window: all offsets but (0,0) by increasing distance, and which nearer
  * offset can prune which farther one (thesis section 3.1, Algorithm 4).
@@ -99,7 +99,8 @@ typedef struct {
  *   new_older, new_old    the last two orders of the group, rows of the band
  *   bands, coefficients   n_bands images [height][width] and, per band,
  *                         `orders` numbers, order by order.
- *     analysis            band s += sum_k coefficients[s][k] T_k
+ *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
+ *                         set instead, to start[s] T_0 and that sum
  *     forcing = 1         they are inputs: forcing_k = sum_s coefficients[s][k] band_s
  */
 typedef struct {
@@ -107,7 +108,7 @@ typedef struct {
     double scale, shift;
     const void *older, *old;
     void *new_older, *new_old, *bands;
-    const double *coefficients;
+    const double *coefficients, *start;
 } nnk_group;
 
 /* Groups of similar patches (denoising).  Patches are named by the position

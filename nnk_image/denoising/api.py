@@ -6,13 +6,16 @@ the same to the result, in any data range.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from nnk_image import memory
 from nnk_image.bands import Bands
 from nnk_image.denoising import balanced, best, fast, sgw
 from nnk_image.denoising.noise import noise_levels
+from nnk_image.graph import ImageGraph
 from nnk_image.image import check_image, check_positive
 
 LEAST_NOISE = 1e-6
@@ -20,6 +23,9 @@ LEAST_NOISE = 1e-6
 
 UNEVEN = 2.0
 """Channels whose noise differs by more than this factor are denoised one by one."""
+
+FLOATS_PER_PIXEL = 25
+"""What every method holds at the least at its peak, per channel (measured)."""
 
 METHODS = {"sgw": sgw, "fast": fast, "balanced": balanced, "best": best}
 """Method name -> module with ``denoise(image, bands)`` and ``stages(image)``."""
@@ -33,6 +39,7 @@ def denoise(
     channel_axis=None,
     mask=None,
     tune=None,
+    guide=None,
     n_jobs=None,
     progress=False,
 ):
@@ -61,6 +68,9 @@ def denoise(
     tune : {'sure'}, optional
         For 'sgw': choose graph width and cut-off by Stein's unbiased risk estimate, at
         some eight times the cost.
+    guide : ImageGraph, optional
+        For 'sgw': the graph to filter on, made from another image of the same scene (less
+        noisy, in colour, of another sensor).  Default: the graph of `image`.
     n_jobs : int, optional
         Threads; None is 1, -1 all.  The result does not depend on it, bit for bit.
     progress : bool or callable
@@ -76,6 +86,8 @@ def denoise(
     ------
     TypeError, ValueError
         Bad image, sigma or option; the message names it and says what to do.
+    MemoryError
+        The image is too large; raised before memory is taken, with the figures.
 
     References
     ----------
@@ -94,22 +106,42 @@ def denoise(
     >>> bool(np.mean((denoised - clean) ** 2) < 0.1 * np.mean((noisy - clean) ** 2))
     True
     """
-    module = _module(method, tune)
+    module = _module(method, tune, guide)
+    memory.require_per_pixel(
+        image,
+        channel_axis,
+        lambda itemsize, channels: FLOATS_PER_PIXEL * itemsize * channels,
+        f"denoise(method={method!r})",
+    )
     image = check_image(image, channel_axis, mask)
     sigmas = _sigmas(sigma, image)
     height = image.shape[0]
+    run = module.denoise_tuned if tune else module.denoise
+    if guide is not None:
+        run = partial(run, guide=_check_guide(guide, image))
     with Bands(n_jobs, progress, height * module.stages(image), "denoise") as bands:
-        run = module.denoise_tuned if tune else module.denoise
         return image.restore(_denoise_scaled(image, sigmas, run, bands))
 
 
-def _module(method, tune):
+def _check_guide(guide, image):
+    if not isinstance(guide, ImageGraph):
+        raise TypeError(
+            f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
+        )
+    if guide.shape != image.shape:
+        raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
+    return guide
+
+
+def _module(method, tune, guide):
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown; choose one of {', '.join(METHODS)}")
     if tune not in (None, "sure"):
         raise ValueError(f"tune={tune!r} must be 'sure' or None")
     if tune and method != "sgw":
         raise ValueError(f"tune={tune!r} is for method='sgw', not {method!r}: leave it out")
+    if guide is not None and method != "sgw":
+        raise ValueError(f"guide is for method='sgw', not {method!r}: leave it out")
     return METHODS[method]
 
 

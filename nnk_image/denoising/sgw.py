@@ -20,12 +20,17 @@ SURE_SIGMA_F, SURE_BOUND_RATIO = (1.2, 1.7, 2.2), (1.2, 1.5, 2.0)
 """What `tune='sure'` chooses from."""
 
 
-def denoise(image, bands):
-    """Low-pass an `Image` in units of its noise on its own NNK graph; (H, W, C) ndarray."""
-    return next(_candidates(image, SIGMA_F, [BOUND_RATIO], bands))
+def denoise(image, bands, guide=None):
+    """Low-pass an `Image` in units of its noise on its own NNK graph or a given one.
+
+    Returns
+    -------
+    (H, W, C) ndarray
+    """
+    return next(_candidates(image, guide, SIGMA_F, [BOUND_RATIO], bands))
 
 
-def denoise_tuned(image, bands):
+def denoise_tuned(image, bands, guide=None):
     """The same with graph width and cut-off of least estimated error.
 
     Monte-Carlo SURE: the divergence of the whole method, graph included, from its
@@ -36,8 +41,8 @@ def denoise_tuned(image, bands):
     changed = replace(image, pixels=image.pixels + small * probe)
     best, least = None, np.inf
     for sigma_f in SURE_SIGMA_F:
-        plain = _candidates(image, sigma_f, SURE_BOUND_RATIO, bands)
-        moved = _candidates(changed, sigma_f, SURE_BOUND_RATIO, bands)
+        plain = _candidates(image, guide, sigma_f, SURE_BOUND_RATIO, bands)
+        moved = _candidates(changed, guide, sigma_f, SURE_BOUND_RATIO, bands)
         for result, other in zip(plain, moved, strict=True):
             divergence = float(np.mean(probe * (other - result), dtype=np.float64)) / float(small)
             residual = float(np.mean((result - image.pixels) ** 2, dtype=np.float64))
@@ -52,18 +57,15 @@ def stages(image):
     return LaplacianOperator.PLAN_STAGES + image.channels * -(-ORDER // ORDERS_PER_SWEEP)
 
 
-def _candidates(image, sigma_f, bound_ratios, bands):
+def _candidates(image, guide, sigma_f, bound_ratios, bands):
     """Results on one graph for several cut-offs."""
-    plan = GraphPlan(image, WINDOW, SIGMA_D, sigma_f)
-    operator = LaplacianOperator.of_plan(plan, LAPLACIAN, bands)
+    if guide is None:
+        plan = GraphPlan(image, WINDOW, SIGMA_D, sigma_f)
+        operator = LaplacianOperator.of_plan(plan, LAPLACIAN, bands)
+    else:
+        operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, bands)
     for ratio in bound_ratios:
         yield _low_pass(operator, image.pixels, ratio, bands)
-
-
-def keep_lowest_bands(graph, pixels, bands):
-    """`denoise` on a given graph: (H, W, C) in units of the noise, filtered."""
-    operator = LaplacianOperator.of_graph(graph, LAPLACIAN, pixels.dtype, bands)
-    return _low_pass(operator, pixels, BOUND_RATIO, bands)
 
 
 def _low_pass(operator, pixels, bound_ratio, bands):

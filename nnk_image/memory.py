@@ -1,0 +1,114 @@
+"""What a call will need against what is free: a clear MemoryError instead of thrashing."""
+
+import os
+from pathlib import Path
+
+SMALL = 1 << 26
+"""Needs below this many bytes are not looked into."""
+
+
+def require(n_bytes, what):
+    """Raise MemoryError unless `n_bytes` are free.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Needed at the least.
+    what : str
+        What needs them, for the message.
+
+    Raises
+    ------
+    MemoryError
+        With both figures and what to do.
+    """
+    if n_bytes < SMALL:
+        return
+    free = available()
+    if free is not None and n_bytes > free:
+        raise MemoryError(
+            f"{what} needs at least {n_bytes / 2**30:.1f} GiB, {max(free, 0) / 2**30:.1f} GiB are "
+            "free; use float32, a smaller window, or tiles with the border that "
+            "nnk_image.halo(order, window) gives"
+        )
+
+
+def require_per_pixel(image, channel_axis, bytes_of, what):
+    """`require` for an image that has not been looked at yet, by its shape alone.
+
+    Parameters
+    ----------
+    image : array_like
+    channel_axis : int or None
+    bytes_of : callable
+        ``bytes_of(itemsize, channels)`` per pixel, itemsize that of the floating type the
+        image is computed in.
+    what : str
+        As for `require`.
+    """
+    shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
+    if dtype is None or len(shape) not in (2, 3):
+        return  # a list, or an error that is reported elsewhere
+    channels = 1
+    if len(shape) == 3 and isinstance(channel_axis, int) and -3 <= channel_axis < 3:
+        channels = int(shape[channel_axis])
+    pixels = 1
+    for side in shape:
+        pixels *= int(side)
+    pixels //= max(1, channels)
+    itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
+    size = "x".join(map(str, shape))
+    require(int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}")
+
+
+def available():
+    """Bytes this process may still take, None where the system does not tell."""
+    known = [n for n in (_system(), _control_group(), _address_space()) if n is not None]
+    return min(known, default=None)
+
+
+def _system():
+    meminfo = _fields("/proc/meminfo")
+    if "MemAvailable" in meminfo:
+        return 1024 * int(meminfo["MemAvailable"].split()[0])
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _control_group():
+    """What a container is allowed, less what it holds and could not give back."""
+    folder = Path("/sys/fs/cgroup")
+    try:
+        limit = (folder / "memory.max").read_text().strip()
+        if limit == "max":
+            return None
+        used = int((folder / "memory.current").read_text())
+        statistics = (folder / "memory.stat").read_text().split()
+    except (OSError, ValueError):
+        return None
+    cached = dict(zip(statistics[::2], statistics[1::2], strict=True)).get("inactive_file", 0)
+    return int(limit) - used + int(cached)
+
+
+def _address_space():
+    """RLIMIT_AS less what is mapped."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    mapped = _fields("/proc/self/status").get("VmSize")
+    if limit == resource.RLIM_INFINITY or mapped is None:
+        return None
+    return limit - 1024 * int(mapped.split()[0])
+
+
+def _fields(path):
+    """A file of 'name: value' lines as a dictionary, empty where there is none."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return {}
+    return dict(line.split(":", 1) for line in lines if ":" in line)
