@@ -340,6 +340,12 @@ class GraphPlan:
         feature_type = np.dtype(np.float32) if self.exact else image.dtype
         self.planes = feature_planes(image, self.window.radius, feature_type)
 
+    @property
+    def row_work(self):
+        """Work in a row, in pixels of a grey image and the default window: sizes row bands."""
+        _, width = self.image.shape
+        return int(width * max(1, len(self.window.offsets) / 120) * self.image.channels)
+
     def thresholds(self):
         """mu Delta for Delta = 0 .. max, in the type of the features."""
         values = self.mu * np.arange(self.window.max_delta + 1)
@@ -372,12 +378,12 @@ def build_graph(plan, kind, bands, directed=False):
 
 def choose_edges(plan, kind, bands, directed=False):
     """Which pairs of pixels the graph links, as edge planes."""
-    height, width = plan.image.shape
     if kind == "bilateral":
         return _all_pairs(plan, bands)
     edges = _prune(plan, bands)
     if not directed:
-        bands.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), height, width)
+        height, _ = plan.image.shape
+        bands.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), height, plan.row_work)
         edges.release_backward()
     return edges
 
@@ -392,7 +398,7 @@ def _prune(plan, bands):
     def work(y0, y1):
         _core.prune(edges, plan.window.core, plan.planes, pair_threshold, threshold, y0, y1)
 
-    bands.run(work, height, width)
+    bands.run(work, height, plan.row_work)
     return edges
 
 
@@ -403,7 +409,7 @@ def _all_pairs(plan, bands):
     bits = np.zeros((height, -(-width // 64) * 64), bool)
     bits[:, :width] = True if plan.image.valid is None else plan.image.valid
     valid = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    bands.run(lambda y0, y1: _core.all_pairs(edges, valid, y0, y1), height, width)
+    bands.run(lambda y0, y1: _core.all_pairs(edges, valid, y0, y1), height, plan.row_work)
     return edges
 
 
@@ -411,7 +417,7 @@ def _to_csr(plan, edges, bands):
     """Count, sum, fill: sorted CSR rows with kernel weights, and how many were too small."""
     height, width = plan.image.shape
     counts = np.empty((height, width), np.int32)
-    bands.run(lambda y0, y1: _core.count(edges, counts, y0, y1), height, width)
+    bands.run(lambda y0, y1: _core.count(edges, counts, y0, y1), height, plan.row_work)
     n_nodes = height * width
     indptr = np.zeros(n_nodes + 1, np.int64)
     np.cumsum(counts.ravel(), out=indptr[1:])
@@ -428,7 +434,7 @@ def _to_csr(plan, edges, bands):
         arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)
         n_underflow.append(_core.fill(edges, kernel, *arrays, y0, y1))
 
-    bands.run(work, height, width)
+    bands.run(work, height, plan.row_work)
     adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
     adjacency.has_canonical_format = True
     if any(n_underflow):

@@ -24,6 +24,7 @@ ORDERS_PER_SWEEP = 8
 _NONE = np.empty(0)
 
 _PIXELS_PER_SWEEP = 1 << 20  # rows that neighbouring bands both compute stay a few percent
+_PACKETS_PER_BLOCK = 30  # of NNK graphs; where there are more, bands are smaller
 
 
 class GridRecurrence:
@@ -169,7 +170,7 @@ class GridRecurrence:
         """Advance by the orders of `coefficients`: returns the new last two and two spares."""
         new_older, new_old = spare
 
-        def work(y0, y1):
+        def sweep(y0, y1):
             _core.chebyshev_group(
                 self._op,
                 scale,
@@ -186,8 +187,10 @@ class GridRecurrence:
                 y1,
             )
 
-        rows = min(_PIXELS_PER_SWEEP // self.width, -(-self.height // bands.n_jobs))
-        bands.run(work, self.height, self.width, max(64, rows))
+        work = self._op.n_packets / (self.height * self.blocks * _PACKETS_PER_BLOCK)
+        pixels = int(_PIXELS_PER_SWEEP / min(max(1, work), 4))
+        rows = min(pixels // self.width, -(-self.height // bands.n_jobs))
+        bands.run(sweep, self.height, self.width, max(64, rows))
         if not older.size:
             older = self._padded()
         return new_older, new_old, (older, old)

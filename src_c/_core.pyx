@@ -313,6 +313,11 @@ cdef class GridOperator:
         self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0],
                                    &dy[0], &dx[0], &start[0], &id[0], &weight[0], NULL, NULL)
 
+    @property
+    def n_packets(self):
+        """Packets of all blocks."""
+        return self.start[self.start.shape[0] - 1]
+
     def set_laplacian(self, const unsigned char[::1] diagonal, const unsigned char[::1] row_scale):
         """Attach diagonal and row scale, byte views of padded images; an empty scale is 1."""
         self.diagonal, self.row_scale = diagonal, row_scale

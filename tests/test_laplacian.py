@@ -18,7 +18,6 @@ from nnk_image.laplacian import (
     node_terms,
     regularization,
 )
-
 from nnk_image.operators import LaplacianOperator
 
 
