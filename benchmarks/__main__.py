@@ -1,4 +1,4 @@
-"""python -m benchmarks [graph | wavelets | denoising | memory | page | all] ..."""
+"""python -m benchmarks [graph | prune | wavelets | threads | denoising | ... | all] ..."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.timing import header, machine
 
-TABLES = ("graph", "wavelets", "denoising", "memory", "page")
+TABLES = ("graph", "prune", "wavelets", "threads", "denoising", "memory", "page")
 
 
 def main():

@@ -1,6 +1,9 @@
 """Building the graph of an image, beside what else touches every pixel of a window."""
 
+import logging
+
 import numpy as np
+from pygsp.graphs import ImgPatches
 from scipy.sparse import coo_array, dia_array
 from skimage.restoration import denoise_bilateral
 
@@ -10,19 +13,21 @@ from benchmarks.timing import comparison
 SIGMA_D, SIGMA_F, NOISE = 2.0, 30.0, 20.0
 WINDOWS = (5, 7, 11, 21)
 LARGEST_NUMPY_WINDOW = 11  # its matrix for 21 takes 3 GB
+PYGSP_SIDE = 128  # its search tree takes 2 s here and 15 s at 256x256
 OURS = {"image_graph float32": "/ float32", "image_graph float64": "/ float64"}
 NOTE = "Ratios: time of the row / time of image_graph of that type, median (quartiles) of rounds."
 
 
 def tables(options):
-    """One table per image at window 11, then one per window."""
+    """Per image one table per window, with all peers at window 11; then PyGSP's graph."""
     clean = nnk_image.standard_image("camera_512").astype(float)
     noisy = noisy_camera()
     for name, image in (("noisy, sigma 20", noisy), ("clean", clean)):
         _check(image[:64, :80])
-        yield _table(f"Graph of camera, {name}", image, 11, options.rounds, every_peer=True)
-    for window in WINDOWS:
-        yield _table("Graph of camera, noisy, sigma 20", noisy, window, options.rounds)
+        for window in WINDOWS:
+            every_peer = window == 11
+            yield _table(f"Graph of camera, {name}", image, window, options.rounds, every_peer)
+    yield _patches(noisy[192 : 192 + PYGSP_SIDE, 192 : 192 + PYGSP_SIDE], options.rounds)
 
 
 def noisy_camera():
@@ -36,6 +41,8 @@ def _table(title, image, window, rounds, every_peer=False):
     contenders = {
         "image_graph float32": lambda: _ours(nnk_image.image_graph, single, window),
         "image_graph float64": lambda: _ours(nnk_image.image_graph, image, window),
+        "image_graph float32, 2 threads": lambda: _ours(nnk_image.image_graph, single, window, 2),
+        "image_graph float64, 2 threads": lambda: _ours(nnk_image.image_graph, image, window, 2),
         "skimage denoise_bilateral float32": lambda: _skimage_bilateral(single, window),
         "skimage denoise_bilateral float64": lambda: _skimage_bilateral(image, window),
     }
@@ -54,13 +61,29 @@ def _table(title, image, window, rounds, every_peer=False):
     height, width = image.shape
     title = (
         f"{title}: {height}x{width}, window {window}, sigma_d {SIGMA_D:g}, sigma_f {SIGMA_F:g}; "
-        f"{kept.adjacency.nnz / kept.n_nodes:.2f} neighbours per pixel; one thread, {rounds} rounds"
+        f"{kept.adjacency.nnz / kept.n_nodes:.2f} neighbours per pixel; {rounds} rounds"
     )
     return comparison(title, contenders, rounds, OURS, [NOTE])
 
 
-def _ours(build, image, window):
-    return build(image, window, SIGMA_D, SIGMA_F)
+def _patches(image, rounds):
+    """PyGSP's only graph of an image: the 10 nearest patches of 3x3, wherever they are."""
+    logging.getLogger("pygsp.graphs.nngraphs.nngraph").setLevel(logging.WARNING)
+    single = image.astype(np.float32)
+    contenders = {
+        "image_graph float32": lambda: _ours(nnk_image.image_graph, single, 11),
+        "image_graph float64": lambda: _ours(nnk_image.image_graph, image, 11),
+        "PyGSP ImgPatches (10 neighbours)": lambda: ImgPatches(image).W,
+    }
+    if img_to_graph := _sklearn():
+        contenders["sklearn img_to_graph (4 neighbours)"] = lambda: img_to_graph(image)
+    height, width = image.shape
+    title = f"Graph of the middle of camera, noisy, sigma 20: {height}x{width}, window 11"
+    return comparison(f"{title}; {rounds} rounds", contenders, rounds, OURS, [NOTE])
+
+
+def _ours(build, image, window, n_jobs=None):
+    return build(image, window, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
 
 
 def _skimage_bilateral(image, window):

@@ -1,6 +1,7 @@
 """Time per pixel and peak memory from small images to large ones, each in its own process."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -11,14 +12,15 @@ import numpy as np
 
 from benchmarks.timing import Table
 
-SIZES = (256, 512, 1024, 2048, 4096)
-WORKS = ("image_graph", "denoise sgw", "denoise fast", "skimage denoise_bilateral")
+SIZES = (256, 512, 1024, 2048, 4096, 8192)
+WORKS = ("image_graph", "7 bands", "denoise sgw", "denoise fast", "skimage denoise_bilateral")
 SIGMA = 20.0
 NOTES = (
     "ns/pixel: fastest of 3 runs in one process (fewer where they take more than 10 s); the first",
     "run also pays for fresh memory.",
     "peak MiB: of the whole process, image and libraries included; bytes/pixel: what the first",
-    "run added to what was resident before it.",
+    "run added to what was resident before it.  7 bands: image_graph, SpectralGraphWavelets and",
+    "analyze.  A row without figures did not fit into memory.",
 )
 
 
@@ -32,12 +34,20 @@ def add_options(group):
         metavar="SIDE",
         help="sides of the square images (default %(default)s)",
     )
+    group.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the figures too")
 
 
 def tables(options):
-    """One table per work."""
+    """One table per work, then perhaps the plot of all."""
+    figure = _figure(options.plot) if options.plot else None  # before hours of work
+    measured = []
     for work in WORKS:
-        yield _table(work, options.sizes)
+        measured.append(_table(work, options.sizes))
+        yield measured[-1]
+    if figure:
+        _draw(figure, dict(zip(WORKS, measured, strict=True)))
+        figure.savefig(options.plot, dpi=120)
+        print(f"plot: {options.plot.resolve()}")
 
 
 def _table(work, sizes):
@@ -46,35 +56,69 @@ def _table(work, sizes):
     table = Table(f"{work}: noisy camera in tiles, window 11, one thread", columns)
     for dtype, size in product(("float32", "float64"), sizes):
         measured = _in_fresh_process(work, dtype, size)
-        pixels = size * size
-        table.rows.append(
-            {
-                "size": f"{size}x{size}",
-                "type": dtype,
-                "ns/pixel": 1e9 * min(measured["seconds"]) / pixels,
-                "first run": 1e9 * measured["seconds"][0] / pixels,
-                "peak MiB": measured["peak"] / 2**20,
-                "bytes/pixel": (measured["peak"] - measured["before"]) / pixels,
-                "of which result": measured["result"] / pixels,
-            }
-        )
+        figures = _per_pixel(measured, size * size) if measured else {}
+        table.rows.append({"size": f"{size}x{size}", "type": dtype} | figures)
     if work == WORKS[-1]:
         table.notes = NOTES
     return table
 
 
+def _per_pixel(measured, pixels):
+    return {
+        "pixels": pixels,
+        "ns/pixel": 1e9 * min(measured["seconds"]) / pixels,
+        "first run": 1e9 * measured["seconds"][0] / pixels,
+        "peak MiB": measured["peak"] / 2**20,
+        "bytes/pixel": (measured["peak"] - measured["before"]) / pixels,
+        "of which result": measured["result"] / pixels,
+    }
+
+
+def _figure(path):
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise SystemExit("--plot needs matplotlib: pip install matplotlib") from None
+    if not path.absolute().parent.is_dir():
+        raise SystemExit(f"--plot {path}: there is no such folder")
+    return Figure(figsize=(10, 5.6), layout="constrained")
+
+
+def _draw(figure, tables):
+    """Time and memory per pixel against pixels: a colour per work, a line style per type."""
+    titles = {"ns/pixel": "Time (ns per pixel)", "bytes/pixel": "Peak memory (bytes per pixel)"}
+    axes = figure.subplots(1, 2)
+    for ax, (column, title) in zip(axes, titles.items(), strict=True):
+        for n, (work, table) in enumerate(tables.items()):
+            for dtype, style in (("float32", "o-"), ("float64", "s--")):
+                # Below 1 is what single pages make of memory that was there already.
+                rows = [r for r in table.rows if r["type"] == dtype and r.get(column, 0) >= 1]
+                points = [r["pixels"] for r in rows], [r[column] for r in rows]
+                ax.loglog(*points, style, color=f"C{n}", markersize=4, label=f"{work}, {dtype}")
+        ax.set(xlabel="Pixels", ylabel=title)
+        ax.grid(which="both", alpha=0.3)
+    # Columns of two: the types of a work.
+    entries = axes[0].get_legend_handles_labels()
+    figure.legend(*entries, loc="outside lower center", ncols=len(tables), fontsize=7)
+    figure.suptitle("nnk_image and skimage: noisy camera in tiles, window 11, one thread")
+
+
 def _in_fresh_process(work, dtype, size):
     command = [sys.executable, "-m", "benchmarks.memory", work, dtype, str(size)]
     root = Path(__file__).resolve().parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if "MemoryError" in done.stderr or done.returncode == -signal.SIGKILL:  # by the system
+        return None
+    done.check_returncode()
     return json.loads(done.stdout)
 
 
 def _measure(work, dtype, size):
     """Run `work` in this process; what it took, as JSON on stdout."""
+    _die_first()
     run = _prepared(work)
-    run(_image(64, dtype))  # loads all libraries
-    image = _image(size, dtype)
+    run(tiled_camera(64, dtype))  # loads all libraries
+    image = tiled_camera(size, dtype)
     before, _ = _resident()
     seconds, peak = [], None
     while len(seconds) < 3 and sum(seconds) < 10:
@@ -87,11 +131,20 @@ def _measure(work, dtype, size):
     print(json.dumps({"seconds": seconds, "peak": peak, "before": before, "result": used}))
 
 
+def _die_first():
+    """Should memory run out, let Linux end this process and no other."""
+    score = Path("/proc/self/oom_score_adj")
+    if score.is_file():
+        score.write_text("1000")
+
+
 def _prepared(work):
     import nnk_image
 
     if work == "image_graph":
         return lambda image: nnk_image.image_graph(image, sigma_f=30)
+    if work == "7 bands":
+        return _seven_bands
     if work.startswith("denoise"):
         method = work.partition(" ")[2]
         return lambda image: nnk_image.denoise(image, SIGMA, method=method)
@@ -100,7 +153,14 @@ def _prepared(work):
     return lambda image: denoise_bilateral(image, 11, sigma_color=30, sigma_spatial=2)
 
 
-def _image(size, dtype):
+def _seven_bands(image):
+    import nnk_image
+
+    graph = nnk_image.image_graph(image, sigma_f=30)
+    return nnk_image.SpectralGraphWavelets(graph).analyze(image)
+
+
+def tiled_camera(size, dtype):
     """The camera picture side by side with noise, made in place so that no peak precedes."""
     import nnk_image
 

@@ -96,12 +96,17 @@ def comparison(title, contenders, rounds, against, notes=()):
     for name, times in seconds.items():
         row = {"": name, "ms": 1000 * median(times)}
         for ours, head in against.items():
-            ratios = [t / base for t, base in zip(times, seconds[ours], strict=True)]
-            low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
             if name != ours:
-                row[head] = f"{middle:.2f} ({low:.2f}-{high:.2f})"
+                row[head] = ratio(times, seconds[ours])
         table.rows.append(row)
     return table
+
+
+def ratio(times, base):
+    """Median of times / base in the same round, in brackets the quartiles."""
+    ratios = [t / b for t, b in zip(times, base, strict=True)]
+    low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+    return f"{middle:.2f} ({low:.2f}-{high:.2f})"
 
 
 def machine():
