@@ -8,11 +8,14 @@ of finished rows.
 
 import numbers
 import os
-from _thread import start_new_thread
-from queue import SimpleQueue
+from _thread import allocate_lock, start_new_thread
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 PIXELS_PER_BAND = 1 << 18
 """Pixels in a band by default: about 50 ms of the slowest stage."""
+
+_PATIENCE = 0.5  # seconds without a result after which to see whether the threads live
 
 
 def resolve_n_jobs(n_jobs):
@@ -88,44 +91,26 @@ class Bands:
             self._run_on_threads(work, consume, bands)
 
     def _run_on_threads(self, work, consume, bands):
-        # Waits on C queues only: Ctrl-C may come between any two bytecodes, and would leave
-        # the Python-level locks of threading and concurrent.futures taken for ever.
-        todo, finished, ended, stopped = SimpleQueue(), SimpleQueue(), SimpleQueue(), []
-
-        def loop():
-            try:
-                while (band := todo.get()) is not None and not stopped:
-                    finished.put((band, work(*band)))
-            except BaseException as error:
-                finished.put((None, error))
-            finally:
-                ended.put(None)
-
-        threads, n_threads = [], min(self.n_jobs, len(bands))
+        # Waits on C queues and locks only: Ctrl-C may come between any two bytecodes, and
+        # would leave the Python-level locks of threading and concurrent.futures taken for ever.
+        team = _Team(work, min(self.n_jobs, len(bands)))
         try:
-            for _ in range(n_threads):
-                threads.append(start_new_thread(loop, ()))  # noqa: PERF401 - one by one
+            team.start()
             # Only now: a thread that Ctrl-C kept off the list never gets a band.
-            n_ahead = 2 * n_threads  # results waiting for their turn are few
+            n_ahead = 2 * team.size  # results waiting for their turn are few
             for band in bands[:n_ahead]:
-                todo.put(band)
+                team.todo.put(band)
             results = {}
             for n, band in enumerate(bands):
                 while band not in results:
-                    done, result = finished.get()
-                    if done is None:
-                        raise result
+                    done, result = team.next_result()
                     results[done] = result
                 consume(results.pop(band))
                 self.advance(band[1] - band[0])
                 for later in bands[n + n_ahead : n + n_ahead + 1]:
-                    todo.put(later)
+                    team.todo.put(later)
         finally:
-            stopped.append(True)
-            for _ in range(n_threads):
-                todo.put(None)
-            for _ in threads:
-                ended.get()
+            team.stop()
 
     def advance(self, rows):
         """Count finished rows in the progress report."""
@@ -134,6 +119,77 @@ class Bands:
             self._bar.update(rows)
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
+
+
+class _Team:
+    """Threads that take bands from the queue `todo` and work on them."""
+
+    def __init__(self, work, size):
+        self.size, self.todo = size, SimpleQueue()
+        self._work, self._finished, self._stopped = work, SimpleQueue(), False
+        self._begun, self._running = [False] * size, [allocate_lock() for _ in range(size)]
+        self._n_started, self._patience = 0, _PATIENCE
+
+    def start(self):
+        """Start the threads; each holds its lock in `_running` until it ends."""
+        for number, running in enumerate(self._running):
+            running.acquire()
+            self._n_started += 1
+            try:
+                start_new_thread(self._loop, (number,))
+            except RuntimeError:
+                self._n_started -= 1
+                raise
+
+    def _loop(self, number):
+        try:
+            self._begun[number] = True
+            while (band := self.todo.get()) is not None and not self._stopped:
+                self._finished.put((band, self._work(*band)))
+        except BaseException as error:
+            self._finished.put((None, error))
+        finally:
+            self._running[number].release()
+
+    def next_result(self):
+        """(band, result) of a band just finished; raises what its work raised.
+
+        Where memory is short a thread may die before it has run at all: when none is
+        left, the bands are worked on here.
+        """
+        while True:
+            try:
+                band, result = self._finished.get(timeout=self._patience)
+            except Empty:
+                if self._any_alive():
+                    continue
+                band, result = self._without_threads()
+            if band is None:
+                raise result
+            return band, result
+
+    def _any_alive(self):
+        return any(
+            begun and running.locked()
+            for begun, running in zip(self._begun, self._running, strict=True)
+        )
+
+    def _without_threads(self):
+        self._patience = 0.01
+        with suppress(Empty):
+            band = self.todo.get_nowait()
+            return band, self._work(*band)
+        with suppress(Empty):
+            return self._finished.get_nowait()
+        raise MemoryError("the threads died, probably for lack of memory; use n_jobs=1")
+
+    def stop(self):
+        """Let the threads end after the band they are at, and wait until they have."""
+        self._stopped = True
+        for _ in range(self.size):
+            self.todo.put(None)
+        for number in range(self._n_started):
+            self._running[number].acquire(timeout=-1 if self._begun[number] else self._patience)
 
 
 def _tqdm():

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from nnk_image import memory
 from nnk_image.bands import Bands
 from nnk_image.graph import GRAPH_STAGES, GraphPlan, ImageGraph, build_graph
 from nnk_image.image import check_image, data_range_of
@@ -229,6 +230,9 @@ def energy_compaction(
     orders = tuple(check_count("order", m, 1, MAX_ORDER) for m in orders)
     if not orders:
         raise ValueError("orders is empty; give at least one Chebyshev order")
+    memory.require_per_pixel(
+        image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
+    )
     checked = check_image(image, channel_axis)
     signal = _mean_removed(checked)
     graphs, built = (2, GRAPH_STAGES) if graph is None else (1, 0)

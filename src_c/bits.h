@@ -4,18 +4,26 @@
 
 #include <stdint.h>
 
-/* Transpose a 64 x 64 bit matrix: bit j of row i becomes bit i of row j.  Halves
- * trade their off-diagonal quarters, then halves of halves. */
+/* Blocks of `size` rows and columns trade their off-diagonal quarters. */
+static inline __attribute__((always_inline)) void trade_quarters(uint64_t row[64], int size, uint64_t low)
+{
+    for (int block = 0; block < 64; block += 2 * size)
+        for (int i = block; i < block + size; i++) {
+            const uint64_t trade = (row[i] >> size ^ row[i + size]) & low;
+            row[i + size] ^= trade;
+            row[i] ^= trade << size;
+        }
+}
+
+/* Transpose a 64 x 64 bit matrix: bit j of row i becomes bit i of row j. */
 static inline void transpose(uint64_t row[64])
 {
-    uint64_t low = 0x00000000ffffffffu;
-    for (int size = 32; size; size /= 2, low ^= low << size)
-        for (int block = 0; block < 64; block += 2 * size)
-            for (int i = block; i < block + size; i++) {
-                const uint64_t trade = (row[i] >> size ^ row[i + size]) & low;
-                row[i + size] ^= trade;
-                row[i] ^= trade << size;
-            }
+    trade_quarters(row, 32, 0x00000000ffffffffu);
+    trade_quarters(row, 16, 0x0000ffff0000ffffu);
+    trade_quarters(row, 8, 0x00ff00ff00ff00ffu);
+    trade_quarters(row, 4, 0x0f0f0f0f0f0f0f0fu);
+    trade_quarters(row, 2, 0x3333333333333333u);
+    trade_quarters(row, 1, 0x5555555555555555u);
 }
 
 #endif

@@ -7,6 +7,8 @@ from nnk_image import (
     SpectralGraphWavelets,
     bilateral_graph,
     denoise,
+    energy_compaction,
+    estimate_sigma,
     image_graph,
     memory,
     standard_image,
@@ -22,6 +24,8 @@ HUGE = np.broadcast_to(np.uint8(0), (300_000, 300_000))  # one byte
         bilateral_graph,
         lambda image: denoise(image, 20, method="sgw"),
         lambda image: denoise(image, 20),
+        estimate_sigma,
+        energy_compaction,
         lambda image: denoise(image[:, :, None], 20, channel_axis=2),
     ],
 )

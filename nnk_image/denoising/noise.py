@@ -14,6 +14,7 @@ IEEE Transactions on Image Processing 22 (2013).
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from nnk_image import memory
 from nnk_image.image import check_image
 
 PATCH = 7
@@ -62,6 +63,9 @@ def estimate_sigma(image, *, channel_axis=None, mask=None, per_channel=False):
     >>> bool(abs(nnk_image.estimate_sigma(noisy) - 15) < 1)
     True
     """
+    memory.require_per_pixel(
+        image, channel_axis, lambda itemsize, channels: itemsize * channels, "estimate_sigma"
+    )
     checked = check_image(image, channel_axis, mask)
     sigmas = noise_levels(checked)
     return sigmas if per_channel else float(sigmas.mean())
