@@ -24,6 +24,7 @@ ORDERS_PER_SWEEP = 8
 _NONE = np.empty(0)
 
 _PIXELS_PER_SWEEP = 1 << 20  # rows that neighbouring bands both compute stay a few percent
+_STRIP = 512  # columns swept down together (measured)
 _PACKETS_PER_BLOCK = 30  # of NNK graphs; where there are more, bands are smaller
 
 
@@ -183,6 +184,7 @@ class GridRecurrence:
                 coefficients,
                 start,
                 bool(forcing),
+                _STRIP,
                 y0,
                 y1,
             )

@@ -52,6 +52,7 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_group:
         int32_t orders, n_bands, forcing
+        int64_t strip
         double scale, shift
         const void *older
         const void *old
@@ -383,13 +384,14 @@ def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y
 def chebyshev_group(GridOperator op, double scale, double shift, const real[:, ::1] older,
                     const real[:, ::1] old, real[:, ::1] new_older, real[:, ::1] new_old,
                     real[:, :, ::1] bands, const double[:, ::1] coefficients,
-                    const double[::1] start, bint forcing, int64_t y0, int64_t y1):
+                    const double[::1] start, bint forcing, int64_t strip, int64_t y0,
+                    int64_t y1):
     """Some orders of the recurrence on rows [y0, y1); `older` is empty at the start, `start`
     where the bands are not set there."""
     cdef int status
     cdef nnk_group group
     group.orders, group.n_bands, group.forcing = coefficients.shape[1], coefficients.shape[0], forcing
-    group.scale, group.shift = scale, shift
+    group.scale, group.shift, group.strip = scale, shift, strip
     group.older = NULL
     if older.shape[0]:
         group.older = &older[0, 0]

@@ -3,21 +3,26 @@
  * A group of orders is computed in one sweep down the rows: order k follows
  * order k - 1 at a distance of `radius` rows, so the rows of the operator are
  * read once per group and while still in cache, and the orders in between live
- * in rings of a few rows.  A band of rows recomputes what it needs of its
- * neighbours' rows; every row is computed by the same operations wherever it
- * is computed, so results do not depend on the bands.
+ * in rings of a few rows.  Wide images are swept strip of columns by strip, or
+ * these rows would not stay in cache.  A band of rows, and a strip of it,
+ * recomputes what it needs of its neighbours' pixels; every pixel is computed by
+ * the same operations wherever it is computed, so results do not depend on the
+ * bands and strips.
  */
 
 typedef struct {
     const nnk_grid_operator *op;
     const nnk_group *group;
-    int64_t ring_rows;
-    T *rings;           /* [orders][ring_rows][stride] */
+    int64_t b0, b1;     /* blocks of the strip */
+    int64_t ring_rows, ring_stride;
+    T *rings;           /* [orders][ring_rows][ring_stride], from column ring_first on */
+    int64_t ring_first;
     T *forcing;         /* one padded row */
     const T **neighbour; /* per offset: where its row of T_{k-1} begins */
 } CAT(sweep, S);
 
-/* Row y of order k of the group (0-based); -1 and -2 are the inputs. */
+/* Row y of order k of the group (0-based), pixel x at [pad + x]; -1 and -2 are the
+ * inputs.  Of a ring's row there are only the strip's columns and what they need. */
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const int64_t stride = s->op->stride;
@@ -25,20 +30,20 @@ static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int6
         return (const T *)s->group->old + y * stride;
     if (k == -2)
         return s->group->older ? (const T *)s->group->older + y * stride : NULL;
-    return s->rings + (k * s->ring_rows + y % s->ring_rows) * stride;
+    return s->rings + ((k * s->ring_rows + y % s->ring_rows) * s->ring_stride - s->ring_first);
 }
 
-/* Row y of forcing_k: a weighted sum of the bands, in a padded row. */
-static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
+/* Row y of forcing_k: a weighted sum of the bands, in a padded row, columns [from, to). */
+static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, int64_t from, int64_t to)
 {
     const nnk_group *g = s->group;
-    const int64_t width = s->op->width;
+    const int64_t width = s->op->width, end = to < width ? to : width;
     T *row = s->forcing + s->op->pad;
-    memset(row, 0, sizeof *row * (size_t)width);
+    memset(row + from, 0, sizeof *row * (size_t)(end - from));
     for (int32_t b = 0; b < g->n_bands; b++) {
         const T *band = (const T *)g->bands + (b * s->op->height + y) * width;
         const T c = (T)g->coefficients[b * g->orders + k];
-        for (int64_t x = 0; x < width; x++)
+        for (int64_t x = from; x < end; x++)
             row[x] += c * band[x];
     }
     return s->forcing;
@@ -57,6 +62,15 @@ static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     }
 }
 
+/* The blocks of order k that the strip depends on. */
+static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_t *from, int64_t *to)
+{
+    const int64_t pixels = (int64_t)(s->group->orders - 1 - k) * s->op->radius;
+    const int64_t halo = (pixels + CAT(PACKET, S) - 1) / CAT(PACKET, S);
+    *from = s->b0 > halo ? s->b0 - halo : 0;
+    *to = s->b1 + halo < s->op->blocks ? s->b1 + halo : s->op->blocks;
+}
+
 /* Row y of order k: scale (a x - r W x) - shift x - older (+ forcing). */
 static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
@@ -64,15 +78,18 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     const int64_t pad = op->pad;
     const T *x = CAT(sweep_row, S)(s, k - 1, y) + pad;
     const T *older = CAT(sweep_row, S)(s, k - 2, y);
-    const T *forcing = s->group->forcing ? CAT(forcing_row, S)(s, k, y) + pad : NULL;
     const T *diagonal = (const T *)op->diagonal + y * op->stride + pad;
+    const T *row_scale = op->row_scale ? (const T *)op->row_scale + y * op->stride + pad : NULL;
     T *out = (T *)CAT(sweep_row, S)(s, k, y) + pad;
     const double half = older ? 1 : 0.5; /* T_1 = x T_0, T_k = 2 x T_{k-1} - T_{k-2} */
     const T scale = (T)(half * s->group->scale), shift = (T)(half * s->group->shift);
-    const T *row_scale = op->row_scale ? (const T *)op->row_scale + y * op->stride + pad : NULL;
+    int64_t from, to;
+    CAT(block_range, S)(s, k, &from, &to);
+    const int64_t left = from * CAT(PACKET, S), right = to * CAT(PACKET, S);
+    const T *forcing = s->group->forcing ? CAT(forcing_row, S)(s, k, y, left, right) + pad : NULL;
     CAT(set_neighbours, S)(s, k - 1, y);
-    CAT(multiply_row, S)(op, y, s->neighbour, out);
-    for (int64_t at = 0; at < op->blocks * CAT(PACKET, S); at += CAT(PACKET, S)) {
+    CAT(multiply_row, S)(op, y, from, to, s->neighbour, out);
+    for (int64_t at = left; at < right; at += CAT(PACKET, S)) {
         CAT(packet, S) product = CAT(load_packet, S)(out + at);
         if (row_scale)
             product *= CAT(load_packet, S)(row_scale + at);
@@ -105,22 +122,24 @@ CAT(accumulate, S)(T *band, int64_t width, const T *const *rows, const T *c, int
     }
 }
 
-/* The orders of the group into every band, on row y. */
+/* The orders of the group into every band, on row y of the strip. */
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_group *g = s->group;
-    const T *rows[NNK_MAX_ORDERS], *zeroth = g->start ? CAT(sweep_row, S)(s, -1, y) + s->op->pad : NULL;
+    const int64_t left = s->b0 * CAT(PACKET, S), right = s->b1 * CAT(PACKET, S);
+    const int64_t width = (right < s->op->width ? right : s->op->width) - left, begin = s->op->pad + left;
+    const T *rows[NNK_MAX_ORDERS], *zeroth = g->start ? CAT(sweep_row, S)(s, -1, y) + begin : NULL;
     for (int32_t k = 0; k < g->orders; k++)
-        rows[k] = CAT(sweep_row, S)(s, k, y) + s->op->pad;
+        rows[k] = CAT(sweep_row, S)(s, k, y) + begin;
     for (int32_t b = 0; b < g->n_bands; b++) {
-        T *band = (T *)g->bands + (b * s->op->height + y) * s->op->width, c[NNK_MAX_ORDERS];
+        T *band = (T *)g->bands + (b * s->op->height + y) * s->op->width + left, c[NNK_MAX_ORDERS];
         for (int32_t k = 0; k < g->orders; k++)
             c[k] = (T)g->coefficients[b * g->orders + k];
         const T start = g->start ? (T)g->start[b] : 0;
         if (g->orders == NNK_MAX_ORDERS) /* a constant unrolls the loop */
-            CAT(accumulate, S)(band, s->op->width, rows, c, NNK_MAX_ORDERS, zeroth, start);
+            CAT(accumulate, S)(band, width, rows, c, NNK_MAX_ORDERS, zeroth, start);
         else
-            CAT(accumulate, S)(band, s->op->width, rows, c, g->orders, zeroth, start);
+            CAT(accumulate, S)(band, width, rows, c, g->orders, zeroth, start);
     }
 }
 
@@ -136,8 +155,9 @@ static inline void CAT(order_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
 static void CAT(sweep_down, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_group *g = s->group;
-    const int64_t radius = s->op->radius, stride = s->op->stride, lag = (g->orders - 1) * radius;
-    const size_t row_bytes = sizeof(T) * (size_t)stride;
+    const int64_t radius = s->op->radius, lag = (g->orders - 1) * radius;
+    const int64_t left = s->op->pad + s->b0 * CAT(PACKET, S);
+    const size_t strip_bytes = sizeof(T) * (size_t)(s->b1 - s->b0) * CAT(PACKET, S);
     int64_t begin, end;
     CAT(order_range, S)(s, 0, y0, y1, &begin, &end);
     for (int64_t t = begin; t < y1 + lag; t++) {
@@ -153,8 +173,25 @@ static void CAT(sweep_down, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
             continue;
         if (!g->forcing)
             CAT(accumulate_row, S)(s, y);
-        memcpy((T *)g->new_older + y * stride, CAT(sweep_row, S)(s, g->orders - 2, y), row_bytes);
-        memcpy((T *)g->new_old + y * stride, CAT(sweep_row, S)(s, g->orders - 1, y), row_bytes);
+        const int64_t at = y * s->op->stride + left;
+        memcpy((T *)g->new_older + at, CAT(sweep_row, S)(s, g->orders - 2, y) + left, strip_bytes);
+        memcpy((T *)g->new_old + at, CAT(sweep_row, S)(s, g->orders - 1, y) + left, strip_bytes);
+    }
+}
+
+/* Sweep down one strip after the other. */
+static void CAT(sweep_strips, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
+{
+    const int64_t blocks = s->group->strip / CAT(PACKET, S);
+    const size_t rings = (size_t)(s->ring_rows * s->ring_stride) * (size_t)s->group->orders;
+    for (s->b0 = 0; s->b0 < s->op->blocks; s->b0 = s->b1) {
+        int64_t from, to;
+        s->b1 = s->b0 + blocks < s->op->blocks ? s->b0 + blocks : s->op->blocks;
+        CAT(block_range, S)(s, 0, &from, &to);
+        s->ring_first = from * CAT(PACKET, S);
+        if (s->b0 > 0)
+            memset(s->rings, 0, rings * sizeof(T)); /* the padding is zero */
+        CAT(sweep_down, S)(s, y0, y1);
     }
 }
 
@@ -162,14 +199,17 @@ static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, in
 {
     CAT(sweep, S) s = {.op = op, .group = group};
     const int64_t longest = group->orders > 2 ? group->orders : 2;
+    const int64_t widest = group->strip + 2 * (group->orders * op->radius + CAT(PACKET, S));
+    const int64_t width = op->blocks * CAT(PACKET, S);
     s.ring_rows = longest * op->radius + 1;
-    const size_t ring = (size_t)s.ring_rows * (size_t)op->stride;
-    s.rings = calloc(ring * (size_t)group->orders, sizeof(T)); /* the padding stays zero */
+    s.ring_stride = 2 * op->pad + (widest < width ? widest : width);
+    const size_t ring = (size_t)s.ring_rows * (size_t)s.ring_stride;
+    s.rings = calloc(ring * (size_t)group->orders, sizeof(T));
     s.forcing = calloc((size_t)op->stride, sizeof(T));
     s.neighbour = malloc(sizeof *s.neighbour * (size_t)op->n_offsets);
     int status = NNK_NO_MEMORY;
     if (s.rings && s.forcing && s.neighbour) {
-        CAT(sweep_down, S)(&s, y0, y1);
+        CAT(sweep_strips, S)(&s, y0, y1);
         status = NNK_OK;
     }
     free(s.rings), free(s.forcing), free(s.neighbour);

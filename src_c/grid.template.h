@@ -4,15 +4,16 @@
 #define NNK_AHEAD 2048 /* bytes of weights asked for in advance: the stream is what takes time (measured) */
 #endif
 
-/* Row y of W x into out.  neighbour[id]: where x begins for pixel 0 + offset[id].  Even
+/* Blocks [b0, b1) of row y of W x into out.  neighbour[id]: where x begins for pixel 0 + offset[id].  Even
  * and odd packets are summed apart, so that one addition need not wait for the other. */
 static __attribute__((noinline)) void
-CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, const T *const *restrict neighbour, T *restrict out)
+CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t b1,
+                     const T *const *restrict neighbour, T *restrict out)
 {
     const int64_t *start = op->start + y * op->blocks;
-    const T *weight = (const T *)op->weight + start[0] * CAT(PACKET, S);
-    const uint16_t *id = op->id + start[0];
-    for (int64_t b = 0; b < op->blocks; b++) {
+    const T *weight = (const T *)op->weight + start[b0] * CAT(PACKET, S);
+    const uint16_t *id = op->id + start[b0];
+    for (int64_t b = b0; b < b1; b++) {
         const int64_t at = b * CAT(PACKET, S);
         CAT(packet, S) even = {0}, odd = {0};
         const uint16_t *last = op->id + start[b + 1];

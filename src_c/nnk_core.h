@@ -97,6 +97,8 @@ typedef struct {
  *                         halo of rows around the band.  Without `older` the group
  *                         starts the recurrence: T_1 takes half of scale and shift.
  *   new_older, new_old    the last two orders of the group, rows of the band
+ *   strip                 columns to sweep down together, a multiple of 8: as many as the
+ *                         cache holds rows of; it does not change the results
  *   bands, coefficients   n_bands images [height][width] and, per band,
  *                         `orders` numbers, order by order.
  *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
@@ -105,6 +107,7 @@ typedef struct {
  */
 typedef struct {
     int32_t orders, n_bands, forcing;
+    int64_t strip;
     double scale, shift;
     const void *older, *old;
     void *new_older, *new_old, *bands;

@@ -338,3 +338,18 @@ def test_the_combinatorial_laplacian_of_a_constant_is_exactly_zero(shape, dtype)
             ones = np.ones(operator.shape, dtype)
             line = operator.analyze(ones, np.array([[1.0, 1.0]]), top, bands)  # 1 + (2 L / top - 1)
         assert not line.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", ["analyze", "synthesize"])
+@pytest.mark.parametrize(("height", "width", "window"), [(30, 150, 5), (17, 131, 11), (9, 64, 3)])
+def test_bits_do_not_depend_on_strips(height, width, window, method, dtype, monkeypatch):
+    graph = random_graph(height, width, window, dtype=dtype, mask=True)
+    coefficients = random_bank(3, 21)
+    lead = 1 if method == "analyze" else 3
+    values = np.random.default_rng(2).standard_normal((lead, height * width))
+    expected = run(next(both_layouts(graph, "regularized", dtype)), method, values, coefficients)
+    for strip in (8, 16, 40, 128):
+        monkeypatch.setattr("nnk_image.recurrence._STRIP", strip)
+        operator = next(both_layouts(graph, "regularized", dtype))
+        np.testing.assert_array_equal(run(operator, method, values, coefficients), expected)
