@@ -52,13 +52,17 @@ class Bands:
         self.n_jobs = resolve_n_jobs(n_jobs)
         self._progress, self._total, self._description = progress, total, description
         self._done, self._bar = 0, None
+        self._team, self._entered = None, False
 
     def __enter__(self):
+        self._entered = True
         if self._progress is True:
             self._bar = _tqdm()(total=self._total, desc=self._description, unit="row", leave=False)
         return self
 
     def __exit__(self, kind, *_):
+        self._entered = False
+        self._dismiss()
         if kind is None and self._done < self._total:  # stages that were not needed
             self.advance(self._total - self._done)
         if self._bar is not None:
@@ -93,23 +97,37 @@ class Bands:
     def _run_on_threads(self, work, consume, bands):
         # Waits on C queues and locks only: Ctrl-C may come between any two bytecodes, and
         # would leave the Python-level locks of threading and concurrent.futures taken for ever.
-        team = _Team(work, min(self.n_jobs, len(bands)))
+        # Inside the context the threads stay for the next stage: the system takes some
+        # milliseconds to spread new ones over the processors.
+        done = False
         try:
-            team.start()
+            if self._team is None:
+                self._team = _Team(min(self.n_jobs, len(bands)))
+                self._team.start()
             # Only now: a thread that Ctrl-C kept off the list never gets a band.
-            n_ahead = 2 * team.size  # results waiting for their turn are few
-            for band in bands[:n_ahead]:
-                team.todo.put(band)
-            results = {}
-            for n, band in enumerate(bands):
-                while band not in results:
-                    done, result = team.next_result()
-                    results[done] = result
-                consume(results.pop(band))
-                self.advance(band[1] - band[0])
-                for later in bands[n + n_ahead : n + n_ahead + 1]:
-                    team.todo.put(later)
+            self._distribute(self._team, work, consume, bands)
+            done = True
         finally:
+            if not (done and self._entered):
+                self._dismiss()
+
+    def _distribute(self, team, work, consume, bands):
+        n_ahead = 2 * team.size  # results waiting for their turn are few
+        for band in bands[:n_ahead]:
+            team.todo.put((work, band))
+        results = {}
+        for n, band in enumerate(bands):
+            while band not in results:
+                finished, result = team.next_result()
+                results[finished] = result
+            consume(results.pop(band))
+            self.advance(band[1] - band[0])
+            for later in bands[n + n_ahead : n + n_ahead + 1]:
+                team.todo.put((work, later))
+
+    def _dismiss(self):
+        team, self._team = self._team, None
+        if team is not None:
             team.stop()
 
     def advance(self, rows):
@@ -122,11 +140,11 @@ class Bands:
 
 
 class _Team:
-    """Threads that take bands from the queue `todo` and work on them."""
+    """Threads that take (work, band) from the queue `todo`."""
 
-    def __init__(self, work, size):
+    def __init__(self, size):
         self.size, self.todo = size, SimpleQueue()
-        self._work, self._finished, self._stopped = work, SimpleQueue(), False
+        self._finished, self._stopped = SimpleQueue(), False
         self._begun, self._running = [False] * size, [allocate_lock() for _ in range(size)]
         self._n_started, self._patience = 0, _PATIENCE
 
@@ -144,12 +162,20 @@ class _Team:
     def _loop(self, number):
         try:
             self._begun[number] = True
-            while (band := self.todo.get()) is not None and not self._stopped:
-                self._finished.put((band, self._work(*band)))
+            while self._work_on(self.todo.get()):
+                pass
         except BaseException as error:
             self._finished.put((None, error))
         finally:
             self._running[number].release()
+
+    def _work_on(self, task):
+        """Put the result of a task into `_finished`; False if there is nothing left to do."""
+        if task is None or self._stopped:
+            return False
+        work, band = task
+        self._finished.put((band, work(*band)))
+        return True
 
     def next_result(self):
         """(band, result) of a band just finished; raises what its work raised.
@@ -177,8 +203,8 @@ class _Team:
     def _without_threads(self):
         self._patience = 0.01
         with suppress(Empty):
-            band = self.todo.get_nowait()
-            return band, self._work(*band)
+            work, band = self.todo.get_nowait()
+            return band, work(*band)
         with suppress(Empty):
             return self._finished.get_nowait()
         raise MemoryError("the threads died, probably for lack of memory; use n_jobs=1")
