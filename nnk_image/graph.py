@@ -286,11 +286,12 @@ def bilateral_graph(
 
 def _plan(kind, image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
     """Check everything cheap before the pixels are touched."""
-    neighbours = check_window(window) ** 2 - 1 if kind == "bilateral" else 4
+    n_offsets = check_window(window) ** 2 - 1
+    neighbours = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):
         """Feature planes, edge planes, and CSR rows of the fewest neighbours there may be."""
-        return itemsize * channels + (window**2 - 1) / 8 + neighbours * (4 + itemsize)
+        return itemsize * channels + n_offsets / 8 + neighbours * (4 + itemsize)
 
     memory.require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
     check_positive("sigma_d", sigma_d, "spatial width in pixels")

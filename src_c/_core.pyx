@@ -408,8 +408,9 @@ def chebyshev_group(GridOperator op, double scale, double shift, const real[:, :
 
 def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, bint wide,
              const real[::1] data, const real[::1] diagonal, const real[::1] row_scale,
-             double scale, double shift, const real[::1] older, const real[::1] x, real[::1] result, real[:, ::1] bands,
-             const double[::1] coefficients, bint forcing, int64_t i0, int64_t i1):
+             double scale, double shift, const real[::1] older, const real[::1] x,
+             real[::1] result, real[:, ::1] bands, const double[::1] coefficients,
+             bint forcing, int64_t i0, int64_t i1):
     """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start,
     `row_scale` where it is 1."""
     cdef const real *before = NULL
