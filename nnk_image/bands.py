@@ -180,34 +180,33 @@ class _Team:
     def next_result(self):
         """(band, result) of a band just finished; raises what its work raised.
 
-        Where memory is short a thread may die before it has run at all: when none is
-        left, the bands are worked on here.
+        Where memory is short a thread may die before it has run at all; if none has
+        begun, bands are worked on here.  No thread ends before `stop` but by an error.
         """
         while True:
             try:
                 band, result = self._finished.get(timeout=self._patience)
             except Empty:
-                if self._any_alive():
+                ended = [
+                    not r.locked() for b, r in zip(self._begun, self._running, strict=True) if b
+                ]
+                if ended and not any(ended):
                     continue
-                band, result = self._without_threads()
+                band, result = self._rescued(any(ended))
             if band is None:
                 raise result
             return band, result
 
-    def _any_alive(self):
-        return any(
-            begun and running.locked()
-            for begun, running in zip(self._begun, self._running, strict=True)
-        )
-
-    def _without_threads(self):
+    def _rescued(self, a_thread_ended):
+        """A result where threads have died: their last word, or work done here."""
         self._patience = 0.01
         with suppress(Empty):
-            work, band = self.todo.get_nowait()
-            return band, work(*band)
-        with suppress(Empty):
             return self._finished.get_nowait()
-        raise MemoryError("the threads died, probably for lack of memory; use n_jobs=1")
+        if not a_thread_ended:
+            with suppress(Empty):
+                work, band = self.todo.get_nowait()
+                return band, work(*band)
+        raise MemoryError("a thread died, probably for lack of memory; use n_jobs=1")
 
     def stop(self):
         """Let the threads end after the band they are at, and wait until they have."""

@@ -151,14 +151,6 @@ def feature_planes(image, radius, dtype):
     return planes
 
 
-def _unmask(image, channel_axis, mask):
-    """A numpy masked array: its hidden pixels are absent."""
-    hidden = np.ma.getmaskarray(image)
-    if channel_axis is not None and hidden.ndim == 3:
-        hidden = hidden.any(axis=channel_axis)
-    return image.data, ~hidden if mask is None else np.asarray(mask, bool) & ~hidden
-
-
 def _check_dtype(dtype):
     if dtype.kind not in "buif":
         raise TypeError(

@@ -25,6 +25,8 @@ class LaplacianOperator:
     kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
         The Laplacian.  The normalised one is evaluated through its similarity to the
         random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
+    bands : Bands
+        For the work of setting up.
     tau : float, optional
         Of the regularised Laplacian; default: the mean degree.
 
@@ -41,12 +43,12 @@ class LaplacianOperator:
     PLAN_STAGES = EDGE_STAGES + GridRecurrence.SETUP_STAGES
     """Passes over all rows of `of_plan`, for progress bars."""
 
-    def __init__(self, recurrence, kind, tau=None):
+    def __init__(self, recurrence, kind, bands, tau=None):
         self._recurrence = recurrence
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
         _check_magnitude(degree)
-        self.bound = spectral_bound(degree, kind, recurrence.largest_edge_sum, tau)
+        self.bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(bands), tau)
         diagonal, square = node_terms(degree, kind, tau)
         recurrence.set_laplacian(diagonal, None if square is None else 1 / square)
         self._root = None if square is None else np.sqrt(square)
@@ -57,13 +59,14 @@ class LaplacianOperator:
         if isinstance(graph, ImageGraph):
             if graph.directed:
                 check_symmetric(graph.adjacency)
-            return cls(GridRecurrence.of_graph(graph, dtype, bands), kind, tau)
-        return cls(CsrRecurrence(check_adjacency(graph).astype(dtype, copy=False)), kind, tau)
+            return cls(GridRecurrence.of_graph(graph, dtype, bands), kind, bands, tau)
+        adjacency = check_adjacency(graph).astype(dtype, copy=False)
+        return cls(CsrRecurrence(adjacency), kind, bands, tau)
 
     @classmethod
     def of_plan(cls, plan, kind, bands):
         """Of the NNK graph of a `GraphPlan`, which is never written as a matrix."""
-        return cls(GridRecurrence.of_plan(plan, "nnk", bands), kind)
+        return cls(GridRecurrence.of_plan(plan, "nnk", bands), kind, bands)
 
     def sweeps(self, order):
         """Passes over all rows of `analyze` with that order (for progress bars)."""

@@ -6,7 +6,7 @@ have
 
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape
-    largest_edge_sum()      largest degree[i] + degree[j] over the edges
+    largest_edge_sum(bands) largest degree[i] + degree[j] over the edges
     set_laplacian(a, r)     choose ``L = diag(a) - diag(r) W``; r None is 1
     analyze, synthesize     a bank of Chebyshev series of L, and its adjoint for
                             symmetric L
@@ -24,7 +24,7 @@ ORDERS_PER_SWEEP = 8
 _NONE = np.empty(0)
 
 _PIXELS_PER_SWEEP = 1 << 20  # rows that neighbouring bands both compute stay a few percent
-_STRIP = 512  # columns swept down together (measured)
+_STRIP = 512  # columns swept down together: of wider images too many rows are in use
 _PACKETS_PER_BLOCK = 30  # of NNK graphs; where there are more, bands are smaller
 
 
@@ -75,7 +75,6 @@ class GridRecurrence:
         self._run(lambda y0, y1: fill(self._op, y0, y1), bands)
         self._degrees = self._padded()
         self._run(lambda y0, y1: _core.degrees(self._op, self._degrees, y0, y1), bands)
-        self._bands = bands
 
     @classmethod
     def of_plan(cls, plan, kind, bands):
@@ -113,14 +112,14 @@ class GridRecurrence:
         """(H, W) row sums of the adjacency, added in the order of the recurrence."""
         return self._degrees[:, self.pad : self.pad + self.width]
 
-    def largest_edge_sum(self):
+    def largest_edge_sum(self, bands):
         """Largest sum of the degrees of an edge's ends."""
         largest = []
 
         def work(y0, y1):
             largest.append(_core.edge_bound(self._op, self._degrees, y0, y1))
 
-        self._run(work, self._bands)
+        self._run(work, bands)
         return max(largest)
 
     def set_laplacian(self, diagonal, row_scale):
@@ -234,7 +233,7 @@ class CsrRecurrence:
         )
         self.degrees = adjacency @ np.ones(self.n, self.dtype)
 
-    def largest_edge_sum(self):
+    def largest_edge_sum(self, bands):
         """Largest sum of the degrees of an edge's ends."""
         starts = self._adjacency.indptr[:-1]
         filled = starts < self._adjacency.indptr[1:]

@@ -1,9 +1,5 @@
 /* The adjacency by packets (nnk_grid_operator).  T, S: type and suffix. */
 
-#ifndef NNK_AHEAD
-#define NNK_AHEAD 2048 /* bytes of weights asked for in advance: the stream is what takes time (measured) */
-#endif
-
 /* Blocks [b0, b1) of row y of W x into out.  neighbour[id]: where x begins for pixel 0 + offset[id].  Even
  * and odd packets are summed apart, so that one addition need not wait for the other. */
 static __attribute__((noinline)) void
@@ -18,7 +14,7 @@ CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t
         CAT(packet, S) even = {0}, odd = {0};
         const uint16_t *last = op->id + start[b + 1];
         for (; id + 1 < last; id += 2, weight += 2 * CAT(PACKET, S)) {
-            __builtin_prefetch(weight + NNK_AHEAD / sizeof(T));
+            __builtin_prefetch(weight + BYTES_AHEAD / sizeof(T));
             even += CAT(load_packet, S)(weight) * CAT(load_packet, S)(neighbour[id[0]] + at);
             odd += CAT(load_packet, S)(weight + CAT(PACKET, S)) * CAT(load_packet, S)(neighbour[id[1]] + at);
         }

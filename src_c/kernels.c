@@ -16,9 +16,9 @@
 
 #define SMALLEST_f32 FLT_MIN
 #define SMALLEST_f64 DBL_MIN
-enum { EDGES_AT_ONCE = 6 }; /* a little more than half of an NNK graph's neighbours (measured) */
 #define RIDGE_f32 1e-6f /* of the trace: what Gauss-Jordan survives in each type */
 #define RIDGE_f64 1e-14
+enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream takes the time */
 
 #define T float
 #define S f32

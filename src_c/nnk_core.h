@@ -46,8 +46,8 @@ enum { NNK_MAX_ORDERS = 8, NNK_PAIRS_AT_ONCE = 4 };
  *   pruner         for offset k the candidates pruner[pair_start[k] ..
  *                  pair_start[k+1]), all below n_near, the likeliest first; the
  *                  last is repeated up to a multiple of NNK_PAIRS_AT_ONCE
- *   n_near         offsets [0, n_near) prune branch-free, many pixels at once;
- *                  the few survivors beyond are settled pixel by pixel
+ *   n_near         offsets [0, n_near) prune many pixels at once; the few
+ *                  survivors beyond are settled pixel by pixel
  */
 typedef struct {
     int32_t radius, n_offsets, n_near;

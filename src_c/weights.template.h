@@ -24,100 +24,90 @@ static void CAT3(set_steps, FS, S)(const nnk_kernel *kernel, const nnk_edges *ed
     }
 }
 
-/* CSR rows on their way: what is needed for the entries of up to 64 pixels. */
-typedef struct {
-    uint64_t *bits; /* the edge words by offset, then by pixel */
-    int64_t *column;
-    T *square, *spatial;
-} CAT3(rows, FS, S);
-
-/* The entries of one pixel, given as bits of words 64 apart.  Returns one past the last.
- * Entries are written EDGES_AT_ONCE together, as if there were that many: what is too
- * much is overwritten, and the processor need not guess how many there are. */
-static inline __attribute__((always_inline)) int64_t
-CAT3(emit_row, FS, S)(const uint64_t *bits, int64_t n_words, const CAT3(step, FS, S) *steps, const F *pixel,
-                      int64_t plane_size, int32_t channels, int64_t node, int64_t at, const CAT3(rows, FS, S) *rows)
+/* The CSR row of one pixel: columns, squares (where the weights will be) and spatial
+ * factors of its edges, given as bits of words 64 apart.  Returns one past the last. */
+static inline int64_t CAT3(emit_row, FS, S)(const uint64_t *bits, int64_t n_words, const CAT3(step, FS, S) *steps,
+                                            const F *pixel, int64_t plane_size, int32_t channels, int64_t node,
+                                            int64_t at, void *indices, int32_t wide, T *weights, T *spatial)
 {
-    int64_t *restrict column = rows->column;
-    T *restrict squares = rows->square, *restrict spatial = rows->spatial;
-    for (int64_t t = 0; t < n_words; t++, steps += 64) {
-        uint64_t left = bits[64 * t];
-        const int64_t end = at + __builtin_popcountll(left);
-        for (; at < end; at += EDGES_AT_ONCE)
-            for (int i = 0; i < EDGES_AT_ONCE; i++, left &= left - 1) {
-                const CAT3(step, FS, S) *step = steps + __builtin_ctzll(left | 1ull << 63);
-                T square = 0;
-                for (int32_t c = 0; c < channels; c++) {
-                    const T d = (T)pixel[c * plane_size + step->other] - (T)pixel[c * plane_size];
-                    square += d * d;
-                }
-                column[at + i] = node + step->column;
-                squares[at + i] = square;
-                spatial[at + i] = step->spatial;
+    for (int64_t t = 0; t < n_words; t++, steps += 64)
+        for (uint64_t left = bits[64 * t]; left; left &= left - 1, at++) {
+            const CAT3(step, FS, S) *step = steps + __builtin_ctzll(left);
+            set_csr_index(indices, wide, at, node + step->column);
+            T square = 0;
+            for (int32_t c = 0; c < channels; c++) {
+                const T d = (T)pixel[c * plane_size + step->other] - (T)pixel[c * plane_size];
+                square += d * d;
             }
-        at = end;
-    }
+            weights[at] = square;
+            *spatial++ = step->spatial;
+        }
     return at;
 }
 
 /* n weights from their squares and spatial factors; returns how many are 0. */
-static int64_t CAT3(weigh, FS, S)(const CAT3(rows, FS, S) *rows, T *weights, int64_t n, T two_sigma2)
+static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two_sigma2)
 {
     CAT(packeti, S) underflown = {0};
-    for (int64_t e = 0; e < n; e += CAT(PACKET, S)) { /* the last packet may hold more: rows have room */
+    int64_t e = 0;
+    for (; e + CAT(PACKET, S) <= n; e += CAT(PACKET, S)) {
         const CAT(packet, S) weight = CAT3(kernel_weight, FS, S)(
-            CAT(load_packet, S)(rows->spatial + e), CAT(load_packet, S)(rows->square + e), two_sigma2);
-        CAT(store_packet, S)(rows->square + e, weight);
+            CAT(load_packet, S)(spatial + e), CAT(load_packet, S)(weights + e), two_sigma2);
         underflown -= weight == 0;
+        CAT(store_packet, S)(weights + e, weight);
     }
-    memcpy(weights, rows->square, sizeof(T) * (size_t)n);
+    CAT(packet, S) last = {0}, factor = (CAT(packet, S)){0} + 1;
+    const size_t size = sizeof(T) * (size_t)(n - e);
+    memcpy(&last, weights + e, size);
+    memcpy(&factor, spatial + e, size);
+    last = CAT3(kernel_weight, FS, S)(factor, last, two_sigma2);
+    underflown -= last == 0;
+    memcpy(weights + e, &last, size);
     int64_t sum = 0;
     for (int p = 0; p < CAT(PACKET, S); p++)
         sum += underflown[p];
-    for (int64_t e = n; e % CAT(PACKET, S); e++)
-        sum -= rows->square[e] == 0;
     return sum;
 }
 
 /* CSR rows of up to 64 pixels from (y, 64 w); returns how many weights are 0. */
 static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const CAT3(step, FS, S) *steps,
-                                      int64_t y, int64_t w, const CAT3(rows, FS, S) *rows, const void *indptr,
+                                      int64_t y, int64_t w, uint64_t *bits, T *spatial, const void *indptr,
                                       void *indices, int32_t wide, T *weights)
 {
     const int64_t n_words = (2 * edges->half + 63) / 64, plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
     for (int64_t o = 0; o < 64 * n_words; o++)
-        rows->bits[o] = o < 2 * edges->half ? edge_word(edges, y, w, o) : 0;
+        bits[o] = o < 2 * edges->half ? edge_word(edges, y, w, o) : 0;
     for (int64_t t = 0; t < n_words; t++)
-        transpose(rows->bits + 64 * t);
+        transpose(bits + 64 * t);
     const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64, node = y * edges->width + 64 * w;
     const F *pixel = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius + 64 * w;
-    int64_t n = 0;
-    for (int64_t x = 0; x < n_pixels; x++)
-        n = kernel->channels == 1 /* a constant lets the compiler drop the channel loop */
-                ? CAT3(emit_row, FS, S)(rows->bits + x, n_words, steps, pixel + x, plane_size, 1, node + x, n, rows)
-                : CAT3(emit_row, FS, S)(rows->bits + x, n_words, steps, pixel + x, plane_size, kernel->channels,
-                                        node + x, n, rows);
     const int64_t first = csr_index(indptr, wide, node);
-    for (int64_t e = 0; e < n; e++)
-        set_csr_index(indices, wide, first + e, rows->column[e]);
-    return CAT3(weigh, FS, S)(rows, weights + first, n, (T)kernel->two_sigma2);
+    int64_t at = first;
+    for (int64_t x = 0; x < n_pixels; x++)
+        at = kernel->channels == 1 /* a constant lets the compiler drop the channel loop */
+                 ? CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, 1, node + x, at, indices,
+                                         wide, weights, spatial + (at - first))
+                 : CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, kernel->channels, node + x,
+                                         at, indices, wide, weights, spatial + (at - first));
+    return CAT3(weigh, FS, S)(spatial, weights + first, at - first, (T)kernel->two_sigma2);
 }
 
 static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const void *indptr, void *indices,
                              int32_t wide, void *weights, int64_t *underflown, int64_t y0, int64_t y1)
 {
-    const size_t n_offsets = (size_t)(2 * edges->half + 63) / 64 * 64, room = 64 * n_offsets + EDGES_AT_ONCE + 8;
-    CAT3(step, FS, S) *steps = calloc(n_offsets, sizeof *steps);
-    const CAT3(rows, FS, S) rows = {malloc(sizeof *rows.bits * n_offsets), malloc(sizeof *rows.column * room),
-                                    calloc(room, sizeof(T)), calloc(room, sizeof(T))};
-    const int status = steps && rows.bits && rows.column && rows.square && rows.spatial ? NNK_OK : NNK_NO_MEMORY;
+    const size_t n_offsets = 2 * (size_t)edges->half;
+    CAT3(step, FS, S) *steps = malloc(sizeof *steps * n_offsets);
+    uint64_t *bits = malloc(sizeof *bits * (n_offsets + 63));
+    T *spatial = malloc(sizeof *spatial * 64 * n_offsets);
+    const int status = steps && bits && spatial ? NNK_OK : NNK_NO_MEMORY;
     if (status == NNK_OK) {
         CAT3(set_steps, FS, S)(kernel, edges, steps);
         for (int64_t y = y0; y < y1; y++)
             for (int64_t w = 0; w < edges->words; w++)
-                *underflown += CAT3(fill_word, FS, S)(kernel, edges, steps, y, w, &rows, indptr, indices, wide, weights);
+                *underflown += CAT3(fill_word, FS, S)(kernel, edges, steps, y, w, bits, spatial, indptr, indices,
+                                                      wide, weights);
     }
-    free(steps), free(rows.bits), free(rows.column), free(rows.square), free(rows.spatial);
+    free(steps), free(bits), free(spatial);
     return status;
 }
 

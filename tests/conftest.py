@@ -27,3 +27,11 @@ def simd(request):
     _core.use_simd(request.param)
     yield request.param
     _core.use_simd(before)
+
+
+@pytest.fixture(scope="session")
+def expected():
+    """The check sums of the whole chain, computed in this process."""
+    from whole_chain import whole_chain
+
+    return whole_chain()

@@ -1,0 +1,177 @@
+"""Memory or threads that fail are an error, and the process goes on."""
+
+import itertools
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+import pytest
+from child import HERE, JOBS, leaving_no_task, on_linux, python
+from whole_chain import GREY, graph_sum
+
+import nnk_image.bands
+from nnk_image import image_graph
+
+FAIL_EACH_ALLOCATION = """
+    import ctypes, itertools, sys
+    import numpy as np
+    from nnk_image import SpectralGraphWavelets, _core, bilateral_graph, denoise, image_graph
+    from whole_chain import GREY, checksum, graph_sum
+
+    faults, dtype, n_jobs = ctypes.CDLL(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    with open("/proc/self/maps") as maps:
+        ranges = [line.split()[0].split("-") for line in maps if _core.__file__ in line]
+    ends = [int(address, 16) for pair in ranges for address in pair]
+    faults.watch(ctypes.c_size_t(min(ends)), ctypes.c_size_t(max(ends)))
+
+    image = (GREY / 255).astype(dtype) if dtype[0] == "f" else GREY.astype(dtype)
+    graph = image_graph(image)
+    wavelets = SpectralGraphWavelets(graph, order=12, n_jobs=n_jobs)
+    calls = {
+        "graph": lambda: graph_sum(image_graph(image, n_jobs=n_jobs)),
+        "bilateral": lambda: graph_sum(bilateral_graph(image, n_jobs=n_jobs)),
+        "operator": lambda: SpectralGraphWavelets(graph, order=1, n_jobs=n_jobs).bound,
+        "wavelets": lambda: checksum(wavelets.synthesize(wavelets.analyze(image))),
+        "sgw": lambda: checksum(denoise(image, 25, method="sgw", n_jobs=n_jobs)),
+        "fast": lambda: checksum(denoise(image, 25, method="fast", n_jobs=n_jobs)),
+    }
+    for name, call in calls.items():
+        faults.fail(0)
+        expected, held = call(), faults.n_held()
+        n_allocations = faults.n_asked()
+        assert n_allocations > 0, name
+        for n in range(1, n_allocations + 1):
+            faults.fail(n)
+            try:
+                call()
+            except MemoryError as error:
+                assert "ran out of memory" in str(error), error
+            else:
+                raise AssertionError(f"{name}: allocation {n} failed and nobody noticed")
+            assert faults.n_asked() >= n
+            faults.fail(0)
+            assert faults.n_held() == held, f"{name}: {n} left {faults.n_held() - held} blocks"
+            if n < 9 or n % 16 == 0:
+                assert call() == expected, (name, n)
+        assert call() == expected, name
+        print(name, n_allocations)
+"""
+
+
+@pytest.fixture(scope="module")
+def failing_malloc(tmp_path_factory):
+    """The library of failing_malloc.c, to be preloaded."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc" or compiler is None:
+        pytest.skip("needs Linux, glibc and a C compiler")
+    library = tmp_path_factory.mktemp("faults") / "failing_malloc.so"
+    source = HERE / "failing_malloc.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    return library
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "n_jobs"), [("u1", 1), ("f4", 1), ("f4", 2), ("f8", 1)])
+def test_each_allocation_of_the_core_may_fail(failing_malloc, dtype, n_jobs):
+    preload = f"{failing_malloc} {os.environ.get('LD_PRELOAD', '')}".strip()
+    words = python(FAIL_EACH_ALLOCATION, failing_malloc, dtype, n_jobs, LD_PRELOAD=preload)
+    assert words[::2] == ["graph", "bilateral", "operator", "wavelets", "sgw", "fast"]
+
+
+LITTLE_ADDRESS_SPACE = """
+    import resource
+    import numpy as np
+    import nnk_image
+    from whole_chain import whole_chain
+
+    n_jobs = int(__import__("sys").argv[1])
+    expected = whole_chain(n_jobs)
+    image = np.random.default_rng(5).random((200, 300), dtype=np.float32)
+    graph = nnk_image.image_graph(image)
+    wavelets = nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs)
+    huge = np.broadcast_to(np.float32(0), (30_000, 30_000))
+    calls = [
+        lambda: nnk_image.image_graph(image, n_jobs=n_jobs),
+        lambda: nnk_image.bilateral_graph(image, n_jobs=n_jobs),
+        lambda: wavelets.analyze(image),
+        lambda: nnk_image.denoise(image, 0.1, method="sgw", n_jobs=n_jobs),
+        lambda: nnk_image.denoise(image, 0.1, method="fast", n_jobs=n_jobs),
+        lambda: nnk_image.image_graph(huge, n_jobs=n_jobs),
+    ]
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    refused = [0] * len(calls)
+    for i, call in enumerate(calls):
+        for megabytes in (0, 1, 2, 5, 12, 40):
+            mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + (megabytes << 20), hard))
+            try:
+                call()
+            except MemoryError:
+                refused[i] += 1
+            except RuntimeError as error:  # a thread's stack did not fit
+                assert n_jobs > 1 and "start new thread" in str(error), error
+                refused[i] += 1
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    assert whole_chain(n_jobs) == expected
+    assert refused[-1] == 6, refused
+    print(*refused)
+"""
+
+
+@on_linux
+@pytest.mark.slow
+@JOBS
+def test_little_address_space_is_an_error(n_jobs):
+    """And the process goes on."""
+    # What is mapped is what is used: freed memory goes back at once, and no thread's arena
+    # has address space in reserve.
+    malloc = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+    refused = python(LITTLE_ADDRESS_SPACE, n_jobs, timeout=60, **malloc)
+    assert "0" not in refused
+
+
+@JOBS
+def test_threads_that_do_not_start_are_an_error(monkeypatch, n_jobs):
+    """And those that did start are gone."""
+    start, calls = nnk_image.bands.start_new_thread, itertools.count()
+
+    def only_one(*arguments):
+        if next(calls):
+            raise RuntimeError("can't start new thread")
+        return start(*arguments)
+
+    expected = graph_sum(image_graph(GREY))
+    monkeypatch.setattr(nnk_image.bands, "start_new_thread", only_one)
+    with leaving_no_task():
+        if n_jobs == 1:
+            assert graph_sum(image_graph(GREY)) == expected
+        else:
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                image_graph(GREY, n_jobs=n_jobs)
+    monkeypatch.undo()
+    assert graph_sum(image_graph(GREY, n_jobs=n_jobs)) == expected
+
+
+@JOBS
+def test_a_thread_that_dies_at_birth_hangs_nobody(n_jobs):
+    """As one does that finds no memory for its first frame."""
+    script = f"""
+        import _thread, sys
+        import nnk_image.bands
+        from whole_chain import GREY
+
+        def stillborn(function, arguments):
+            return _thread.start_new_thread(lambda: None, ())
+
+        sys.unraisablehook = lambda *_: None
+        nnk_image.bands.start_new_thread = stillborn
+        try:
+            nnk_image.image_graph(GREY, n_jobs={n_jobs})
+        except (MemoryError, RuntimeError):
+            pass
+        print("goes on")
+        """
+    assert python(script, timeout=20) == ["goes", "on"]

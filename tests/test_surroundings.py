@@ -1,0 +1,81 @@
+"""The same bits under any vector variant, interpreter flag and locale."""
+
+import shutil
+import subprocess
+import sysconfig
+
+import numpy as np
+import pytest
+from child import PRINT_THE_CHAIN, python
+from PIL import Image
+from whole_chain import GREY
+
+from nnk_image import _core, denoise
+
+
+@pytest.mark.parametrize("name", _core.simd_variants())
+def test_each_vector_variant_from_the_environment_gives_the_same_bits(name, expected):
+    script = f"from nnk_image import _core; print(_core.simd_variant()); {PRINT_THE_CHAIN}"
+    assert python(script, NNK_IMAGE_SIMD=name) == [name, expected, expected]
+
+
+SURROUNDINGS = {
+    "warnings are errors": ((), {"PYTHONWARNINGS": "error"}),
+    "developer mode": (("-X", "dev", "-W", "error", "-bb"), {}),
+    "optimised twice": ((), {"PYTHONOPTIMIZE": "2"}),
+    "one OpenMP thread": ((), {"OMP_NUM_THREADS": "1"}),
+    "C locale": ((), {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+    "latin-1 locale": ((), {"LC_ALL": "en_US.ISO-8859-1", "PYTHONUTF8": "0"}),
+    "without home": ((), {"HOME": "/nonexistent", "TMPDIR": "/nonexistent"}),
+}
+
+
+@pytest.fixture(params=SURROUNDINGS)
+def surroundings(request, tmp_path):
+    """Flags and environment of a Python process."""
+    flags, environment = SURROUNDINGS[request.param]
+    if request.param == "latin-1 locale":
+        name, localedef = environment["LC_ALL"], shutil.which("localedef")
+        command = [localedef, "-i", "en_US", "-f", "ISO-8859-1", str(tmp_path / name)]
+        if not localedef or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("no localedef here, or no sources of locales")
+        environment = environment | {"LOCPATH": str(tmp_path)}
+    return {"flags": flags, **environment}
+
+
+def test_the_chain_in_any_surroundings(surroundings, expected):
+    assert python(PRINT_THE_CHAIN, **surroundings) == [expected, expected]
+
+
+COMMAND = """
+    import contextlib, io, os, sys
+    from nnk_image import cli
+
+    source, target = sys.argv[1:]
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as text:
+        cli.main(["denoise", "--help"])
+    print("sigma" in text.getvalue())
+    print(cli.main(["denoise", source, target, "--sigma", "20", "--jobs", "2"]), file=sys.stderr)
+    print(cli.main(["denoise", source + "-", target, "--sigma", "20"]))
+"""
+
+
+def test_the_command_in_any_surroundings(surroundings, tmp_path):
+    """File names and messages included."""
+    source, target = tmp_path / "Größe 東.png", tmp_path / "größer 東.png"
+    Image.fromarray(GREY).save(source)
+    words = python(COMMAND, source, target, **surroundings)
+    assert words[0] == "True"
+    assert words[-1] == "1"
+    clean = np.clip(np.rint(denoise(GREY, 20)), 0, 255).astype(np.uint8)
+    np.testing.assert_array_equal(np.asarray(Image.open(target)), clean)
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="no free-threaded interpreter"
+)
+def test_free_threaded_interpreters_stay_so(expected):
+    script = f"import sys; {PRINT_THE_CHAIN}; print(sys._is_gil_enabled())"
+    script = script.replace("import sys", "import sys; from nnk_image import _core")
+    assert python(script, flags=("-W", "error")) == [expected, expected, "False"]
+    assert python(PRINT_THE_CHAIN, PYTHON_GIL="0") == [expected, expected]
