@@ -97,12 +97,11 @@ class Bands:
     def _run_on_threads(self, work, consume, bands):
         # Waits on C queues and locks only: Ctrl-C may come between any two bytecodes, and
         # would leave the Python-level locks of threading and concurrent.futures taken for ever.
-        # Inside the context the threads stay for the next stage: the system takes some
-        # milliseconds to spread new ones over the processors.
+        # Inside the context the threads stay for the next stage: starting them takes time.
         done = False
         try:
             if self._team is None:
-                self._team = _Team(min(self.n_jobs, len(bands)))
+                self._team = _Team(min(self.n_jobs, len(bands)) - 1)
                 self._team.start()
             # Only now: a thread that Ctrl-C kept off the list never gets a band.
             self._distribute(self._team, work, consume, bands)
@@ -112,7 +111,7 @@ class Bands:
                 self._dismiss()
 
     def _distribute(self, team, work, consume, bands):
-        n_ahead = 2 * team.size  # results waiting for their turn are few
+        n_ahead = 2 * (team.size + 1)  # results waiting for their turn are few
         for band in bands[:n_ahead]:
             team.todo.put((work, band))
         results = {}
@@ -140,13 +139,17 @@ class Bands:
 
 
 class _Team:
-    """Threads that take (work, band) from the queue `todo`."""
+    """This thread and `size` more, which take (work, band) from the queue `todo`.
+
+    This one works too: it is on a processor already, where the system takes some
+    milliseconds to spread new threads, and finishes alone if the others have died.
+    """
 
     def __init__(self, size):
         self.size, self.todo = size, SimpleQueue()
         self._finished, self._stopped = SimpleQueue(), False
         self._begun, self._running = [False] * size, [allocate_lock() for _ in range(size)]
-        self._n_started, self._patience = 0, _PATIENCE
+        self._n_started = 0
 
     def start(self):
         """Start the threads; each holds its lock in `_running` until it ends."""
@@ -178,35 +181,33 @@ class _Team:
         return True
 
     def next_result(self):
-        """(band, result) of a band just finished; raises what its work raised.
+        """(band, result) of a band just finished; raises what its work raised."""
+        band, result = self._finished_or_done_here() or self._finished_elsewhere()
+        if band is None:
+            raise result
+        return band, result
 
-        Where memory is short a thread may die before it has run at all; if none has
-        begun, bands are worked on here.  No thread ends before `stop` but by an error.
-        """
-        while True:
-            try:
-                band, result = self._finished.get(timeout=self._patience)
-            except Empty:
-                ended = [
-                    not r.locked() for b, r in zip(self._begun, self._running, strict=True) if b
-                ]
-                if ended and not any(ended):
-                    continue
-                band, result = self._rescued(any(ended))
-            if band is None:
-                raise result
-            return band, result
-
-    def _rescued(self, a_thread_ended):
-        """A result where threads have died: their last word, or work done here."""
-        self._patience = 0.01
+    def _finished_or_done_here(self):
         with suppress(Empty):
             return self._finished.get_nowait()
-        if not a_thread_ended:
+        with suppress(Empty):
+            work, band = self.todo.get_nowait()
+            return band, work(*band)
+        return None
+
+    def _finished_elsewhere(self):
+        while True:
+            # Asked before the queue, for their last words come before their end.
+            someone_ended = self._someone_ended()
             with suppress(Empty):
-                work, band = self.todo.get_nowait()
-                return band, work(*band)
-        raise MemoryError("a thread died, probably for lack of memory; use n_jobs=1")
+                return self._finished.get(timeout=0 if someone_ended else _PATIENCE)
+            if someone_ended:
+                raise MemoryError("a thread died, probably for lack of memory; use n_jobs=1")
+
+    def _someone_ended(self):
+        """No thread that has begun ends before `stop` but by an error."""
+        state = zip(self._begun, self._running, strict=True)
+        return any(begun and not running.locked() for begun, running in state)
 
     def stop(self):
         """Let the threads end after the band they are at, and wait until they have."""
@@ -214,7 +215,7 @@ class _Team:
         for _ in range(self.size):
             self.todo.put(None)
         for number in range(self._n_started):
-            self._running[number].acquire(timeout=-1 if self._begun[number] else self._patience)
+            self._running[number].acquire(timeout=-1 if self._begun[number] else _PATIENCE)
 
 
 def _tqdm():
