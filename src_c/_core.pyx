@@ -116,8 +116,8 @@ cdef extern from "nnk_core.h" nogil:
     void nnk_all_pairs(const nnk_edges *, const uint64_t *, int64_t, int64_t)
     int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
                          const int32_t *, int64_t, int64_t)
-    void nnk_count(const nnk_edges *, int32_t *, int64_t, int64_t)
-    void nnk_count_packets(const nnk_edges *, int32_t, int64_t, int32_t *, int64_t, int64_t)
+    int nnk_count(const nnk_edges *, int32_t *, int64_t, int64_t)
+    int nnk_count_packets(const nnk_edges *, int32_t, int64_t, int32_t *, int64_t, int64_t)
     int nnk_copy_packets_f32(const nnk_edges *, const void *, int32_t, const float *,
                              const nnk_grid_operator *, uint16_t *, float *, int64_t, int64_t)
     int nnk_copy_packets_f64(const nnk_edges *, const void *, int32_t, const double *,
@@ -273,8 +273,10 @@ def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned ch
 
 def count(Edges edges, int32_t[:, ::1] counts, int64_t y0, int64_t y1):
     """Edges per pixel."""
+    cdef int status
     with nogil:
-        nnk_count(&edges.c, &counts[0, 0], y0, y1)
+        status = nnk_count(&edges.c, &counts[0, 0], y0, y1)
+    check(status)
 
 
 def fill(Edges edges, Kernel kernel, const unsigned char[::1] indptr, unsigned char[::1] indices,
@@ -330,8 +332,10 @@ cdef class GridOperator:
 
 def count_packets(Edges edges, int32_t packet, int32_t[:, ::1] counts, int64_t y0, int64_t y1):
     """Packets of each block of rows [y0, y1)."""
+    cdef int status
     with nogil:
-        nnk_count_packets(&edges.c, packet, counts.shape[1], &counts[0, 0], y0, y1)
+        status = nnk_count_packets(&edges.c, packet, counts.shape[1], &counts[0, 0], y0, y1)
+    check(status)
 
 
 def fill_packets(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_t y1):

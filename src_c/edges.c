@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "csr.h"
 
 void nnk_symmetrise(const nnk_edges *e, int64_t y0, int64_t y1)
@@ -70,9 +71,6 @@ int nnk_edges_of_csr(const nnk_edges *e, const void *indptr, const void *indices
     return NNK_OK;
 }
 
-/* Counters of 64 pixels, bit by bit: bit x of plane[b] is bit b of pixel x's count. */
-enum { COUNTER_BITS = 13 }; /* up to 63 x 63 offsets */
-
 /* Add three bits per pixel: their sum into *ones, what carries over returned. */
 static inline uint64_t full_add(uint64_t *ones, uint64_t a, uint64_t b)
 {
@@ -90,33 +88,35 @@ static inline void add_from(uint64_t *plane, int bit, uint64_t carry)
     }
 }
 
-static void count_word(const nnk_edges *e, int64_t y, int64_t w, uint64_t plane[COUNTER_BITS])
+/* How many of n words, a multiple of four, have the bit of each pixel. */
+static void count_bits(const uint64_t *words, int64_t n, uint64_t count[64])
 {
-    const int64_t n = 2 * e->half; /* a multiple of four */
-    memset(plane, 0, sizeof *plane * COUNTER_BITS);
+    memset(count, 0, 64 * sizeof *count); /* first, bit x of count[b] is bit b of pixel x's count */
     for (int64_t o = 0; o < n; o += 4) {
-        const uint64_t low = full_add(plane, edge_word(e, y, w, o), edge_word(e, y, w, o + 1));
-        const uint64_t high = full_add(plane, edge_word(e, y, w, o + 2), edge_word(e, y, w, o + 3));
-        add_from(plane, 2, full_add(plane + 1, low, high));
+        const uint64_t low = full_add(count, words[o], words[o + 1]);
+        const uint64_t high = full_add(count, words[o + 2], words[o + 3]);
+        add_from(count, 2, full_add(count + 1, low, high));
     }
+    transpose(count);
 }
 
-void nnk_count(const nnk_edges *e, int32_t *count, int64_t y0, int64_t y1)
+int nnk_count(const nnk_edges *e, int32_t *count, int64_t y0, int64_t y1)
 {
-    uint64_t plane[COUNTER_BITS];
-    const int used = 64 - __builtin_clzll((uint64_t)(2 * e->half));
-    for (int64_t y = y0; y < y1; y++)
+    uint64_t *row = new_edge_row(e);
+    if (!row)
+        return NNK_NO_MEMORY;
+    for (int64_t y = y0; y < y1; y++) {
+        edge_row(e, y, row);
         for (int64_t w = 0; w < e->words; w++) {
-            count_word(e, y, w, plane);
             const int64_t left = e->width - 64 * w, n_pixels = left < 64 ? left : 64;
-            int32_t *pixel = count + y * e->width + 64 * w;
-            for (int64_t x = 0; x < n_pixels; x++) {
-                int32_t sum = 0;
-                for (int b = 0; b < used; b++)
-                    sum |= (int32_t)(plane[b] >> x & 1) << b;
-                pixel[x] = sum;
-            }
+            uint64_t sums[64];
+            count_bits(row + w * edge_stride(e), 2 * e->half, sums);
+            for (int64_t x = 0; x < n_pixels; x++)
+                count[y * e->width + 64 * w + x] = (int32_t)sums[x];
         }
+    }
+    free(row);
+    return NNK_OK;
 }
 
 /* Byte counters: of every 8 pixels, or of every other 4 (`odd` the others). */
@@ -136,21 +136,33 @@ static void add_counters(byte_counters sum, int32_t packet, int64_t first, int64
     }
 }
 
-void nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1)
+/* Add the packets of n words, those of the 64 pixels from block `first` on. */
+static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64_t first, int64_t blocks, int32_t *count)
 {
     const uint64_t bytes = 0x0101010101010101u;
+    for (int64_t o = 0; o < n;) {
+        const int64_t last = o + 248 < n ? o + 248 : n; /* before a byte is full */
+        byte_counters sum = {0, 0};
+        for (; o < last; o++) {
+            const uint64_t groups = groups_of(words[o], packet);
+            sum.even += groups & bytes;
+            sum.odd += groups >> 4 & bytes;
+        }
+        add_counters(sum, packet, first, blocks, count);
+    }
+}
+
+int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1)
+{
+    uint64_t *row = new_edge_row(e);
+    if (!row)
+        return NNK_NO_MEMORY;
     for (int64_t y = y0; y < y1; y++) {
+        edge_row(e, y, row);
         memset(count + y * blocks, 0, (size_t)blocks * sizeof *count);
         for (int64_t w = 0; w < e->words; w++)
-            for (int64_t o = 0; o < 2 * e->half;) {
-                const int64_t last = o + 248 < 2 * e->half ? o + 248 : 2 * e->half; /* before a byte is full */
-                byte_counters sum = {0, 0};
-                for (; o < last; o++) {
-                    const uint64_t groups = groups_of(edge_word(e, y, w, o), packet);
-                    sum.even += groups & bytes;
-                    sum.odd += groups >> 4 & bytes;
-                }
-                add_counters(sum, packet, 64 / packet * w, blocks, count + y * blocks);
-            }
+            count_groups(row + w * edge_stride(e), 2 * e->half, packet, 64 / packet * w, blocks, count + y * blocks);
     }
+    free(row);
+    return NNK_OK;
 }

@@ -206,9 +206,9 @@ void nnk_all_pairs(const nnk_edges *, const uint64_t *valid, int64_t y0, int64_t
 int nnk_edges_of_csr(const nnk_edges *, const void *indptr, const void *indices, int32_t wide, int32_t radius,
                      const int32_t *offset_at, int64_t y0, int64_t y1);
 /* Number of edges of each pixel, into count[height][width]. */
-void nnk_count(const nnk_edges *, int32_t *count, int64_t y0, int64_t y1);
+int nnk_count(const nnk_edges *, int32_t *count, int64_t y0, int64_t y1);
 /* Number of packets of each block of `packet` (4 or 8) pixels, into count[height][blocks]. */
-void nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1);
+int nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1);
 
 /* fill_packets with the weights of CSR rows, of type T (operator.c). */
 #define NNK_COPY_PACKETS(T)                                                                               \

@@ -69,14 +69,12 @@ static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two
     return sum;
 }
 
-/* CSR rows of up to 64 pixels from (y, 64 w); returns how many weights are 0. */
+/* CSR rows of up to 64 pixels from (y, 64 w), whose part of an edge_row is spoilt; returns how many weights are 0. */
 static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const CAT3(step, FS, S) *steps,
                                       int64_t y, int64_t w, uint64_t *bits, T *spatial, const void *indptr,
                                       void *indices, int32_t wide, T *weights)
 {
-    const int64_t n_words = (2 * edges->half + 63) / 64, plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
-    for (int64_t o = 0; o < 64 * n_words; o++)
-        bits[o] = o < 2 * edges->half ? edge_word(edges, y, w, o) : 0;
+    const int64_t n_words = edge_stride(edges) / 64, plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
     for (int64_t t = 0; t < n_words; t++)
         transpose(bits + 64 * t);
     const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64, node = y * edges->width + 64 * w;
@@ -97,17 +95,19 @@ static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, c
 {
     const size_t n_offsets = 2 * (size_t)edges->half;
     CAT3(step, FS, S) *steps = malloc(sizeof *steps * n_offsets);
-    uint64_t *bits = malloc(sizeof *bits * (n_offsets + 63));
+    uint64_t *row = new_edge_row(edges);
     T *spatial = malloc(sizeof *spatial * 64 * n_offsets);
-    const int status = steps && bits && spatial ? NNK_OK : NNK_NO_MEMORY;
+    const int status = steps && row && spatial ? NNK_OK : NNK_NO_MEMORY;
     if (status == NNK_OK) {
         CAT3(set_steps, FS, S)(kernel, edges, steps);
-        for (int64_t y = y0; y < y1; y++)
+        for (int64_t y = y0; y < y1; y++) {
+            edge_row(edges, y, row);
             for (int64_t w = 0; w < edges->words; w++)
-                *underflown += CAT3(fill_word, FS, S)(kernel, edges, steps, y, w, bits, spatial, indptr, indices,
-                                                      wide, weights);
+                *underflown += CAT3(fill_word, FS, S)(kernel, edges, steps, y, w, row + w * edge_stride(edges), spatial,
+                                                      indptr, indices, wide, weights);
+        }
     }
-    free(steps), free(bits), free(spatial);
+    free(steps), free(row), free(spatial);
     return status;
 }
 
@@ -130,15 +130,17 @@ static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *
     const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
     CAT3(step, FS, S) *steps = malloc(sizeof *steps * 2 * (size_t)edges->half);
     int64_t *place = malloc(sizeof *place * (size_t)op->blocks);
-    const int status = steps && place ? NNK_OK : NNK_NO_MEMORY;
+    uint64_t *edge_words = new_edge_row(edges);
+    const int status = steps && place && edge_words ? NNK_OK : NNK_NO_MEMORY;
     if (status == NNK_OK)
         CAT3(set_steps, FS, S)(kernel, edges, steps);
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
         const F *row = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius;
         memcpy(place, op->start + y * op->blocks, sizeof *place * (size_t)op->blocks);
+        edge_row(edges, y, edge_words);
         for (int64_t o = 0; o < 2 * edges->half; o++)
             for (int64_t w = 0; w < edges->words; w++) {
-                const uint64_t word = edge_word(edges, y, w, o);
+                const uint64_t word = edge_words[w * edge_stride(edges) + o];
                 for (uint64_t left = groups_of(word, CAT(PACKET, S)); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
                     const F *pixel = row + 64 * w + first;
@@ -154,6 +156,6 @@ static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *
                 }
             }
     }
-    free(steps), free(place);
+    free(steps), free(place), free(edge_words);
     return status;
 }
