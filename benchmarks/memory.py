@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timing import Table
+from benchmarks.timing import Table, add_sizes
 
 SIZES = (256, 512, 1024, 2048, 4096, 8192)
 WORKS = ("image_graph", "7 bands", "denoise sgw", "denoise fast", "skimage denoise_bilateral")
@@ -26,14 +26,7 @@ NOTES = (
 
 def add_options(group):
     """Command line of this table."""
-    group.add_argument(
-        "--sizes",
-        type=int,
-        nargs="+",
-        default=list(SIZES),
-        metavar="SIDE",
-        help="sides of the square images (default %(default)s)",
-    )
+    add_sizes(group, "--sizes", SIZES)
     group.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the figures too")
 
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -10,13 +11,15 @@ import numpy as np
 import nnk_image
 from benchmarks.graph import SIGMA_F
 from benchmarks.memory import SIGMA, tiled_camera
-from benchmarks.timing import Table, interleaved
+from benchmarks.timing import Table, add_sizes, interleaved
 
 SIZES = (512, 1024, 2048)
 FEW = 3  # tries of denoise fast: seconds per megapixel
 NOTES = (
     "ms: medians.  Ratios: time on one thread / time on two in the same try; 2 is ideal with two",
     "cores, and with one of them taken fair shares give two threads 1.33.",
+    "2 processes: the same ratio for two processes that do the work once each, at the same time,",
+    "and share nothing: what the machine has to give.  Median of the tries.",
     f"denoise fast: {FEW} tries at most.",
 )
 # It ends with us, however we end.
@@ -25,14 +28,7 @@ _BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 
 def add_options(group):
     """Command line of this table."""
-    group.add_argument(
-        "--thread-sizes",
-        type=int,
-        nargs="+",
-        default=list(SIZES),
-        metavar="SIDE",
-        help="sides of the square images (default %(default)s)",
-    )
+    add_sizes(group, "--thread-sizes", SIZES)
 
 
 def tables(options):
@@ -57,23 +53,67 @@ def busy_core():
 
 def _table(title, sizes, tries):
     columns = {"": "", "size": "", "1 thread ms": ".1f", "2 threads ms": ".1f"}
-    columns |= dict.fromkeys(("median", "best", "worst"), ".2f")
+    columns |= dict.fromkeys(("median", "best", "worst", "2 processes"), ".2f")
     table = Table(f"One thread to two, {title}: float32, window 11, {tries} tries", columns)
     for size in sizes:
-        for work, run in _works(tiled_camera(size, np.float32)).items():
-            rounds = min(tries, FEW) if work == "denoise fast" else tries
-            seconds = interleaved({n: lambda n=n, run=run: run(n) for n in (1, 2)}, rounds)
-            ratios = [one / two for one, two in zip(seconds[1], seconds[2], strict=True)]
-            row = {"": work, "size": f"{size}x{size}"}
-            row |= {"1 thread ms": 1000 * median(seconds[1])}
-            row |= {"2 threads ms": 1000 * median(seconds[2])}
-            row |= {"median": median(ratios), "best": max(ratios), "worst": min(ratios)}
-            table.rows.append(row)
+        with _Twin(size) as twin:
+            for work, run in _works(size).items():
+                rounds = min(tries, FEW) if work == "denoise fast" else tries
+                contenders = {n: lambda n=n, run=run: run(n) for n in (1, 2)}
+                contenders["twice"] = lambda work=work, run=run: twin.together(work, run)
+                row = _row(interleaved(contenders, rounds))
+                table.rows.append({"": work, "size": f"{size}x{size}"} | row)
     return table
 
 
-def _works(image):
+def _row(seconds):
+    ratios, machine = (
+        [n * one / other for one, other in zip(seconds[1], seconds[key], strict=True)]
+        for n, key in ((1, 2), (2, "twice"))
+    )
+    return {
+        "1 thread ms": 1000 * median(seconds[1]),
+        "2 threads ms": 1000 * median(seconds[2]),
+        "median": median(ratios),
+        "best": max(ratios),
+        "worst": min(ratios),
+        "2 processes": median(machine),
+    }
+
+
+class _Twin:
+    """Another process with the same works, told by lines what to do."""
+
+    def __init__(self, size):
+        command = [sys.executable, "-m", "benchmarks.threads", str(size)]
+        root = Path(__file__).resolve().parents[1]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen(command, cwd=root, **pipes)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.wait()
+
+    def together(self, work, run):
+        """Do a work in both processes at once; back when both are done."""
+        print(work, file=self._process.stdin, flush=True)
+        run(1)
+        assert self._process.stdout.readline().strip() == work
+
+
+def _be_a_twin(size):
+    works = _works(size)
+    for line in sys.stdin:
+        works[line.strip()](1)
+        print(line.strip(), flush=True)
+
+
+def _works(size):
     """Name -> function of the number of threads."""
+    image = tiled_camera(size, np.float32)
     graph = nnk_image.image_graph(image, sigma_f=SIGMA_F)
     wavelets = {n: nnk_image.SpectralGraphWavelets(graph, order=30, n_jobs=n) for n in (1, 2)}
 
@@ -90,3 +130,7 @@ def _works(image):
         "denoise sgw": denoise("sgw"),
         "denoise fast": denoise("fast"),
     }
+
+
+if __name__ == "__main__":
+    _be_a_twin(int(sys.argv[1]))

@@ -419,12 +419,10 @@ def _to_csr(plan, edges, bands):
     height, width = plan.image.shape
     counts = np.empty((height, width), np.int32)
     bands.run(lambda y0, y1: _core.count(edges, counts, y0, y1), height, plan.row_work)
-    n_nodes = height * width
-    indptr = np.zeros(n_nodes + 1, np.int64)
-    np.cumsum(counts.ravel(), out=indptr[1:])
-    n_stored = int(indptr[-1])
+    n_nodes, n_stored = height * width, int(counts.sum(dtype=np.int64))
     wide = max(n_stored, n_nodes) > INDEX32_LIMIT
-    indptr = indptr if wide else indptr.astype(np.int32)
+    indptr = np.zeros(n_nodes + 1, np.int64 if wide else np.int32)
+    np.cumsum(counts, dtype=indptr.dtype, out=indptr[1:])
     n_bytes = n_stored * (indptr.itemsize + plan.image.dtype.itemsize)
     memory.require(n_bytes, f"the adjacency of {n_stored} entries")
     indices = np.empty(n_stored, indptr.dtype)

@@ -7,15 +7,13 @@
 
 #include "bits.h"
 #include "csr.h"
-#include "exponential.h"
+#include "gaussian.h"
 #include "nnk_core.h"
 #include "planes.h"
 #include "selection.h"
 #include "simd.h"
 #include "templating.h"
 
-#define SMALLEST_f32 FLT_MIN
-#define SMALLEST_f64 DBL_MIN
 #define RIDGE_f32 1e-6f /* of the trace: what Gauss-Jordan survives in each type */
 #define RIDGE_f64 1e-14
 enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream takes the time */

@@ -1,13 +1,6 @@
 /* Kernel weights: as CSR rows and as packets.  F, FS: type and suffix of the
  * features; T, S: of the weights. */
 
-/* spatial exp(-square / two_sigma2), 0 where it is no normal number. */
-static inline CAT(packet, S) CAT3(kernel_weight, FS, S)(CAT(packet, S) spatial, CAT(packet, S) square, T two_sigma2)
-{
-    const CAT(packet, S) weight = spatial * CAT(exp, S)(-(square / two_sigma2));
-    return (CAT(packet, S))((CAT(packeti, S))weight & (weight >= CAT(SMALLEST, S)));
-}
-
 /* What the offset of a number means in the arrays at hand. */
 typedef struct {
     int64_t other, column; /* distance in the feature planes, in CSR columns */
@@ -48,23 +41,22 @@ static inline int64_t CAT3(emit_row, FS, S)(const uint64_t *bits, int64_t n_word
 /* n weights from their squares and spatial factors; returns how many are 0. */
 static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two_sigma2)
 {
-    CAT(packeti, S) underflown = {0};
+    CAT(veci, S) underflown = {0};
     int64_t e = 0;
-    for (; e + CAT(PACKET, S) <= n; e += CAT(PACKET, S)) {
-        const CAT(packet, S) weight = CAT3(kernel_weight, FS, S)(
-            CAT(load_packet, S)(spatial + e), CAT(load_packet, S)(weights + e), two_sigma2);
+    for (; e + CAT(LANES, S) <= n; e += CAT(LANES, S)) {
+        const CAT(vec, S) weight = CAT3(gaussian, vec, S)(CAT(loadu, S)(spatial + e), CAT(loadu, S)(weights + e), two_sigma2);
         underflown -= weight == 0;
-        CAT(store_packet, S)(weights + e, weight);
+        memcpy(weights + e, &weight, sizeof weight);
     }
-    CAT(packet, S) last = {0}, factor = (CAT(packet, S)){0} + 1;
+    CAT(vec, S) last = {0}, factor = CAT(splat, S)(1);
     const size_t size = sizeof(T) * (size_t)(n - e);
     memcpy(&last, weights + e, size);
     memcpy(&factor, spatial + e, size);
-    last = CAT3(kernel_weight, FS, S)(factor, last, two_sigma2);
+    last = CAT3(gaussian, vec, S)(factor, last, two_sigma2);
     underflown -= last == 0;
     memcpy(weights + e, &last, size);
     int64_t sum = 0;
-    for (int p = 0; p < CAT(PACKET, S); p++)
+    for (int p = 0; p < CAT(LANES, S); p++)
         sum += underflown[p];
     return sum;
 }
@@ -120,7 +112,7 @@ CAT3(block_weights, FS, S)(const F *pixel, const F *other, int64_t plane_size, i
         const CAT(packet, S) d = CAT3(load, FS, S)(other + c * plane_size) - CAT3(load, FS, S)(pixel + c * plane_size);
         square += d * d;
     }
-    const CAT(packet, S) weight = CAT3(kernel_weight, FS, S)((CAT(packet, S)){0} + spatial, square, two_sigma2);
+    const CAT(packet, S) weight = CAT3(gaussian, packet, S)((CAT(packet, S)){0} + spatial, square, two_sigma2);
     return (CAT(packet, S))((CAT(packeti, S))weight & CAT(lanes, S)(bits));
 }
 
