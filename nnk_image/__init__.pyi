@@ -4,6 +4,10 @@ from nnk_image.denoising import estimate_sigma as estimate_sigma
 from nnk_image.graph import ImageGraph as ImageGraph
 from nnk_image.graph import bilateral_graph as bilateral_graph
 from nnk_image.graph import image_graph as image_graph
+from nnk_image.neighbors import Neighborhoods as Neighborhoods
+from nnk_image.neighbors import nnk_graph as nnk_graph
+from nnk_image.neighbors import nnk_neighbors as nnk_neighbors
+from nnk_image.neighbors import nnk_weights as nnk_weights
 from nnk_image.reading import standard_image as standard_image
 from nnk_image.reading import standard_images as standard_images
 from nnk_image.tiling import halo as halo
