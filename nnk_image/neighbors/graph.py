@@ -87,6 +87,7 @@ duplicates, psd, n_jobs
         psd=psd,
         n_jobs=n_jobs,
     )
+    model.warn_of_few_points(own=True)
     solved = model.solve()
     if symmetrize is None:
         graph = solved.neighborhoods(n_jobs).to_csr()

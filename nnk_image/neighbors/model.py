@@ -24,8 +24,9 @@ _EMPTY = np.empty(0)
 class NeighborhoodModel:
     """Points with a candidate search and a kernel: gives the neighbourhoods of any queries.
 
-    The parameters are those of `nnk_neighbors`.  The width of the kernel is that of the
-    points, whatever is queried; it is found when first needed and kept.
+    The parameters are those of `nnk_neighbors`, and `sigma_scale`, a factor of the kernel's
+    width.  The width is that of the points, whatever is queried; it is found when first
+    needed and kept.
 
     Attributes
     ----------
@@ -52,10 +53,12 @@ class NeighborhoodModel:
         duplicates="first",
         psd="warn",
         n_jobs=None,
+        sigma_scale=1.0,
     ):
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.method = check_choice("method", method, METHODS)
         self.rule = check_sigma(sigma)
+        self.sigma_scale = check_number("sigma_scale", sigma_scale)
         self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
         self.share = check_choice("duplicates", duplicates, ("first", "share")) == "share"
         self.psd = check_choice("psd", psd, ("warn", "raise", "clip"))
@@ -92,13 +95,24 @@ class NeighborhoodModel:
             if not self.kernel.has_sigma:
                 self._sigma = np.nan
             elif not isinstance(self.rule, str):
-                self._sigma = sigma_of(self.rule, _EMPTY, _EMPTY)
+                self._sigma = self.sigma_scale * sigma_of(self.rule, _EMPTY, _EMPTY)
             else:
                 self._sigma = self._sigma_from(self.points, self.candidates())
         return self._sigma
 
     def _sigma_from(self, queries, candidates, own=True):
-        return sigma_of(self.rule, self._distances(queries, candidates, own), candidates.indptr)
+        distances = self._distances(queries, candidates, own)
+        return self.sigma_scale * sigma_of(self.rule, distances, candidates.indptr)
+
+    def warn_of_few_points(self, own):
+        """Warn the caller's caller if there are fewer points than candidates are asked for."""
+        n = len(self.points) - own
+        if n < self.n_neighbors:
+            warnings.warn(
+                f"n_neighbors={self.n_neighbors}, but there are {n} "
+                f"{'other ' * own}points; all are candidates",
+                stacklevel=3,
+            )
 
     def check_queries(self, Q):
         """Rows of Q as the core reads them, of the points' type."""
@@ -112,12 +126,6 @@ class NeighborhoodModel:
         own = Q is None
         queries = self.points if own else Q
         n = min(self.n_neighbors, len(self.points) - own)
-        if n < self.n_neighbors:
-            warnings.warn(
-                f"n_neighbors={self.n_neighbors}, but there are {n} "
-                f"{'other ' * own}points; all are candidates",
-                stacklevel=4,
-            )
         return self.search.candidates(-queries if self.of_distances else queries, n, own)
 
     def neighborhoods(self, Q=None):

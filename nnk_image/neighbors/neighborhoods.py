@@ -112,4 +112,5 @@ def nnk_neighbors(
         psd=psd,
         n_jobs=n_jobs,
     )
+    model.warn_of_few_points(own=Q is None)
     return model.neighborhoods(Q)
