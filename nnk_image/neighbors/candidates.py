@@ -155,7 +155,7 @@ class SimilaritySearch:
     def __init__(self, kernel, points):
         self._kernel, self._points = kernel, points
         if kernel.name in ("cosine", "shifted_cosine"):
-            self._points = _unit_rows(points)
+            self._points = unit_rows(points)
 
     def candidates(self, queries, n, exclude_self):
         """The most similar `n` points of each query; of equal ones those of lowest index."""
@@ -173,7 +173,7 @@ class SimilaritySearch:
         if kernel.name == "callable":
             return evaluate(kernel.function, queries, self._points)
         if kernel.name != "polynomial":
-            return _unit_rows(queries) @ self._points.T
+            return unit_rows(queries) @ self._points.T
         return (kernel.gamma * (queries @ self._points.T) + kernel.coef0) ** kernel.degree
 
 
@@ -201,7 +201,7 @@ def _largest(similarity, n):
     return np.broadcast_to(np.arange(n), similarity.shape)
 
 
-def _unit_rows(points):
+def unit_rows(points):
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return points / np.where(norms > 0, norms, 1)
 
