@@ -10,6 +10,11 @@ __version__ = _version("nnk_image")
 
 _HOME = {
     "ImageGraph": "graph",
+    "NNKClassifier": "neighbors",
+    "NNKGraphTransformer": "neighbors",
+    "NNKMeans": "neighbors",
+    "NNKMeansClassifier": "neighbors",
+    "NNKRegressor": "neighbors",
     "Neighborhoods": "neighbors",
     "SpectralGraphWavelets": "wavelets",
     "bilateral_graph": "graph",

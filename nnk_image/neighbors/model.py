@@ -58,7 +58,7 @@ class NeighborhoodModel:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.method = check_choice("method", method, METHODS)
         self.rule = check_sigma(sigma)
-        self.sigma_scale = check_number("sigma_scale", sigma_scale)
+        self.sigma_scale = check_number("sigma_scale", sigma_scale, 1e-100)
         self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
         self.share = check_choice("duplicates", duplicates, ("first", "share")) == "share"
         self.psd = check_choice("psd", psd, ("warn", "raise", "clip"))
