@@ -2,7 +2,18 @@
 
 from importlib import import_module
 
+from nnk_image.neighbors.embedding import laplacian_eigenmaps, lle_embedding, spectral_clusters
 from nnk_image.neighbors.graph import nnk_graph
+from nnk_image.neighbors.labels import few_shot_labels, label_propagation
+from nnk_image.neighbors.manifold import (
+    ManifoldMetrics,
+    dimension_vector,
+    intrinsic_dimension,
+    manifold_metrics,
+    polytope_affinity,
+    polytope_diameter,
+)
+from nnk_image.neighbors.metrics import graph_signal_variation, nalac, nnk_distance, soft_nalac
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.result import Neighborhoods
 from nnk_image.neighbors.weights import nnk_weights
@@ -17,15 +28,30 @@ _ESTIMATORS = {
 """Loaded when first used: they are scikit-learn's kind, and need it."""
 
 __all__ = [
+    "ManifoldMetrics",
     "NNKClassifier",
     "NNKGraphTransformer",
     "NNKMeans",
     "NNKMeansClassifier",
     "NNKRegressor",
     "Neighborhoods",
+    "dimension_vector",
+    "few_shot_labels",
+    "graph_signal_variation",
+    "intrinsic_dimension",
+    "label_propagation",
+    "laplacian_eigenmaps",
+    "lle_embedding",
+    "manifold_metrics",
+    "nalac",
+    "nnk_distance",
     "nnk_graph",
     "nnk_neighbors",
     "nnk_weights",
+    "polytope_affinity",
+    "polytope_diameter",
+    "soft_nalac",
+    "spectral_clusters",
 ]
 
 
