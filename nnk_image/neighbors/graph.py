@@ -20,6 +20,7 @@ def nnk_graph(
     kernel_params=None,
     duplicates="first",
     psd="warn",
+    lc_ratio=1.0,
     n_jobs=None,
     return_error=False,
 ):
@@ -32,7 +33,7 @@ def nnk_graph(
     Parameters
     ----------
     X, n_neighbors, kernel, sigma, method, l1, tol, metric, neighbors, kernel_params, \
-duplicates, psd, n_jobs
+duplicates, psd, lc_ratio, n_jobs
         As for `nnk_neighbors`.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
         'min_error': Algorithm 3 to the letter: only pairs that are each other's candidates
@@ -85,6 +86,7 @@ duplicates, psd, n_jobs
         kernel_params=kernel_params,
         duplicates=duplicates,
         psd=psd,
+        lc_ratio=lc_ratio,
         n_jobs=n_jobs,
     )
     model.warn_of_few_points(own=True)

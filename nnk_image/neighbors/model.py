@@ -10,9 +10,12 @@ from nnk_image.neighbors.candidates import evaluate, search_for
 from nnk_image.neighbors.features import check_choice, check_count, check_features, check_number
 from nnk_image.neighbors.kernels import Kernel, check_kernel, check_sigma, sigma_of
 from nnk_image.neighbors.result import Solved
-from nnk_image.neighbors.weights import NOT_OPTIMAL, report_indefinite, solve_given
+from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
 
-METHODS = ("nnk",)
+METHODS = tuple(_core.METHODS)
+
+BY_DISTANCE = ("kstar", "lnp")
+"""Methods that know no kernel."""
 
 TOL = 1e-8
 """Weights below this part of a query's largest similarity are dropped."""
@@ -53,10 +56,12 @@ class NeighborhoodModel:
         duplicates="first",
         psd="warn",
         n_jobs=None,
+        lc_ratio=1.0,
         sigma_scale=1.0,
     ):
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.method = check_choice("method", method, METHODS)
+        self.lc_ratio = check_number("lc_ratio", lc_ratio)
         self.rule = check_sigma(sigma)
         self.sigma_scale = check_number("sigma_scale", sigma_scale, 1e-100)
         self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
@@ -66,6 +71,7 @@ class NeighborhoodModel:
         self.points = check_features("X", X)
         self.single = self.points.dtype == np.float32
         self._set_kernel(kernel, kernel_params, metric)
+        self._check_method()
         self.search = search_for(neighbors, self._order, self._searched, n_jobs)
         self._sigma = None
 
@@ -88,17 +94,38 @@ class NeighborhoodModel:
                 f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.rule!r}"
             )
 
+    def _check_method(self):
+        name, method = self.kernel.name, self.method
+        if method in BY_DISTANCE and (self.of_distances or not self.kernel.by_distance):
+            raise ValueError(
+                f"method={method!r} weighs distances of points; leave kernel and metric at their "
+                "defaults"
+            )
+        if name == "callable" and method not in ("nnk", "knn", "mutual_knn"):
+            raise ValueError(
+                f"method={method!r} needs a kernel known by name; pass the matrix of your function "
+                "with kernel='precomputed'"
+            )
+        if name == "lle" and self.l1 > 0:
+            raise ValueError(
+                f"l1={self.l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
+            )
+
     @property
     def sigma(self):
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
-            if not self.kernel.has_sigma:
+            if not self._has_sigma:
                 self._sigma = np.nan
             elif not isinstance(self.rule, str):
                 self._sigma = self.sigma_scale * sigma_of(self.rule, _EMPTY, _EMPTY)
             else:
                 self._sigma = self._sigma_from(self.points, self.candidates())
         return self._sigma
+
+    @property
+    def _has_sigma(self):
+        return self.kernel.has_sigma and self.method not in BY_DISTANCE
 
     def _sigma_from(self, queries, candidates, own=True):
         distances = self._distances(queries, candidates, own)
@@ -144,12 +171,14 @@ class NeighborhoodModel:
             self._solve_callable(queries, candidates, own, solved)
         else:
             self._solve_task(queries, candidates, own, sigma, solved)
-        self._check_optimal(solved)
+        self._check_optimal(queries, own, solved)
+        if self.method == "mutual_knn":
+            _keep_mutual(solved, own)
         return solved
 
     def _sigma_for(self, queries, candidates, own):
         """The points' sigma; that of the queries where it is local."""
-        if self.kernel.has_sigma and isinstance(self.rule, str):
+        if self._has_sigma and isinstance(self.rule, str):
             if own and self._sigma is None:
                 self._sigma = self._sigma_from(queries, candidates)
             if not own and (self.rule == "local" or self.search.fixed):
@@ -165,6 +194,7 @@ class NeighborhoodModel:
         sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, sigma, diagonal)
+        task.set_method(_core.METHODS[self.method], self.lc_ratio)
         task.set_rules(self.n_neighbors, own, self.share, self.l1, self.tol)
         return task
 
@@ -209,27 +239,64 @@ class NeighborhoodModel:
             bands.run(work, n, rows_per_band=max(1, min(1024, _WORK_PER_BAND // cost)))
 
     def _solve_callable(self, queries, candidates, own, solved):
-        function = self.kernel.function
         for q in range(len(queries)):
-            query = queries[q : q + 1]
             found = candidates.indices[candidates.indptr[q] : candidates.indptr[q + 1]]
             found = np.unique(found[(found >= 0) & ~(own & (found == q))])
-            b = evaluate(function, query, self.points[found])[0]
+            K, b, own_similarity = self._problem(queries, q, found)
             order = np.argsort(-b, kind="stable")[: self.n_neighbors]
-            found, b = found[order], b[order]
-            K = evaluate(function, self.points[found], self.points[found])
-            theta, residual = solve_given(K[None], b[None], self.l1)
-            theta = theta[0]
-            K_qq = evaluate(function, query, query)[0, 0]
-            solved.residual[q] = residual[0]
-            solved.error[q] = max(0.5 * K_qq - b @ theta + 0.5 * theta @ K @ theta, 0)
-            theta[theta < self.tol * b.max(initial=0)] = 0
-            solved.put(q, found, theta)
+            found, K, b = found[order], K[np.ix_(order, order)], b[order]
+            self._solve_one(q, found, K, b, own_similarity, solved)
 
-    def _check_optimal(self, solved):
+    def _problem(self, queries, q, found):
+        """K_SS, b and K_qq of a query, for kernels that are matrices or functions."""
+        if self.kernel.name == "callable":
+            query, points = queries[q : q + 1], self.points[found]
+            function = self.kernel.function
+            K, b = evaluate(function, points, points), evaluate(function, query, points)[0]
+            return K, b, float(evaluate(function, query, query)[0, 0])
+        points, row = self.points[np.ix_(found, found)], queries[q, found]
+        if self.of_distances:
+            return self._similarity(points, self.sigma), self._similarity(row, self.sigma), 1.0
+        return points, row, self._self_similarity(queries, queries is self.points)[q]
+
+    def _solve_one(self, q, found, K, b, own_similarity, solved):
+        if self.method == "nnk":
+            theta, residual = solve_given(K[None], b[None], self.l1)
+            theta, solved.residual[q] = theta[0], residual[0]
+        else:
+            theta = np.maximum(b, 0)
+        solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
+        theta[theta < self.tol * b.max(initial=0)] = 0
+        solved.put(q, found, theta)
+
+    def _check_optimal(self, queries, own, solved):
         bad = solved.residual > NOT_OPTIMAL
-        if bad.any():
+        if not bad.any():
+            return
+        if self.psd != "clip":
             report_indefinite(bad, solved.residual, self.psd)
+            return
+        for q in np.flatnonzero(bad):
+            part = slice(solved.start[q], solved.start[q] + solved.count[q])
+            found = solved.index[part].copy()
+            K, b, own_similarity = self._problem(queries, q, found)
+            clipped = nearest_psd(K[None], b[None], np.array([own_similarity]))
+            self._solve_one(q, found, *(part[0] for part in clipped), solved)
+
+
+def _keep_mutual(solved, own):
+    """Set weights of candidates that have not the query among theirs to 0."""
+    if not own:
+        raise ValueError("method='mutual_knn' is for the points themselves, Q=None")
+    rows = np.repeat(np.arange(len(solved)), solved.count)
+    places = (
+        solved.start[rows]
+        + np.arange(len(rows))
+        - np.repeat(np.cumsum(solved.count) - solved.count, solved.count)
+    )
+    columns = solved.index[places].astype(np.int64)
+    mutual = np.isin(columns * len(solved) + rows, rows * len(solved) + columns)
+    solved.weight[places[~mutual]] = 0
 
 
 def _check_square(matrix, of_distances):

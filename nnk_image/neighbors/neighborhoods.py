@@ -18,6 +18,7 @@ def nnk_neighbors(
     kernel_params=None,
     duplicates="first",
     psd="warn",
+    lc_ratio=1.0,
     n_jobs=None,
 ):
     """NNK neighbours of points: those that non-negative kernel regression keeps.
@@ -47,8 +48,13 @@ def nnk_neighbors(
         Width of the Gaussian or Laplacian kernel. 'kth': a third of the mean distance
         of a point of X from its farthest candidate; 'local': the same for each query by
         itself; 'median': the median distance of the points from their candidates.
-    method : {'nnk'}
-        How weights are chosen.
+    method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}
+        How candidates are weighed. 'nnk': exactly; 'omp', 'mp': the same problem by
+        (orthogonal) matching pursuit, 'omp' giving the same weights; 'knn': weights are
+        the similarities; 'mutual_knn': of pairs that are each other's candidates;
+        'kstar': k*-nearest neighbours, weights adding up to 1, `error` the paper's lambda;
+        'lnp': local non-negative pursuit, weights adding up to 1, `error` half the squared
+        distance of the query from what its neighbours make. 'kstar' and 'lnp' know no kernel.
     l1 : float
         Penalty on the sum of the weights (eq. 9).
     tol : float
@@ -70,6 +76,9 @@ def nnk_neighbors(
     psd : {'warn', 'raise', 'clip'}
         What to do where a kernel matrix is not positive semi-definite, so that the weights
         found are not optimal; 'clip' removes its negative eigenvalues.
+    lc_ratio : float
+        Of 'kstar': Lipschitz constant of the labels over their noise, L / C; the smaller,
+        the more neighbours.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors. The result does not depend on it.
 
@@ -85,7 +94,9 @@ def nnk_neighbors(
     References
     ----------
     S. Shekkizhar, A. Ortega, "Neighborhood and graph constructions using non-negative
-    kernel regression", Algorithm 1.
+    kernel regression", Algorithms 1 and 2; O. Anava, K. Levy, "k*-nearest neighbors: from
+    global to local", Algorithm 1; D. Chen, J. Lv, Z. Yi, "A local non-negative pursuit
+    method for intrinsic manifold structure preservation", Algorithm 1.
 
     Examples
     --------
@@ -110,6 +121,7 @@ def nnk_neighbors(
         kernel_params=kernel_params,
         duplicates=duplicates,
         psd=psd,
+        lc_ratio=lc_ratio,
         n_jobs=n_jobs,
     )
     model.warn_of_few_points(own=Q is None)

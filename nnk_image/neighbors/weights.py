@@ -34,7 +34,8 @@ def nnk_weights(
         Kernel of the query with itself, for the error.
     psd : {'warn', 'raise', 'clip'}
         If K is not positive semi-definite, so that the weights found are not optimal:
-        warn, raise ValueError, or replace K by its nearest positive semi-definite matrix.
+        warn, raise ValueError, or drop the negative eigenvalues of the matrix of candidates
+        and query.
     return_error : bool
         Also return the error.
     n_jobs : int, optional
@@ -74,7 +75,9 @@ def nnk_weights(
     theta, residual = solve_given(K, b, l1, n_jobs)
     if (bad := residual > NOT_OPTIMAL).any():
         if psd == "clip":
-            K = np.where(bad[:, None, None], nearest_psd(K), K)
+            own = np.broadcast_to(np.asarray(self_similarity, np.float64), stack).ravel()
+            K, b = K.copy(), b.copy()
+            K[bad], b[bad], _ = nearest_psd(K[bad], b[bad], own[bad])
             theta, _ = solve_given(K, b, l1, n_jobs)
         else:
             report_indefinite(bad, residual, psd)
@@ -101,12 +104,17 @@ def solve_given(K, b, l1=0.0, n_jobs=None):
     return theta, residual
 
 
-def nearest_psd(K):
-    """Symmetric matrices without their negative eigenvalues."""
-    values, vectors = np.linalg.eigh((K + K.swapaxes(-1, -2)) / 2)
-    return np.ascontiguousarray(
-        (vectors * np.maximum(values, 0)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    )
+def nearest_psd(K, b, own):
+    """Problems without the negative eigenvalues of their kernel matrices, query included."""
+    k = b.shape[1]
+    whole = np.empty((len(b), k + 1, k + 1))
+    whole[:, :k, :k] = (K + K.swapaxes(1, 2)) / 2
+    whole[:, :k, k] = whole[:, k, :k] = b
+    whole[:, k, k] = own
+    values, vectors = np.linalg.eigh(whole)
+    whole = (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.swapaxes(1, 2)
+    whole = (whole + whole.swapaxes(1, 2)) / 2
+    return np.ascontiguousarray(whole[:, :k, :k]), whole[:, :k, k].copy(), whole[:, k, k]
 
 
 def report_indefinite(bad, residual, psd):

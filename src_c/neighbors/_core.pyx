@@ -24,6 +24,13 @@ cdef extern from "neighbors.h" nogil:
         NNK_POLYNOMIAL
         NNK_PRECOMPUTED
     enum:
+        NNK_EXACT
+        NNK_ORTHOGONAL_PURSUIT
+        NNK_MATCHING_PURSUIT
+        NNK_NEAREST
+        NNK_K_STAR
+        NNK_LOCAL_PURSUIT
+    enum:
         NNK_MIN_ERROR
         NNK_MIN_ERROR_ONESIDED
         NNK_MAX
@@ -31,8 +38,8 @@ cdef extern from "neighbors.h" nogil:
         NNK_MIN
 
     ctypedef struct nnk_task:
-        int32_t kind, degree
-        double gamma, coef0
+        int32_t method, kind, degree
+        double ratio, gamma, coef0
         const void *points
         const void *queries
         int64_t n_features
@@ -83,6 +90,15 @@ KERNELS = {
     "shifted_cosine": NNK_SHIFTED_COSINE,
     "polynomial": NNK_POLYNOMIAL,
     "precomputed": NNK_PRECOMPUTED,
+}
+METHODS = {
+    "nnk": NNK_EXACT,
+    "omp": NNK_ORTHOGONAL_PURSUIT,
+    "mp": NNK_MATCHING_PURSUIT,
+    "knn": NNK_NEAREST,
+    "mutual_knn": NNK_NEAREST,
+    "kstar": NNK_K_STAR,
+    "lnp": NNK_LOCAL_PURSUIT,
 }
 RULES = {
     "min_error": NNK_MIN_ERROR,
@@ -168,6 +184,10 @@ cdef class Task:
         self.sigma, self.self_similarity = sigma, self_similarity
         self.c.kind, self.c.degree, self.c.gamma, self.c.coef0 = kind, degree, gamma, coef0
         self.c.sigma, self.c.self_similarity = doubles(sigma), doubles(self_similarity)
+
+    def set_method(self, int32_t method, double ratio):
+        """How candidates are weighed."""
+        self.c.method, self.c.ratio = method, ratio
 
     def set_rules(self, int64_t n_neighbors, bint exclude_self, bint share_duplicates, double l1,
                   double tol):

@@ -41,7 +41,18 @@ enum {
     NNK_PRECOMPUTED
 };
 
+/* How candidates are weighed.
+ *   EXACT             non-negative kernel regression
+ *   ORTHOGONAL_PURSUIT, MATCHING_PURSUIT  the same problem, greedily
+ *   NEAREST           weights are the similarities
+ *   K_STAR            k*-nearest neighbours; the error is its lambda
+ *   LOCAL_PURSUIT     local non-negative pursuit
+ * The last two know distances only: kernels of centred rows go with them.
+ */
+enum { NNK_EXACT, NNK_ORTHOGONAL_PURSUIT, NNK_MATCHING_PURSUIT, NNK_NEAREST, NNK_K_STAR, NNK_LOCAL_PURSUIT };
+
 /* What to solve for many queries.
+ *   ratio             of Lipschitz constant and noise, for K_STAR
  *   points, queries   rows of n_features numbers, float if `single`, else double
  *   sigma             one per query
  *   self_similarity   K_qq of each query, read for PRECOMPUTED only
@@ -53,8 +64,8 @@ enum {
  *   tol               weights below tol max(b) are 0
  */
 typedef struct {
-    int32_t kind, degree;
-    double gamma, coef0;
+    int32_t method, kind, degree;
+    double ratio, gamma, coef0;
     const void *points, *queries;
     int64_t n_features;
     int32_t single, wide, exclude_self, share_duplicates;

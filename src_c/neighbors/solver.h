@@ -13,8 +13,9 @@
 
 #include "octets.h"
 
-#define SMALLEST_PIVOT 1e-13 /* of K_jj = 1: below, a candidate duplicates passive ones */
+#define SMALLEST_PIVOT 1e-13 /* of K_jj = 1: below, a candidate depends on passive ones */
 #define GRADIENT_NOISE 2e-15 /* of max b = 1: below, a gradient is rounding */
+#define WORTH_EXCHANGE 1e-12 /* gradient above which a dependent candidate replaces one */
 
 /* Arrays of `row` numbers, n rounded up to whole octets; k and r are n such rows. */
 typedef struct {
@@ -29,7 +30,7 @@ typedef struct {
     uint8_t *state;
 } nnk_problem;
 
-enum { FREE, PASSIVE, BLOCKED };
+enum { FREE, PASSIVE, BLOCKED, OUTSIDE };
 
 /* Take candidate j into P; 0 if it depends on P and cannot. */
 static int append(nnk_problem *s, int32_t j)
@@ -78,10 +79,10 @@ static void delete(nnk_problem *s, int32_t at)
     for (int32_t m = at; m < last; m++) { /* rows m and m + 1 both begin at column m */
         double *a = s->r + m * row, *b = a + row;
         const double length = sqrt(a[m] * a[m] + b[m] * b[m]), c = a[m] / length, d = b[m] / length;
-        for (int64_t i = m / LANES * LANES; i < whole_octets(last); i += LANES) {
-            const octet u = load_octet(a + i), v = load_octet(b + i);
-            store_octet(a + i, c * u + d * v);
-            store_octet(b + i, c * v - d * u);
+        for (int64_t i = m / LANES * LANES; i < whole_octets(last); i += PART) {
+            const part u = load_part(a + i), v = load_part(b + i);
+            store_part(a + i, c * u + d * v);
+            store_part(b + i, c * v - d * u);
         }
         b[m] = 0;
         const double u = s->y[m], v = s->y[m + 1];
@@ -91,17 +92,20 @@ static void delete(nnk_problem *s, int32_t at)
     memset(s->r + last * row, 0, sizeof *s->r * (size_t)whole_octets(last + 1));
 }
 
-/* z = R^-1 y, the unconstrained weights of P. */
-static void solve_passive(nnk_problem *s)
+/* z = R^-1 y */
+static void back_substitute(nnk_problem *s, const double *y)
 {
     const int64_t width = whole_octets(s->size);
     memset(s->z, 0, sizeof *s->z * (size_t)width);
     for (int32_t m = s->size - 1; m >= 0; m--) { /* z is still 0 up to m */
         const double *row = s->r + m * s->row;
         const int64_t from = (m + 1) / LANES * LANES;
-        s->z[m] = (s->y[m] - dot(row + from, s->z + from, width - from)) / row[m];
+        s->z[m] = (y[m] - dot(row + from, s->z + from, width - from)) / row[m];
     }
 }
+
+/* The unconstrained weights of P. */
+static void solve_passive(nnk_problem *s) { back_substitute(s, s->y); }
 
 static void update_gradient(nnk_problem *s)
 {
@@ -118,8 +122,8 @@ static void start(nnk_problem *s)
     memset(reach, 0, sizeof *reach * (size_t)s->row);
     for (int32_t j = 0; j < s->n; j++)
         if (s->b[j] > reach[j] && append(s, j))
-            for (int64_t i = 0; i < s->row; i += LANES)
-                store_octet(reach + i, larger(load_octet(reach + i), s->b[j] * load_octet(s->k + j * s->row + i)));
+            for (int64_t i = 0; i < s->row; i += PART)
+                store_part(reach + i, larger(load_part(reach + i), s->b[j] * load_part(s->k + j * s->row + i)));
     for (int changed = 1; changed;) {
         solve_passive(s);
         changed = 0;
@@ -131,13 +135,13 @@ static void start(nnk_problem *s)
         s->theta[s->passive[m]] = s->z[m];
 }
 
-/* The free candidate of largest gradient, -1 if none is above rounding. */
-static int32_t steepest(const nnk_problem *s)
+/* The candidate of that state with the largest gradient, -1 if none is above rounding. */
+static int32_t steepest(const nnk_problem *s, uint8_t state)
 {
     int32_t best = -1;
     double largest = GRADIENT_NOISE;
     for (int32_t j = 0; j < s->n; j++)
-        if (s->gradient[j] > largest && s->state[j] == FREE)
+        if (s->gradient[j] > largest && s->state[j] == state)
             largest = s->gradient[j], best = j;
     return best;
 }
@@ -167,37 +171,87 @@ static int step(nnk_problem *s)
     return first < 0;
 }
 
-/* Solve the scaled problem; the gradient is that of the solution. */
-static void solve(nnk_problem *s)
+/* Candidate j all but depends on P, K_j = K_P c, yet would lower the objective: give it
+ * weight at the cost of c until a passive one is used up, which leaves for it. */
+static int exchange(nnk_problem *s, int32_t j)
 {
-    s->size = 0;
-    memset(s->theta, 0, sizeof *s->theta * (size_t)s->row);
-    memset(s->r, 0, sizeof *s->r * (size_t)(s->n * s->row));
-    memset(s->state, FREE, (size_t)s->n);
-    start(s);
-    for (int32_t turn = 0; turn < 10 * s->n + 20; turn++) {
-        update_gradient(s);
-        const int32_t j = steepest(s);
-        if (j < 0)
-            return;
-        if (!append(s, j)) {
-            s->state[j] = BLOCKED;
-            continue;
+    do {
+        back_substitute(s, s->column); /* as append left it */
+        int32_t first = -1;
+        double amount = 0;
+        for (int32_t m = 0; m < s->size; m++) {
+            const double limit = s->theta[s->passive[m]] / s->z[m];
+            if (s->z[m] > 0 && (first < 0 || limit < amount))
+                first = m, amount = limit;
         }
+        if (first < 0) { /* K is not positive semi-definite */
+            s->theta[j] = 0;
+            return 0;
+        }
+        for (int32_t m = 0; m < s->size; m++) {
+            double *theta = s->theta + s->passive[m];
+            *theta = fmax(*theta - amount * s->z[m], 0);
+        }
+        s->theta[s->passive[first]] = 0;
+        s->theta[j] += amount;
+        delete(s, first);
+    } while (!append(s, j));
+    return 1;
+}
+
+/* Let candidate j enter; 0 if it must stay out.  Candidates that leave on its way may
+ * unblock others, *gone tells. */
+static int enter(nnk_problem *s, int32_t j, int *gone)
+{
+    if (append(s, j)) {
         solve_passive(s);
         if (!(s->z[s->size - 1] > 0)) { /* its gradient was rounding after all */
             delete(s, s->size - 1);
-            s->state[j] = BLOCKED;
-            continue;
+            return 0;
         }
+    } else {
+        if (!(s->gradient[j] > WORTH_EXCHANGE && exchange(s, j)))
+            return 0;
+        *gone = 1;
+    }
+    while (!step(s))
+        *gone = 1;
+    return 1;
+}
+
+/* From feasible weights to the best of candidates that are not outside; the gradient is that
+ * of the solution. */
+static void descend(nnk_problem *s)
+{
+    for (int32_t turn = 0; turn < 10 * s->n + 20; turn++) {
+        update_gradient(s);
+        const int32_t j = steepest(s, FREE);
+        if (j < 0)
+            return;
         int gone = 0;
-        while (!step(s))
-            gone = 1;
+        if (!enter(s, j, &gone))
+            s->state[j] = BLOCKED;
         for (int32_t i = 0; gone && i < s->n; i++)
             if (s->state[i] == BLOCKED) /* what they duplicated may have left */
                 s->state[i] = FREE;
     }
     update_gradient(s);
+}
+
+static void clear(nnk_problem *s, uint8_t state)
+{
+    s->size = 0;
+    memset(s->theta, 0, sizeof *s->theta * (size_t)s->row);
+    memset(s->r, 0, sizeof *s->r * (size_t)(s->n * s->row));
+    memset(s->state, state, (size_t)s->n);
+}
+
+/* Solve the scaled problem. */
+static void solve(nnk_problem *s)
+{
+    clear(s, FREE);
+    start(s);
+    descend(s);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../templating.h"
-#include "problem.h"
+#include "methods.h"
 
 /* Most candidates of a query in [i0, i1). */
 static int64_t most_candidates(const nnk_task *t, int64_t i0, int64_t i1)
@@ -52,8 +52,8 @@ static void share(nnk_scratch *w)
     }
 }
 
-/* Weights in the caller's units, those below tol max(b) dropped.  Returns b'theta +
- * l1 sum(theta), which is K_qq less twice the error. */
+/* Weights in the caller's units, those below tol max(b) dropped.  Returns (b + l1)'theta +
+ * gradient'theta, which is K_qq less twice the error. */
 static double unscale(const nnk_task *t, nnk_scratch *w)
 {
     double explained = 0, top = 0;
@@ -61,6 +61,7 @@ static double unscale(const nnk_task *t, nnk_scratch *w)
         top = w->similarity[j] > top ? w->similarity[j] : top;
     for (int32_t j = 0; j < w->s.n; j++) {
         double *theta = w->s.theta + j;
+        explained += *theta * w->s.gradient[j] * w->scale * w->scale;
         *theta = *theta > 0 ? *theta * w->scale / w->root[j] : 0;
         explained += (w->similarity[j] + t->l1) * *theta;
         if (*theta < t->tol * top)
@@ -69,19 +70,18 @@ static double unscale(const nnk_task *t, nnk_scratch *w)
     return explained;
 }
 
-/* LLE's weights add up to 1; returns half the squared distance of the query from what they
- * make of its neighbours. */
-static double normalise_embedding(nnk_scratch *w)
+/* LLE's weights are made to add up to 1.  Returns half the squared distance e of the query
+ * from what they make of its neighbours: their sum was c / (c + e). */
+static double normalise_embedding(nnk_scratch *w, double c)
 {
-    double sum = 0, *mean = w->query;
+    double sum = 0;
     for (int32_t j = 0; j < w->s.n; j++)
         sum += w->s.theta[j];
-    memset(mean, 0, sizeof *mean * (size_t)w->width);
-    for (int32_t j = 0; sum > 0 && j < w->s.n; j++) {
+    if (!(sum > 0))
+        return 0;
+    for (int32_t j = 0; j < w->s.n; j++)
         w->s.theta[j] /= sum;
-        subtract_multiple(mean, w->s.theta[j], w->rows[j], w->width);
-    }
-    return 0.5 * dot(mean, mean, w->width);
+    return sum < 1 ? 0.5 * c * (1 - sum) / sum : 0;
 }
 
 /* Write candidates and weights by rising point number. */
@@ -106,20 +106,45 @@ static void write_rows(const nnk_task *t, const nnk_solved *out, nnk_scratch *w,
     out->count[q] = n;
 }
 
+/* Weights by kernel regression, exact or pursued, or similarities; returns the error. */
+static double regress(const nnk_task *t, nnk_scratch *w, int64_t q, double *residual)
+{
+    const double own = similarities(t, w, q);
+    normalise(w, t->l1);
+    *residual = 0;
+    switch (t->method) {
+    case NNK_MATCHING_PURSUIT: pursue(&w->s); break;
+    case NNK_NEAREST: take_all(w); break;
+    default:
+        if (t->method == NNK_EXACT)
+            solve(&w->s);
+        else
+            pursue_orthogonally(&w->s);
+        *residual = residual_of(&w->s);
+    }
+    if (t->share_duplicates)
+        share(w);
+    const double error = 0.5 * (own - unscale(t, w));
+    if (t->kind == NNK_LLE)
+        return normalise_embedding(w, own);
+    return error > 0 ? error : 0;
+}
+
 static void solve_query(const nnk_task *t, const nnk_solved *out, nnk_scratch *w, int64_t q)
 {
     read_candidates(t, w, q);
     choose_candidates(t, w);
-    const double own = similarities(t, w, q);
-    normalise(w, t->l1);
-    solve(&w->s);
-    out->residual[q] = residual_of(&w->s);
-    if (t->share_duplicates)
-        share(w);
-    const double error = 0.5 * (own - unscale(t, w));
-    out->error[q] = error > 0 ? error : 0;
-    if (t->kind == NNK_LLE)
-        out->error[q] = normalise_embedding(w);
+    if (t->method == NNK_K_STAR) {
+        out->error[q] = weigh_by_distance(w, t->ratio);
+        out->residual[q] = 0;
+    } else if (t->method == NNK_LOCAL_PURSUIT) {
+        pair_candidates(t, w);
+        mirror(w->s.k, w->s.n, w->s.row);
+        out->error[q] = pursue_locally(w);
+        out->residual[q] = 0;
+    } else {
+        out->error[q] = regress(t, w, q, &out->residual[q]);
+    }
     write_rows(t, out, w, q);
 }
 
