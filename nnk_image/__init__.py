@@ -10,6 +10,8 @@ __version__ = _version("nnk_image")
 
 _HOME = {
     "ImageGraph": "graph",
+    "KStarNeighborsClassifier": "neighbors",
+    "KStarNeighborsRegressor": "neighbors",
     "NNKClassifier": "neighbors",
     "NNKGraphTransformer": "neighbors",
     "NNKMeans": "neighbors",

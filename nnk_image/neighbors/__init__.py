@@ -19,6 +19,8 @@ from nnk_image.neighbors.result import Neighborhoods
 from nnk_image.neighbors.weights import nnk_weights
 
 _ESTIMATORS = {
+    "KStarNeighborsClassifier": "classify",
+    "KStarNeighborsRegressor": "regress",
     "NNKClassifier": "classify",
     "NNKGraphTransformer": "transformer",
     "NNKMeans": "means",
@@ -28,6 +30,8 @@ _ESTIMATORS = {
 """Loaded when first used: they are scikit-learn's kind, and need it."""
 
 __all__ = [
+    "KStarNeighborsClassifier",
+    "KStarNeighborsRegressor",
     "ManifoldMetrics",
     "NNKClassifier",
     "NNKGraphTransformer",

@@ -8,7 +8,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from nnk_image.neighbors.estimators import KernelOptions, NeighborhoodPredictor
+from nnk_image.neighbors.estimators import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
 class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPredictor):
@@ -175,4 +175,50 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     >>> indices, shares = model.neighborhoods(X[70:71] + 0.1).neighbors(0)
     >>> y[indices], shares.round(2)
     (array([1, 1, 2, 2, 2]), array([0.04, 0.82, 0.04, 0.07, 0.03]))
+    """
+
+
+class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
+    """k*-nearest neighbours classifier: each query has its own number of neighbours.
+
+    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbours
+    minimise a bound of the prediction's error, with L the Lipschitz constant of the
+    class probabilities and C their noise.
+
+    Parameters
+    ----------
+    lc_ratio : float
+        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
+    n_neighbors : int, optional
+        Candidates of each query; default: all points.
+    neighbors : estimator, optional
+        Search for candidates with `fit` and `kneighbors`; cloned.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) ndarray, or a list of one per output
+    n_samples_fit_, n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    References
+    ----------
+    O. Anava, K. Levy, "k*-nearest neighbors: from global to local", Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nnk_image import KStarNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KStarNeighborsClassifier(0.5).fit(X, y)
+    >>> round(model.leave_one_out_error(), 2)
+    0.03
+    >>> number = model.neighborhoods().n_neighbors
+    >>> int(number.min()), int(number.max())
+    (12, 48)
     """

@@ -1,11 +1,12 @@
 """What the scikit-learn estimators of neighbourhoods share: fitting, shares, leave-one-out."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from nnk_image.neighbors.features import check_choice, check_count
 from nnk_image.neighbors.model import TOL, NeighborhoodModel
@@ -13,6 +14,7 @@ from nnk_image.neighbors.model import TOL, NeighborhoodModel
 WEIGHTS = ("method", "uniform")
 
 _CHUNK = 1 << 22  # distances held at a time
+_FIRST_CANDIDATES = 32  # of k*-nearest neighbours; more if they are not enough
 
 
 class NeighborhoodEstimator(BaseEstimator):
@@ -22,6 +24,8 @@ class NeighborhoodEstimator(BaseEstimator):
         return min(check_count("n_neighbors", self.n_neighbors), n_points)
 
     def _fit_model(self, X):
+        if getattr(self, "metric", None) == "precomputed":
+            check_non_negative(X, f"{type(self).__name__}, whose X are distances")
         search = getattr(self, "neighbors", None)
         if search is not None:
             search = _own_search(search)
@@ -33,7 +37,7 @@ class NeighborhoodEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        of_distances = self.metric == "precomputed"
+        of_distances = getattr(self, "metric", None) == "precomputed"
         kernel = getattr(self, "kernel", None)
         is_gram = isinstance(kernel, str) and kernel == "precomputed"
         tags.input_tags.pairwise = of_distances or is_gram
@@ -69,7 +73,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """
         check_is_fitted(self)
         queries = self._checked_queries(X)
-        found = self._model.neighborhoods(queries)
+        found = self._found(queries)
         if self._uniform:
             found = replace(found, weights=np.ones(len(found.weights)))
         empty = np.flatnonzero(found.n_neighbors == 0)
@@ -78,6 +82,9 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         rows = np.repeat(np.arange(len(found)), found.n_neighbors)
         sums = np.bincount(rows, found.weights, len(found))
         return replace(found, weights=found.weights / sums[rows])
+
+    def _found(self, queries):
+        return self._model.neighborhoods(queries)
 
     def _nearest(self, queries, rows):
         """The nearest fitted point of some queries, the one of lowest index if they tie."""
@@ -179,6 +186,36 @@ class KernelOptions:
         names = ("kernel", "sigma", "sigma_scale", "method", "l1", "tol", "metric")
         names += ("kernel_params", "duplicates", "psd", "n_jobs")
         return {name: getattr(self, name) for name in names}
+
+
+class KStarOptions:
+    """The options of k*-nearest neighbours estimators."""
+
+    def __init__(self, lc_ratio=1.0, *, n_neighbors=None, neighbors=None, n_jobs=None):
+        self.lc_ratio = lc_ratio
+        self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+
+    def _options(self):
+        return {"method": "kstar", "tol": 0.0, "lc_ratio": self.lc_ratio, "n_jobs": self.n_jobs}
+
+    def _candidates_asked(self, n_points):
+        if self.n_neighbors is None:
+            return min(_FIRST_CANDIDATES, n_points)
+        return super()._candidates_asked(n_points)
+
+    def _found(self, queries):
+        """Of all points, unless `n_neighbors` bounds them: more while some query takes all."""
+        found = super()._found(queries)
+        if self.n_neighbors is not None:
+            return found
+        n_points = self.n_samples_fit_ - (queries is None)
+        model = copy(self._model)
+        while model.n_neighbors < n_points and found.n_neighbors.max() >= model.n_neighbors:
+            model.n_neighbors = min(4 * model.n_neighbors, n_points)
+            found = model.neighborhoods(queries)
+        return found
 
 
 def _own_search(search):

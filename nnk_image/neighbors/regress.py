@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from nnk_image.neighbors.estimators import KernelOptions, NeighborhoodPredictor
+from nnk_image.neighbors.estimators import KernelOptions, KStarOptions, NeighborhoodPredictor
 from nnk_image.neighbors.features import check_choice
 
 LOSSES = ("squared", "absolute")
@@ -135,4 +135,54 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     np.True_
     >>> round(model.leave_one_out_error("absolute"), 3)
     0.01
+    """
+
+
+class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
+    """k*-nearest neighbours regressor: each query has its own number of neighbours.
+
+    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbours
+    minimise a bound of the prediction's error, with L the Lipschitz constant of the
+    values and C their noise.
+
+    Parameters
+    ----------
+    lc_ratio : float
+        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
+    n_neighbors : int, optional
+        Candidates of each query; default: all points.
+    neighbors : estimator, optional
+        Search for candidates with `fit` and `kneighbors`; cloned.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
+
+    Attributes
+    ----------
+    n_samples_fit_, n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    References
+    ----------
+    O. Anava, K. Levy, "k*-nearest neighbors: from global to local", Algorithm 1.
+
+    Examples
+    --------
+    The paper's protocol: one half for the choice of `lc_ratio`, the other for the mean
+    absolute error.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.model_selection import GridSearchCV, train_test_split
+    >>> from nnk_image import KStarNeighborsRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> choice, test, y_choice, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    >>> ratios = {"lc_ratio": [1, 5, 10, 20, 50]}
+    >>> search = GridSearchCV(
+    ...     KStarNeighborsRegressor(), ratios, cv=5, scoring="neg_mean_absolute_error"
+    ... ).fit(choice, y_choice)
+    >>> search.best_params_, round(-search.score(test, y_test))
+    ({'lc_ratio': 10}, 45)
     """
