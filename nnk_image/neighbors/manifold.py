@@ -215,10 +215,14 @@ def polytope_affinity(X, neighborhoods, *, norm="min_rank"):
     size = np.diff(matrix.indptr) if norm == "product" else rank
     result = np.zeros(matrix.nnz)
     for i, near in enumerate(_rows(matrix)):
-        cosines = [np.linalg.norm(bases[i].T @ bases[j]) for j in near]
+        if rank[i] == 0 or not rank[near].any():
+            continue
+        cosines = (bases[i].T @ np.hstack([bases[j] for j in near])) ** 2
+        start = np.cumsum(rank[near]) - rank[near]
+        total = np.add.reduceat(np.append(cosines.sum(axis=0), 0), start)
         divisor = np.minimum(size[i], size[near]) if norm == "min_rank" else size[i] * size[near]
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        result[part] = cosines / np.sqrt(np.maximum(divisor, 1))
+        result[part] = np.where(rank[near] > 0, np.sqrt(total / np.maximum(divisor, 1)), 0)
     return np.minimum(result, 1)
 
 
