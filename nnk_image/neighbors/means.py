@@ -190,20 +190,25 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return _points_as_atoms(n, chosen)
 
     def _learn(self, atoms):
-        diagonal, history, weights = self._gram.diagonal(), [], None
+        diagonal, history = self._gram.diagonal(), []
+        weights = before = None
         while True:
             b = self._set_atoms(atoms)
             old = weights
             weights, error = self._codes(b, diagonal)
             if old is not None:
                 weights, error = self._better(old, weights, error, b, diagonal)
-            history.append(error.sum())
-            settled = len(history) > 1 and history[-2] - history[-1] <= self.tol * history[-1]
+            total = float(error.sum())
+            if history and total > history[-1]:  # by rounding
+                total = history[-1]
+                self._set_atoms(before)
+            history.append(total)
+            settled = len(history) > 1 and history[-2] - total <= self.tol * total
             if settled or len(history) > self.max_iter:
                 break
-            atoms = _updated(weights, error)
+            before, atoms = atoms, _updated(weights, error)
         self.inertia_history_ = np.array(history)
-        self.inertia_, self.n_iter_ = float(history[-1]), len(history) - 1
+        self.inertia_, self.n_iter_ = history[-1], len(history) - 1
 
     def _set_atoms(self, atoms):
         """Take atoms; the kernel values (N, n_clusters) of the points with them."""
