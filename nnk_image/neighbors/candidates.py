@@ -11,6 +11,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from nnk_image.graph import INDEX32_LIMIT
+from nnk_image.neighbors import indexes
+from nnk_image.neighbors.features import check_choice
 
 KD_TREE_FEATURES = 15
 """Most features for which a kd-tree beats comparing all pairs."""
@@ -70,6 +72,8 @@ def search_for(neighbors, kernel, points, n_jobs):
         return SimilaritySearch(kernel, points)
     if issparse(neighbors):
         return GivenSearch(_of_csr(neighbors, len(points)))
+    if isinstance(neighbors, str) or indexes.query_of(neighbors):
+        return _index_search(neighbors, kernel, points)
     if hasattr(neighbors, "kneighbors"):
         return EstimatorSearch(_fitted(neighbors, points), points)
     if isinstance(neighbors, tuple):
@@ -78,7 +82,18 @@ def search_for(neighbors, kernel, points, n_jobs):
                 f"neighbors= has {len(neighbors)} parts; give (indices, distances), or indices"
             )
         neighbors = neighbors[0]
-    return GivenSearch(_of_array(neighbors, len(points)))
+    return GivenSearch(of_array(neighbors, len(points)))
+
+
+def _index_search(index, kernel, points):
+    if not kernel.by_distance:
+        raise ValueError(
+            f"neighbors={index!r} finds what is near, which is not what kernel={kernel.name!r} "
+            "finds similar; leave neighbors= at its default"
+        )
+    if isinstance(index, str):
+        index = indexes.build_index(check_choice("neighbors", index, indexes.NAMES), points)
+    return IndexSearch(index, points)
 
 
 class NearestSearch:
@@ -115,6 +130,32 @@ class NearestSearch:
         return distances[:, -1] <= distances[:, n - 1] * (1 + _TIE)
 
 
+class IndexSearch:
+    """Candidates from an approximate index.
+
+    Parameters
+    ----------
+    index : object
+        Index of faiss, hnswlib or pynndescent.
+    points : (N, d) ndarray
+        What it was built from.
+    """
+
+    fixed = False
+
+    def __init__(self, index, points):
+        self._index, self._n_points = index, len(points)
+        held = indexes.n_indexed(index)
+        if held is not None and held != self._n_points:
+            raise ValueError(f"neighbors= indexes {held} points, the data are {self._n_points}")
+
+    def candidates(self, queries, n, exclude_self):
+        """Twice as many points near each query as wanted, and itself."""
+        n = min(indexes.OVERSAMPLING * n + exclude_self, self._n_points)
+        found = indexes.query_of(self._index)(np.ascontiguousarray(queries, np.float32), n)
+        return of_array(np.asarray(found).astype(np.int64), self._n_points)
+
+
 class EstimatorSearch:
     """Candidates from ``kneighbors(Q, k)`` of a fitted scikit-learn estimator or the like."""
 
@@ -127,7 +168,7 @@ class EstimatorSearch:
         """The nearest `n` points of each query, and itself."""
         n = min(n + exclude_self, len(self._points))
         found = self.estimator.kneighbors(queries, n, return_distance=False)
-        return _of_array(found, len(self._points))
+        return of_array(found, len(self._points))
 
 
 class GivenSearch:
@@ -241,7 +282,8 @@ def _of_csr(matrix, n_points):
     )
 
 
-def _of_array(indices, n_points):
+def of_array(indices, n_points):
+    """`Candidates` of an (n, k) array of indices, checked."""
     indices = np.asarray(indices)
     if indices.ndim != 2:
         raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")

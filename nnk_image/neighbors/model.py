@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from nnk_image.bands import Bands
+from nnk_image.bands import Bands, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import evaluate, search_for
 from nnk_image.neighbors.features import check_choice, check_count, check_features, check_number
@@ -67,6 +67,7 @@ class NeighborhoodModel:
         self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
         self.share = check_choice("duplicates", duplicates, ("first", "share")) == "share"
         self.psd = check_choice("psd", psd, ("warn", "raise", "clip"))
+        resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
         self.n_jobs = n_jobs
         self.points = check_features("X", X)
         self.single = self.points.dtype == np.float32

@@ -64,10 +64,12 @@ def nnk_neighbors(
         Laplacian kernels.
     neighbors : optional
         Where candidates come from. Default: scikit-learn's kd-tree up to 15 features,
-        comparison of all pairs above. Else a scikit-learn estimator with `kneighbors`, a
-        tuple (indices, distances) or array of indices of shape (n, k), -1 for missing
-        ones, or a sparse (n, N) matrix whose entries name the candidates; similarities
-        are always computed from X.
+        comparison of all pairs above, ties to the lower index. Else 'faiss', 'hnswlib' or
+        'pynndescent', or an index of theirs (twice as many candidates are asked for, the
+        nearest taken); a scikit-learn estimator with `kneighbors`; a tuple (indices,
+        distances) or array of indices of shape (n, k), -1 for missing ones; or a sparse
+        (n, N) matrix whose entries name the candidates. Similarities are always
+        computed from X.
     kernel_params : dict, optional
         degree (3), gamma (1 / d) and coef0 (1) of 'polynomial'; arguments of a function;
         diagonal, the kernel (1) of each of `Q` with itself, of 'precomputed'.

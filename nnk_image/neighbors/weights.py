@@ -1,5 +1,6 @@
 """NNK weights of problems given as kernel matrices."""
 
+import math
 import warnings
 
 import numpy as np
@@ -71,7 +72,8 @@ def nnk_weights(
     check_choice("psd", psd, ("warn", "raise", "clip"))
     K, b = _check_problem(K, b)
     stack, n = b.shape[:-1], b.shape[-1]
-    K, b = K.reshape(-1, n, n), b.reshape(-1, n)
+    n_problems = math.prod(stack)
+    K, b = K.reshape(n_problems, n, n), b.reshape(n_problems, n)
     theta, residual = solve_given(K, b, l1, n_jobs)
     if (bad := residual > NOT_OPTIMAL).any():
         if psd == "clip":
