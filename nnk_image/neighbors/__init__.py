@@ -4,6 +4,7 @@ from importlib import import_module
 
 from nnk_image.neighbors.embedding import laplacian_eigenmaps, lle_embedding, spectral_clusters
 from nnk_image.neighbors.graph import nnk_graph
+from nnk_image.neighbors.image import WindowAgreement, window_agreement
 from nnk_image.neighbors.labels import few_shot_labels, label_propagation
 from nnk_image.neighbors.manifold import (
     ManifoldMetrics,
@@ -39,6 +40,7 @@ __all__ = [
     "NNKMeansClassifier",
     "NNKRegressor",
     "Neighborhoods",
+    "WindowAgreement",
     "dimension_vector",
     "few_shot_labels",
     "graph_signal_variation",
@@ -56,6 +58,7 @@ __all__ = [
     "polytope_diameter",
     "soft_nalac",
     "spectral_clusters",
+    "window_agreement",
 ]
 
 
