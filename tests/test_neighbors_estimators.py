@@ -42,6 +42,7 @@ CHECKED = [
     NNKClassifier(metric="precomputed"),
     NNKRegressor(kernel="cosine", weights="uniform"),
     NNKMeans(kernel="polynomial", n_neighbors=2),
+    NNKMeansClassifier(kernel="laplacian", n_neighbors=3),
 ]
 
 

@@ -75,9 +75,9 @@ class Gram:
             return np.asarray(queries, np.float64)
         return kernel_matrix(self.kernel, self.sigma, queries, self.points)
 
-    def column(self, i):
-        """Kernel values (N,) of all points with point i."""
-        return self.rows(self.points[i : i + 1])[0] if self._kept is None else self._kept[i]
+    def rows_of(self, indices):
+        """Kernel values (n, N) of some of the points with all."""
+        return self.rows(self.points[indices]) if self._kept is None else self._kept[indices]
 
     def product(self, queries, factor):
         """``K(queries, points) @ factor``; the points' own for None."""

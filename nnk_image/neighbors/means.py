@@ -132,9 +132,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     Notes
     -----
-    An atom no point uses is replaced by one of the points that are coded worst. Updates
-    change which atoms are nearest, by which a new code may be worse than the old one; the
-    old one is kept then, so that the objective never rises.
+    An atom no point uses is replaced by one of the points that are coded worst. With fewer
+    neighbours than atoms an update may raise the objective, for it changes which atoms are
+    the nearest; such an update is undone and ends the iteration.
 
     References
     ----------
@@ -190,23 +190,20 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return _points_as_atoms(n, chosen)
 
     def _learn(self, atoms):
-        diagonal, history = self._gram.diagonal(), []
-        weights = before = None
+        diagonal, history, kept = self._gram.diagonal(), [], None
         while True:
             b = self._set_atoms(atoms)
-            old = weights
-            weights, error = self._codes(b, diagonal)
-            if old is not None:
-                weights, error = self._better(old, weights, error, b, diagonal)
+            weights = self._codes(b)
+            error = np.maximum(diagonal + self._misfit(weights, b), 0)
             total = float(error.sum())
-            if history and total > history[-1]:  # by rounding
+            if history and total > history[-1]:
                 total = history[-1]
-                self._set_atoms(before)
+                self._set_atoms(kept)
             history.append(total)
             settled = len(history) > 1 and history[-2] - total <= self.tol * total
             if settled or len(history) > self.max_iter:
                 break
-            before, atoms = atoms, _updated(weights, error)
+            kept, atoms = atoms, _updated(weights, error)
         self.inertia_history_ = np.array(history)
         self.inertia_, self.n_iter_ = history[-1], len(history) - 1
 
@@ -217,43 +214,34 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.atoms_, self._between = atoms, (between + between.T) / 2
         return b
 
-    def _better(self, old, weights, error, b, diagonal):
-        """For each point the better of its old and new code, with the error."""
-        quadratic = ((old @ self._between) * old).sum(axis=1)
-        before = np.maximum(diagonal - 2 * (b * old).sum(axis=1) + quadratic, 0)
-        keep = before < error
-        weights[keep] = old[keep]
-        return weights, np.minimum(error, before)
-
-    def _codes(self, b, diagonal):
-        """Codes (n, n_clusters) of queries from kernel values with the atoms; squared errors."""
-        n, k = len(b), min(self.n_neighbors, b.shape[1])
-        weights, error = np.zeros(b.shape), np.empty(n)
+    def _codes(self, b):
+        """Codes (n, n_clusters) of queries, from kernel values with the atoms."""
+        k = min(self.n_neighbors, b.shape[1])
+        weights = np.zeros(b.shape)
         step = max(1, _PROBLEMS // k**2)
-        for i in range(0, n, step):
+        for i in range(0, len(b), step):
             part = slice(i, i + step)
             near = _nearest(b[part], self._between, k)
-            theta, half = nnk_weights(
-                self._between[near[:, :, None], near[:, None, :]],
-                np.take_along_axis(b[part], near, 1),
-                self_similarity=diagonal[part],
-                return_error=True,
-                n_jobs=self.n_jobs,
-            )
+            K = self._between[near[:, :, None], near[:, None, :]]
+            theta = nnk_weights(K, np.take_along_axis(b[part], near, 1), n_jobs=self.n_jobs)
             np.put_along_axis(weights[part], near, theta, 1)
-            error[part] = 2 * half
-        return weights, error
+        return weights
+
+    def _misfit(self, weights, b):
+        """Squared errors (n,) of codes, less the queries' similarity with themselves."""
+        return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
 
     def _coded(self, X):
-        """Codes and squared errors of queries, and their kernel values with the atoms."""
-        check_is_fitted(self)
-        if X is not None:
-            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        """Codes of queries, and their kernel values with the atoms."""
         b = self._gram.product(X, self.atoms_)
-        return *self._codes(b, self._gram.diagonal(X)), b
+        return self._codes(b), b
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _labels(self, X):
-        weights, _, b = self._coded(X)
+        weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
         return weights.argmax(axis=1)
@@ -270,8 +258,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         -------
         (n,) ndarray of int
         """
-        check_is_fitted(self)
-        return self._labels(X)
+        return self._labels(self._checked(X))
 
     def transform(self, X):
         """Codes of queries: their non-negative weights of the atoms.
@@ -284,14 +271,15 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         -------
         (n, n_clusters) scipy.sparse.csr_array
         """
-        return csr_array(self._coded(X)[0])
+        return csr_array(self._coded(self._checked(X))[0])
 
     def reconstruction_error(self, X):
         """Squared distance in feature space of each query from its code, (n,) ndarray.
 
         For a precomputed kernel queries are taken to have similarity 1 with themselves.
         """
-        return self._coded(X)[1]
+        X = self._checked(X)
+        return np.maximum(self._gram.diagonal(X) + self._misfit(*self._coded(X)), 0)
 
     def score(self, X, y=None):
         """Minus the objective of queries: the larger, the better they are coded."""
@@ -303,20 +291,23 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
 
 def _spread_points(gram, n, random):
-    """k-means++ in feature space: each point drawn by its squared distance from the others."""
-    diagonal = gram.diagonal()
-    chosen = [int(random.randint(len(gram)))]
-    distance = np.full(len(gram), np.inf)
+    """Greedy k-means++ in feature space.
+
+    Each point is the best of some drawn by their squared distance from those chosen.
+    """
+    diagonal, n_trials = gram.diagonal(), 2 + int(np.log(n))
+    chosen, distance = [], np.full(len(gram), 1.0)
     while len(chosen) < n:
-        i = chosen[-1]
-        distance = np.minimum(distance, diagonal - 2 * gram.column(i) + diagonal[i])
-        distance = np.maximum(distance, 0)
-        distance[chosen] = 0
-        total = distance.sum()
-        if total > 0:
-            chosen.append(int(random.choice(len(gram), p=distance / total)))
-        else:  # fewer different points than atoms
-            chosen.append(int(random.choice(np.setdiff1d(np.arange(len(gram)), chosen))))
+        left = np.setdiff1d(np.arange(len(gram)), chosen)
+        chance = distance[left] if distance[left].any() else np.ones(len(left))
+        trials = random.choice(left, n_trials if chosen else 1, p=chance / chance.sum())
+        squared = diagonal - 2 * gram.rows_of(trials) + diagonal[trials, None]
+        if chosen:
+            squared = np.minimum(squared, distance)
+        squared = np.maximum(squared, 0)
+        best = squared.sum(axis=1).argmin()
+        chosen.append(int(trials[best]))
+        distance = squared[best]
     return chosen
 
 

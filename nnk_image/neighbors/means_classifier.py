@@ -88,10 +88,11 @@ random_state, n_jobs
         return X[:, members] if self.__sklearn_tags__().input_tags.pairwise else X
 
     def _errors(self, X):
+        """Squared errors (n, n_classes), less the queries' similarity with themselves."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         pairs = zip(self.means_, self._members, strict=True)
-        return np.column_stack([m.reconstruction_error(self._of_class(X, i)) for m, i in pairs])
+        return np.column_stack([m._misfit(*m._coded(self._of_class(X, i))) for m, i in pairs])
 
     def predict(self, X):
         """The class of smallest reconstruction error; of equal ones the first.
@@ -108,7 +109,8 @@ random_state, n_jobs
         return self.classes_[best]
 
     def decision_function(self, X):
-        """Minus the reconstruction errors: the larger, the likelier the class.
+        """How much of a query the atoms of each class explain: its similarity with itself less
+        the squared error. The larger, the likelier the class.
 
         Parameters
         ----------
@@ -117,7 +119,7 @@ random_state, n_jobs
         Returns
         -------
         (n, n_classes) ndarray, or for two classes (n,) ndarray
-            For two classes the first's error minus the second's.
+            For two classes the second's minus the first's.
         """
         errors = self._errors(X)
         return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

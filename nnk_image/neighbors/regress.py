@@ -96,8 +96,9 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
         Weights of the neighbours: the method's, or all equal.
     l1, tol, metric, kernel_params, duplicates, psd, n_jobs
         As for `nnk_neighbors`.
-    neighbors : estimator, optional
-        Search for candidates with `fit` and `kneighbors`; cloned.
+    neighbors : estimator or str, optional
+        Search for candidates: one with `fit` and `kneighbors`, which is cloned, or a name, as
+        for `nnk_neighbors`.
 
     Attributes
     ----------
@@ -151,8 +152,9 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
         L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
     n_neighbors : int, optional
         Candidates of each query; default: all points.
-    neighbors : estimator, optional
-        Search for candidates with `fit` and `kneighbors`; cloned.
+    neighbors : estimator or str, optional
+        Search for candidates: one with `fit` and `kneighbors`, which is cloned, or a name, as
+        for `nnk_neighbors`.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 

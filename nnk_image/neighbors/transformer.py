@@ -28,8 +28,9 @@ class NNKGraphTransformer(
         As for `nnk_neighbors`.
     sigma_scale : float
         Factor of the kernel's width.
-    neighbors : estimator, optional
-        Search for candidates with `fit` and `kneighbors`; cloned.
+    neighbors : estimator or str, optional
+        Search for candidates: one with `fit` and `kneighbors`, which is cloned, or a name, as
+        for `nnk_neighbors`.
 
     Attributes
     ----------
