@@ -140,8 +140,8 @@ def lle_embedding(weights, n_components=2, *, return_eigenvalues=False):
     total = degrees(matrix)
     if (bad := np.abs(total) <= 1e-12 * np.abs(matrix).sum(axis=1)).any():
         raise ValueError(
-            f"the weights of {int(bad.sum())} points, the first {int(np.argmax(bad))}, add up to "
-            "0: no neighbours to be placed by; leave them out, or take more candidates"
+            f"{int(bad.sum())} of {n} rows of weights, the first row {int(np.argmax(bad))}, add up "
+            "to 0: no neighbours to be placed by; leave these points out, or take more candidates"
         )
     parts = connected_components(matrix, directed=False)[0]
     if parts > 1:
@@ -218,8 +218,8 @@ def _check_components(n_components, n):
     check_count("n_components", n_components)
     if n_components >= n:
         raise ValueError(
-            f"n_components={n_components}, but {n} node{'s'[: n > 1]} have {n - 1} coordinates "
-            "besides the constant; ask for fewer, or give more points"
+            f"n_components={n_components} is too many: {n} points have {n - 1} coordinates besides "
+            "the constant; ask for fewer, or give more points"
         )
 
 

@@ -94,8 +94,8 @@ def _most_frequent(labels, nodes, what="nodes"):
     classes, count = np.unique(labels, return_counts=True)
     best = classes[count.argmax()]
     warnings.warn(
-        f"{int(nodes.sum())} {what}, the first {int(np.flatnonzero(nodes)[0])}, are not linked to "
-        f"any label; they get the most frequent one, {best}",
+        f"{int(nodes.sum())} of {len(nodes)} {what}, the first {int(nodes.argmax())}, are "
+        f"not linked to any label; they get the most frequent one, {best}",
         stacklevel=3,
     )
     return best
