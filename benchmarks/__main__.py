@@ -7,7 +7,17 @@ from pathlib import Path
 
 from benchmarks.timing import header, machine
 
-TABLES = ("graph", "prune", "wavelets", "threads", "denoising", "memory", "page")
+TABLES = (
+    "graph",
+    "prune",
+    "wavelets",
+    "threads",
+    "denoising",
+    "memory",
+    "neighbors",
+    "general",
+    "page",
+)
 
 
 def main():
