@@ -82,6 +82,26 @@ def test_ties_go_to_the_lower_index(n_features):
         assert sorted(row) == a.neighbors(i)[0].tolist()
 
 
+@pytest.mark.parametrize("n_features", [2, 20])
+def test_many_equal_points_cost_no_more(n_features):
+    points = np.random.default_rng(3).integers(0, 2, (3000, n_features)).astype(float)
+    points[:2000] = 0
+    graph = nnk_graph(points, 10, sigma=1.0)
+    assert graph.shape == (3000, 3000)
+    found = nnk_neighbors(points, n_neighbors=10, sigma=1.0)
+    assert (found.error[:2000] == 0).all()
+    assert len(found.neighbors(7)[0]) == 1
+
+
+@pytest.mark.parametrize("n_features", [4, 40])
+def test_points_far_from_the_origin(n_features):
+    points = np.round(np.random.default_rng(4).standard_normal((200, n_features)) * 64) / 64
+    near = nnk_neighbors(points, n_neighbors=K)
+    far = nnk_neighbors(points + 2.0**30, n_neighbors=K)  # the same differences
+    np.testing.assert_array_equal(far.weights, near.weights)
+    np.testing.assert_array_equal(far.indices, near.indices)
+
+
 def test_similarity_kernels_take_the_most_similar():
     points = np.abs(POINTS)
     for kernel in ("cosine", "linear"):

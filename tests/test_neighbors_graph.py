@@ -392,6 +392,13 @@ def test_bad_queries_and_rules():
         nnk_graph(ROLL, symmetrize="sum")
 
 
+def test_too_many_candidates_are_refused_in_time(monkeypatch):
+    monkeypatch.setattr("nnk_image.memory.SMALL", 0)
+    monkeypatch.setattr("nnk_image.memory.available", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"30 candidates of 400 points.*use fewer"):
+        nnk_graph(ROLL, 30)
+
+
 def test_indefinite_similarities():
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((40, 40))

@@ -19,6 +19,8 @@ KD_TREE_FEATURES = 15
 
 _TIE = 1e-6  # distances this close, relatively, may be equal but for rounding
 
+_MOST_TIES = 8  # times the candidates wanted: among more equal ones any may be taken
+
 _CHUNK = 1 << 22  # similarities held at a time
 
 
@@ -106,10 +108,14 @@ class NearestSearch:
     fixed = False
 
     def __init__(self, points, n_jobs):
-        self._estimator, self._n_points = _sklearn_index(points, n_jobs), len(points)
+        # Comparing all pairs goes by products, which lose the distances of points far from 0.
+        self._centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+        self._estimator = _sklearn_index(points - self._centre, n_jobs)
+        self._n_points = len(points)
 
     def candidates(self, queries, n, exclude_self):
         """The nearest `n` points of each query, itself, and those that tie."""
+        queries = queries - self._centre
         n = min(n + exclude_self, self._n_points)
         asked = min(n + 1, self._n_points)
         distances, found = self._estimator.kneighbors(queries, asked)
@@ -117,7 +123,7 @@ class NearestSearch:
         if len(tied) == 0:
             return Candidates.of_table(found)
         lists = dict.fromkeys(range(len(queries)))
-        while len(tied):
+        while len(tied) and asked < _MOST_TIES * n:
             asked = min(2 * asked, self._n_points)
             distances, more = self._estimator.kneighbors(queries[tied], asked)
             lists.update(zip(tied.tolist(), more, strict=True))

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from nnk_image import memory
 from nnk_image.bands import Bands, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import evaluate, search_for
@@ -165,6 +166,11 @@ class NeighborhoodModel:
         own = Q is None
         queries = self.points if own else self.check_queries(Q)
         candidates = self.candidates(None if own else queries)
+        most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
+        needed = 16 * most * most * resolve_n_jobs(self.n_jobs) + 12 * len(candidates.indices)
+        memory.require(
+            needed, f"{most} candidates of {len(queries)} points", "use fewer candidates"
+        )
         sigma = self._sigma_for(queries, candidates, own)
         solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
         solved.sigma = sigma
