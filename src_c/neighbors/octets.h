@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "../exponential.h"
+#include "../gaussian.h"
 
 enum { LANES = 8 };
 
@@ -86,7 +86,7 @@ static inline void subtract_multiple(double *a, double f, const double *b, int64
 static inline void exp_octets(double *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i += PACKET_f64)
-        store_packet_f64(a + i, exp_f64(load_packet_f64(a + i)));
+        store_packet_f64(a + i, exp_packet_f64(load_packet_f64(a + i)));
 }
 
 #endif
