@@ -88,6 +88,11 @@ class ImageGraph:
         """(H, W) ndarray: sum of the weights of each pixel's edges."""
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
+    @property
+    def neighbour_counts(self):
+        """(H, W) integer ndarray: number of each pixel's neighbours."""
+        return np.diff(self.adjacency.indptr).reshape(self.shape)
+
     def laplacian(self, kind="combinatorial"):
         """Laplacian matrix of the graph.
 
