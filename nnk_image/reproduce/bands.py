@@ -89,8 +89,8 @@ def draw(rows, setup):
             ax, shown = ax_row[band], coefficients[band]
             ax.imshow(shown, cmap="gray", vmin=-limit, vmax=limit, interpolation="nearest")
             name = "scaling function" if band == 0 else f"wavelet {band}"
-            title = f"{name}\nvar {shown.var():.4g}" if ax_row is axes[0] else None
-            ax.set_title(title or f"var {shown.var():.4g}", fontsize=10)
+            head = f"{name}\n" if kind == next(iter(bands)) else ""
+            ax.set_title(f"{head}variance {shown.var():.3g}", fontsize=10)
             ax.set(xticks=[], yticks=[])
             if band == 0:
                 ax.set_ylabel(LABELS[kind], fontsize=11)

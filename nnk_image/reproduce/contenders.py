@@ -49,7 +49,7 @@ def contenders():
     }
     found |= {
         "nlm": Contender(
-            "non-local means", _grid(h=(0.6, 0.4, 0.8), patch=(5, 7)), _each(peers.non_local_means)
+            "non-local means", _grid(h=(0.6, 0.8), patch=(5, 7)), _each(peers.non_local_means)
         ),
         "wavelet": Contender(
             "wavelet, BayesShrink",
@@ -71,10 +71,13 @@ def _grid(**values):
     return tuple(dict(zip(values, s, strict=True)) for s in product(*values.values()))
 
 
-_SGW = _grid(
-    width=(PUBLISHED_WIDTH, 1.2),
-    laplacian=(PUBLISHED_LAPLACIAN, "random_walk"),
-    kept=(PUBLISHED_KEPT, 4),
+_SGW = (
+    *_grid(
+        width=(PUBLISHED_WIDTH,),
+        laplacian=(PUBLISHED_LAPLACIAN, "random_walk"),
+        kept=(PUBLISHED_KEPT, 4),
+    ),
+    *_grid(width=(1.2,), laplacian=("random_walk",), kept=(PUBLISHED_KEPT, 4)),
 )
 
 

@@ -152,8 +152,8 @@ def draw(rows, setup):
         strict=True,
     ):
         ax.set_ylabel(label)
-    axes[0, 1].legend(loc="lower left", fontsize=9)
-    figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside right lower", fontsize=9)
+    axes[0, 1].legend(loc="lower left", fontsize=9, title="dashed: at its best setting")
+    figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
@@ -168,7 +168,7 @@ def _draw_published(ax, rows, method, name):
     ax.errorbar(x, middle, errors, color=color, marker="o", ms=4, capsize=3, label=label)
     if method in TUNED:
         best = _of(_series(rows, method, tuned=True), name).mean(axis=1)
-        ax.plot(x, best, color=color, ls="--", lw=1, label=f"{label}, best setting")
+        ax.plot(x, best, color=color, ls="--", lw=1)
 
 
 def _draw_gain(ax, rows, method, name, reference):
@@ -203,7 +203,7 @@ def _claim_of_graphs(rows):
         f"With 3 bands {between(psnr, '+.2f')} dB and {between(ssim, '+.3f')} SSIM (means at the "
         f"five sigmas); each at its best setting {between(best, '+.2f')} dB and "
         f"{between(best_ssim, '+.3f')}.",
-        verdict_of(*psnr > 0, *ssim > 0),
+        verdict_of(*psnr > 0, *ssim > 0, *best > 0, *best_ssim > 0),
         "Much of the gain is the pass band: 3 bands are too few on the bilateral graph, 4 suit "
         "it better. What remains at each one's best setting is the last figure.",
     )

@@ -28,6 +28,7 @@ OPERATIONS = {
     "transform": "7-band\ntransform",
     "filter": "one filter",
     "scipy": "7-band transform\nby scipy",
+    "scipy_filter": "one filter\nby scipy",
     "product": "one product\nby scipy",
 }
 PUBLISHED_SPEEDUP = 15
@@ -60,12 +61,16 @@ def _operations(graph, signal):
     # The bound is as good as an estimate here: time does not depend on the filters' shape.
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax=2.1 * float(graph.degrees.max()))
     laplacian, values = graph.laplacian(), signal.ravel()
+
+    def by_scipy(n_bands):
+        coefficients = wavelets.coefficients[:n_bands]
+        return chebyshev_by_scipy(laplacian, values, coefficients, wavelets.bound)
+
     return {
         "transform": lambda: wavelets.analyze(signal),
         "filter": lambda: wavelets.filter(signal, lambda x: np.exp(-x)),
-        "scipy": lambda: chebyshev_by_scipy(
-            laplacian, values, wavelets.coefficients, wavelets.bound
-        ),
+        "scipy": lambda: by_scipy(wavelets.n_bands),
+        "scipy_filter": lambda: by_scipy(1),
         "product": lambda: laplacian @ values,
     }
 
@@ -132,10 +137,11 @@ def draw(rows, setup):
         spread = np.linspace(-0.18, 0.18, len(ratios)) if len(ratios) > 1 else np.zeros(1)
         right.plot(i + spread, ratios, "o", color="tab:gray", ms=5)
         right.hlines(np.median(ratios), i - 0.3, i + 0.3, color="tab:red", lw=2.5)
+    top = 1.1 * max(PUBLISHED_SPEEDUP, *(_speedups(rows, op).max() for op in OPERATIONS))
     right.axhline(PUBLISHED_SPEEDUP, color="black", ls="--", lw=1)
-    right.text(len(OPERATIONS) - 0.5, PUBLISHED_SPEEDUP, "published", ha="right", va="bottom")
+    right.text(-0.4, PUBLISHED_SPEEDUP, "published", va="bottom")
     right.set(xticks=range(len(OPERATIONS)), xticklabels=OPERATIONS.values())
-    right.set(ylabel="times faster on the NNK graph", ylim=(0, None))
+    right.set(ylabel="times faster on the NNK graph", ylim=(0, top))
     right.grid(axis="y", alpha=0.3)
     return figure
 
