@@ -181,6 +181,12 @@ class ImageGraph:
             f"{self.adjacency.dtype}{masked}>"
         )
 
+    def _repr_html_(self):
+        """A card with its figures and degrees, shown by notebooks."""
+        from nnk_image.graph_summary import card
+
+        return card(self)
+
 
 def image_graph(
     image,
