@@ -91,8 +91,8 @@ def lines_of(graph):
     Examples
     --------
     >>> import nnk_image
-    >>> lines_of(nnk_image.bilateral_graph([[0, 0], [0, 0]], window=3))["neighbours"]
-    '3.00 per pixel, 3 to 3'
+    >>> lines_of(nnk_image.bilateral_graph([[0.0, 0.0]], window=3))["neighbours"]
+    '1.00 per pixel, 1 to 1'
     """
     figures = summary(graph)
     least, most = figures["neighbours"]["min"], figures["neighbours"]["max"]
