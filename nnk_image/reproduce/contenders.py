@@ -98,7 +98,7 @@ def _ours(method):
 
 def _bilateral(noisy, sigma, n_jobs, settings):
     for setting in settings:
-        yield peers.bilateral_filter(noisy, sigma, **setting, window=WINDOW, n_jobs=n_jobs)
+        yield peers.bilateral_filter(noisy, sigma, **setting, window=WINDOW)
 
 
 def _sgw_on(kind):

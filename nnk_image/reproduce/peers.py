@@ -10,32 +10,48 @@ from itertools import product
 import numpy as np
 from skimage import restoration
 
-from nnk_image.graph import bilateral_graph
-
 
 def channel_axis_of(image):
     """-1 for colour, None for grey."""
     return -1 if image.ndim == 3 else None
 
 
-def bilateral_filter(noisy, sigma, color, spatial, window=None, n_jobs=None):
+def bilateral_filter(noisy, sigma, color, spatial, window=None):
     """The bilateral filter by its definition: ``D^-1 K y``, each pixel a neighbour of its own.
 
     scikit-image's differs: in 0.26 it reads its table of spatial weights, win_size + 1 wide,
     with a step of win_size, so that the weights are sheared.
     """
-    window = window or 2 * int(np.ceil(3 * spatial)) + 1
-    graph = bilateral_graph(
-        noisy, window, spatial, color * sigma, channel_axis=channel_axis_of(noisy), n_jobs=n_jobs
-    )
-    return _normalised(graph, noisy)
+    pixels = np.atleast_3d(noisy)
+    value, weight = pixels.copy(), np.ones(pixels.shape[:2])
+    for dy, dx in forward_offsets(window or 2 * int(np.ceil(3 * spatial)) + 1):
+        here, there = pairs(pixels, dy, dx)
+        distance = ((here - there) ** 2).sum(axis=2) / (2 * (color * sigma) ** 2)
+        w = np.exp(-(dy**2 + dx**2) / (2 * spatial**2) - distance)
+        # `pairs` of the sums: one view of the pixels here, one of those there.
+        for target, source in zip(pairs(value, dy, dx), (there, here), strict=True):
+            target += w[..., None] * source
+        for target in pairs(weight, dy, dx):
+            target += w
+    return (value / weight[..., None]).reshape(noisy.shape)
 
 
-def _normalised(graph, noisy):
-    pixels = noisy.reshape(graph.n_nodes, -1)
-    own_weight = 1.0
-    total = own_weight + graph.degrees.reshape(-1, 1)
-    return ((own_weight * pixels + graph.adjacency @ pixels) / total).reshape(noisy.shape)
+def forward_offsets(window):
+    """Half of the offsets of a window: those after (0, 0) in row-major order."""
+    r = window // 2
+    return [(dy, dx) for dy in range(r + 1) for dx in range(-r, r + 1) if dy > 0 or dx > 0]
+
+
+def pairs(plane, dy, dx):
+    """Views of all pixels that have a neighbour at (dy, dx), and of those neighbours."""
+    height, width = plane.shape[:2]
+    first, last = columns(width, dx)
+    return plane[: height - dy, first:last], plane[dy:, first + dx : last + dx]
+
+
+def columns(width, dx):
+    """First column that has a neighbour at dx, and one after the last."""
+    return max(0, -dx), min(width, width - dx)
 
 
 def skimage_bilateral(noisy, sigma, color, spatial):
