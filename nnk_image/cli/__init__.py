@@ -67,7 +67,7 @@ def _run(arguments):
 
 
 def _parser():
-    from nnk_image.cli import compaction, demo, denoise, graph
+    from nnk_image.cli import compaction, demo, denoise, graph, reproduce
 
     parser = argparse.ArgumentParser(
         prog="nnk-image",
@@ -77,7 +77,7 @@ def _parser():
     )
     parser.add_argument("--version", action=_Version, help="print version and vector variant")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, denoise, graph, compaction):
+    for module in (demo, denoise, graph, compaction, reproduce):
         module.add_command(commands)
     return parser
 

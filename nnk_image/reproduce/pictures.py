@@ -72,7 +72,7 @@ def bundled_pictures():
     return [Picture.of_pixels(name, read_image(paths[name]).pixels) for name in BUNDLED]
 
 
-def pictures_of(paths):
+def pictures_of(paths, max_pixels=None):
     """Image files as pictures, named like the files; equal names keep their suffix or folder."""
     stems = [path.stem for path in paths]
     names = [
@@ -80,6 +80,6 @@ def pictures_of(paths):
         for path in paths
     ]
     return [
-        Picture.of_pixels(name, read_image(path).pixels)
+        Picture.of_pixels(name, read_image(path, max_pixels=max_pixels).pixels)
         for name, path in zip(names, paths, strict=True)
     ]

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from nnk_image._output import ImageFileError, atomic_output, check_output
+from nnk_image.bands import resolve_n_jobs
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce import FIGURES, figure_module, report
 from nnk_image.reproduce.machine import machine
@@ -54,9 +55,10 @@ def reproduce(
     ImageFileError
         The folder cannot be written to.
     ValueError
-        Unknown figure, or `lmax` of a picture that is not there.
+        Unknown figure, `lmax` of a picture that is not there, or a bad `n_jobs`.
     """
     new_figure()  # without matplotlib, say so before the long part
+    resolve_n_jobs(n_jobs)
     figures = [name for name in FIGURES if name in _checked(figures)]
     setup = Setup(tuple(pictures), seed, _checked_lmax(lmax or {}, pictures), n_jobs)
     folder = _made(folder)

@@ -1,34 +1,29 @@
-"""The command ``nnk-image reproduce``."""
+"""``nnk-image reproduce``: the papers' image experiments, as pictures, tables and claims."""
 
-import argparse
 import json
-import sys
 import time
 from pathlib import Path
 
-from nnk_image._output import ImageFileError
-from nnk_image.reading import image_paths
+from nnk_image.cli import common
+from nnk_image.reading import ImageFileError, image_paths
 from nnk_image.reproduce import FIGURES
 
 OUT = "nnk-image-reproduced"
-SUMMARY = "Repeat the papers' image experiments: pictures, tables, claims, one HTML report."
 
 
 def add_command(commands):
-    """Add ``reproduce`` to the sub-commands of a parser; its ``run`` takes the options."""
-    command = commands.add_parser(
+    """Add the sub-command."""
+    command = common.new_command(
+        commands,
         "reproduce",
-        help=SUMMARY,
-        description=f"{SUMMARY} Finished parts are kept: run again to continue.",
-        epilog="examples:\n  nnk-image reproduce\n  nnk-image reproduce time denoising "
-        "--images photos/ --out results",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        run,
+        "Repeat the papers' image experiments: pictures, tables, claims, one HTML report.",
+        "",
+        "time denoising --images photos/ --out results",
     )
+    command.description += "  Finished parts are kept: run the same again to continue."
     command.add_argument(
-        "figures",
-        nargs="*",
-        metavar="FIGURE",
-        help=f"{', '.join(FIGURES)} (default: all)",
+        "figures", nargs="*", metavar="FIGURE", help=f"{', '.join(FIGURES)} (default: all)"
     )
     command.add_argument(
         "--images",
@@ -45,10 +40,8 @@ def add_command(commands):
         "wavelets of energy compaction for (default: 1.01 times the largest)",
     )
     command.add_argument("--fresh", action="store_true", help="measure finished parts again")
-    command.add_argument(
-        "--jobs", type=int, metavar="N", help="threads, but for times; -1 for all (default: 1)"
-    )
-    command.set_defaults(run=run)
+    common.add_max_pixels(command)
+    common.add_jobs(command)
 
 
 def run(options):
@@ -58,7 +51,10 @@ def run(options):
 
     if options.seed < 0:
         raise ValueError(f"--seed {options.seed} must not be negative")
-    pictures = pictures_of(image_paths(options.images)) if options.images else bundled_pictures()
+    if options.images:
+        pictures = pictures_of(image_paths(options.images), options.max_pixels)
+    else:
+        pictures = bundled_pictures()
     start = time.perf_counter()
     with _Progress() as progress:
         path = reproduce(
@@ -92,15 +88,13 @@ def _read_lmax(path):
 
 
 class _Progress:
-    """Parts done on standard error: a bar on a terminal that has tqdm, else nothing."""
+    """Parts done, as a bar on a terminal."""
 
     def __init__(self):
         self._bar = None
-        if sys.stderr.isatty():
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                return
+        if common.wants_progress():
+            from tqdm import tqdm
+
             self._bar = tqdm(unit="part", leave=False)
 
     def __enter__(self):
