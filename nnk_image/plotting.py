@@ -6,7 +6,17 @@ COLORS = {"bilateral": "tab:blue", "nnk": "tab:red"}
 
 
 def new_figure(**options):
-    """A figure of its own, never shown and never registered with pyplot."""
+    """A figure of its own, never shown and never registered with pyplot.
+
+    Parameters
+    ----------
+    **options
+        Of `matplotlib.figure.Figure`: ``figsize`` and the like.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
