@@ -132,7 +132,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     l1, tol, metric, kernel_params, duplicates, psd, n_jobs
         As for `nnk_neighbors`.
     neighbors : estimator or str, optional
-        Search for candidates: one with `fit` and `kneighbors`, which is cloned, or a name, as
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
         for `nnk_neighbors`.
 
     Attributes
@@ -193,7 +193,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     n_neighbors : int, optional
         Candidates of each query; default: all points.
     neighbors : estimator or str, optional
-        Search for candidates: one with `fit` and `kneighbors`, which is cloned, or a name, as
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
         for `nnk_neighbors`.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.

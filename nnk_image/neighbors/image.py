@@ -84,6 +84,11 @@ def window_agreement(
     -------
     WindowAgreement
 
+    Raises
+    ------
+    TypeError, ValueError, MemoryError
+        As `bilateral_graph`.
+
     References
     ----------
     Thesis section 3.1, Algorithm 4; S. Shekkizhar, A. Ortega, "Neighborhood and graph

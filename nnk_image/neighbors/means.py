@@ -117,7 +117,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         The atom of largest weight of each point.
     inertia_ : float
         Objective: sum of the points' squared distances from their codes in feature space.
-    inertia_history_ : (n_iter_ + 1,) ndarray
+    inertia_history_ : (``n_iter_`` + 1,) ndarray
         The objective before the first update and after each; it never rises.
     n_iter_ : int
         Updates.

@@ -29,7 +29,7 @@ class NNKGraphTransformer(
     sigma_scale : float
         Factor of the kernel's width.
     neighbors : estimator or str, optional
-        Search for candidates: one with `fit` and `kneighbors`, which is cloned, or a name, as
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
         for `nnk_neighbors`.
 
     Attributes
