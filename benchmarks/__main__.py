@@ -5,7 +5,8 @@ import json
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.timing import header, machine
+from benchmarks.timing import header
+from nnk_image.reproduce.machine import machine
 
 TABLES = (
     "graph",

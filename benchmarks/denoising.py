@@ -13,9 +13,8 @@ from benchmarks import denoisers
 from benchmarks.graph import noisy_camera
 from benchmarks.timing import Table, comparison
 from nnk_image.reading import image_paths, read_image
+from nnk_image.reproduce.pictures import BUNDLED
 
-BUNDLED = ("astronaut_grey", "brick", "camera", "cell", "chelsea_grey", "coffee_grey", "grass")
-BUNDLED += ("gravel", "retina")
 NOTES = (
     "+-: standard deviation over seeds of the mean PSNR.  s: seconds per image, one thread.",
     "Settings, in units of sigma, are the best for that sigma on the mean PSNR of the first seed",

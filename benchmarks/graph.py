@@ -9,6 +9,7 @@ from skimage.restoration import denoise_bilateral
 
 import nnk_image
 from benchmarks.timing import comparison
+from nnk_image.reproduce.peers import columns, forward_offsets, pairs
 
 SIGMA_D, SIGMA_F, NOISE = 2.0, 30.0, 20.0
 WINDOWS = (5, 7, 11, 21)
@@ -110,7 +111,7 @@ def bilateral_dia(image, window):
     data = np.zeros((2 * len(offsets), height, width), image.dtype)
     for k, (dy, dx) in enumerate(offsets):
         weight = _weights(image, dy, dx)
-        first, last = _columns(width, dx)
+        first, last = columns(width, dx)
         # scipy keeps the entry (i, j) of a diagonal at j.
         data[len(offsets) + k, dy:, first + dx : last + dx] = weight
         data[len(offsets) - 1 - k, : height - dy, first:last] = weight
@@ -132,23 +133,6 @@ def bilateral_coo(image, window):
     entries = np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))
     half = coo_array(entries, shape=(image.size, image.size)).tocsr()
     return half + half.T.tocsr()
-
-
-def forward_offsets(window):
-    """Half of the offsets of a window: those after (0, 0) in row-major order."""
-    r = window // 2
-    return [(dy, dx) for dy in range(r + 1) for dx in range(-r, r + 1) if dy > 0 or dx > 0]
-
-
-def _columns(width, dx):
-    return max(0, -dx), min(width, width - dx)
-
-
-def pairs(plane, dy, dx):
-    """Views of all pixels that have a neighbour at (dy, dx), and of those neighbours."""
-    height, width = plane.shape[:2]
-    first, last = _columns(width, dx)
-    return plane[: height - dy, first:last], plane[dy:, first + dx : last + dx]
 
 
 def _weights(image, dy, dx):

@@ -13,11 +13,12 @@ from scipy.sparse import coo_array
 
 import nnk_image
 from benchmarks.graph import SIGMA_D, SIGMA_F, WINDOWS, noisy_camera
-from benchmarks.timing import Table, interleaved, ratio
+from benchmarks.timing import Table, ratio
 from nnk_image import _core
 from nnk_image import graph as stages
 from nnk_image.bands import Bands
 from nnk_image.image import check_image
+from nnk_image.reproduce.machine import interleaved
 from nnk_image.window import window_of
 
 FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")

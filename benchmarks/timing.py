@@ -1,19 +1,11 @@
 """What all tables share: machine header, fair timing, text tables."""
 
-import gc
-import importlib.metadata
-import os
-import platform
-import re
-import subprocess
-import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
+from nnk_image.reproduce.machine import interleaved
 
 
 @dataclass
@@ -58,32 +50,6 @@ class Table:
         return "  ".join([first[0].ljust(first[1]), *(c.rjust(w) for c, w in rest)]).rstrip()
 
 
-def interleaved(contenders, rounds):
-    """Time callables side by side.
-
-    One round that is not counted, then `rounds` rounds in which each contender runs
-    once, another one going first each time: whatever slows the machine for a while
-    slows all alike.
-
-    Returns
-    -------
-    dict from name to list of seconds, one per round
-    """
-    names = list(contenders)
-    seconds = {name: [] for name in names}
-    for i in range(-1, rounds):
-        turn = max(i, 0) % len(names)
-        for name in names[turn:] + names[:turn]:
-            gc.collect()
-            start = time.perf_counter()
-            result = contenders[name]()
-            elapsed = time.perf_counter() - start
-            del result  # giving memory back is nobody's work
-            if i >= 0:
-                seconds[name].append(elapsed)
-    return seconds
-
-
 def comparison(title, contenders, rounds, against, notes=()):
     """A table of median times and of ratios to the contenders named in `against`.
 
@@ -121,26 +87,6 @@ def ratio(times, base):
     return f"{middle:.2f} ({low:.2f}-{high:.2f})"
 
 
-def machine():
-    """What the figures depend on: processor and versions; nothing that names the machine."""
-    from nnk_image import _core
-
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return {
-        "processor": _processor(),
-        "cores": _cores(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "versions": versions,
-        "vector variant": _core.simd_variant(),
-    }
-
-
 def header(info):
     """`machine()` as two lines of text."""
     versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
@@ -148,19 +94,3 @@ def header(info):
         f"{info['processor']}, {info['cores']} cores, {info['system']}, "
         f"vector variant {info['vector variant']}\nPython {info['python']}, {versions}"
     )
-
-
-def _cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-
-
-def _processor():
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE)
-        if found:
-            return found[1].strip()
-    if platform.system() == "Darwin":
-        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-    return platform.processor() or platform.machine()

@@ -88,6 +88,11 @@ class ImageGraph:
         """(H, W) ndarray: sum of the weights of each pixel's edges."""
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
+    @property
+    def neighbour_counts(self):
+        """(H, W) integer ndarray: number of each pixel's neighbours."""
+        return np.diff(self.adjacency.indptr).reshape(self.shape)
+
     def laplacian(self, kind="combinatorial"):
         """Laplacian matrix of the graph.
 
@@ -175,6 +180,12 @@ class ImageGraph:
             f"sigma_d={self.sigma_d:g}, sigma_f={self.sigma_f:g}, "
             f"{self.adjacency.dtype}{masked}>"
         )
+
+    def _repr_html_(self):
+        """A card with its figures and degrees, shown by notebooks."""
+        from nnk_image.graph_summary import card
+
+        return card(self)
 
 
 def image_graph(

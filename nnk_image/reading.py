@@ -20,6 +20,7 @@ from ._formats import FormatError, ImageFile, decode, encode
 from ._output import ImageFileError, atomic_output, check_output, write_bytes_atomically
 
 __all__ = [
+    "EXTENSIONS",
     "ImageFile",
     "ImageFileError",
     "atomic_output",
@@ -43,7 +44,10 @@ _WRITES = {
     ".ppm": "PPM",
     ".pnm": "PPM",
 }
-_READS = (*_WRITES, ".pbm")
+EXTENSIONS = tuple(_WRITES)
+"""Extensions of the files that `write_image` writes."""
+
+_READS = (*EXTENSIONS, ".pbm")
 
 _DTYPES = {
     "PNG": (np.uint8, np.uint16),
@@ -156,7 +160,7 @@ def _format_for(path: str | os.PathLike) -> str:
     extension = Path(path).suffix.lower()
     if extension not in _WRITES:
         problem = f"unknown extension {extension!r}" if extension else "no extension"
-        raise ImageFileError(f"{path}: {problem}; use one of {', '.join(_WRITES)}")
+        raise ImageFileError(f"{path}: {problem}; use one of {', '.join(EXTENSIONS)}")
     return _WRITES[extension]
 
 

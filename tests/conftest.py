@@ -4,10 +4,12 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
+from PIL import Image
 
-from nnk_image import _core
+from nnk_image import _core, standard_image
 
 # Helper modules of the tests, such as golden_data, are imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,3 +37,14 @@ def expected():
     from whole_chain import whole_chain
 
     return whole_chain()
+
+
+@pytest.fixture
+def photo(tmp_path):
+    """A small noisy grey file, alone in its folder."""
+    clean = standard_image("camera")[60:124, 80:160].astype(float)
+    noisy = clean + np.random.default_rng(0).normal(0, 15, clean.shape)
+    path = tmp_path / "photos" / "photo.png"
+    path.parent.mkdir()
+    Image.fromarray(np.clip(np.rint(noisy), 0, 255).astype(np.uint8)).save(path)
+    return path

@@ -38,6 +38,8 @@ def test_counts_and_degrees(graph):
     tolerance = 50 * np.finfo(dense.dtype).eps
     np.testing.assert_allclose(graph.degrees.ravel(), dense.sum(axis=1), rtol=tolerance)
     assert graph.degrees is graph.degrees
+    expected = np.count_nonzero(dense, axis=1).reshape(graph.shape)
+    np.testing.assert_array_equal(graph.neighbour_counts, expected)
 
 
 def test_counts_of_a_directed_graph():

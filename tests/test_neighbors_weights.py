@@ -31,9 +31,9 @@ def test_random_problems(seed):
 
 
 @pytest.mark.slow
-def test_ten_thousand_problems():
+def test_two_thousand_problems():
     rng = np.random.default_rng(0)
-    for _ in range(10_000):
+    for _ in range(2000):
         check_exact(random_problem(rng))
 
 

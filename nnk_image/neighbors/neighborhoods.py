@@ -63,13 +63,13 @@ def nnk_neighbors(
         'precomputed': X holds distances, (N, N) and for Q (n, N), for the Gaussian and
         Laplacian kernels.
     neighbors : optional
-        Where candidates come from. Default: scikit-learn's kd-tree up to 15 features,
-        comparison of all pairs above, ties to the lower index. Else 'faiss', 'hnswlib' or
-        'pynndescent', or an index of theirs (twice as many candidates are asked for, the
-        nearest taken); a scikit-learn estimator with `kneighbors`; a tuple (indices,
-        distances) or array of indices of shape (n, k), -1 for missing ones; or a sparse
-        (n, N) matrix whose entries name the candidates. Similarities are always
-        computed from X.
+        Where candidates come from. Default: scipy's kd-tree up to 15 features,
+        scikit-learn's comparison of all pairs above, ties to the lower index. Else
+        'faiss', 'hnswlib' or 'pynndescent', or an index of theirs (twice as many candidates
+        are asked for, the nearest taken); a scikit-learn estimator with `kneighbors`; a
+        tuple (indices, distances) or array of indices of shape (n, k), -1 for missing
+        ones; or a sparse (n, N) matrix whose entries name the candidates. Similarities
+        are always computed from X.
     kernel_params : dict, optional
         degree (3), gamma (1 / d) and coef0 (1) of 'polynomial'; arguments of a function;
         diagonal, the kernel (1) of each of `Q` with itself, of 'precomputed'.

@@ -85,8 +85,10 @@ static inline void subtract_multiple(double *a, double f, const double *b, int64
 /* a[i] = exp(a[i]) for a[i] <= 0 */
 static inline void exp_octets(double *a, int64_t n)
 {
-    for (int64_t i = 0; i < n; i += PACKET_f64)
-        store_packet_f64(a + i, exp_packet_f64(load_packet_f64(a + i)));
+    for (int64_t i = 0; i < n; i += LANES_f64) {
+        const vec_f64 y = exp_vec_f64(loadu_f64(a + i));
+        memcpy(a + i, &y, sizeof y);
+    }
 }
 
 #endif

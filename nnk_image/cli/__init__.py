@@ -1,0 +1,95 @@
+"""The command ``nnk-image``: denoise files, build and measure graphs, demonstrate.
+
+Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, one
+for the whole), 2 on wrong usage, 130 after Ctrl-C.  One module per sub-command, each with
+``add_command(commands)``.
+"""
+
+import argparse
+import os
+import sys
+
+import nnk_image
+from nnk_image.cli.common import FAILURES, complain, one_line
+
+EPILOG = """examples:
+  nnk-image demo
+  nnk-image denoise noisy.png clean.png --sigma 20
+  nnk-image graph photo.jpg --out photo.npz --plot degrees.png
+'nnk-image COMMAND --help' says more."""
+
+
+def main(arguments=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        Default: those of the process.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    for stream in (sys.stdout, sys.stderr):  # file names need not be in the terminal's encoding
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    status = _run(arguments)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:  # nobody reads our output, or the disk it goes to is full
+        # Else the interpreter would try, and fail, once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not (status or isinstance(error, BrokenPipeError)):
+            complain(f"standard output: {error.strerror}")
+        return status or 1
+    return status
+
+
+def _run(arguments):
+    """Parse, run, and tell what went wrong; the exit status."""
+    try:
+        options = _parser().parse_args(arguments)
+        options.run(options)
+        return 0
+    except SystemExit as stop:  # argparse has printed help, the version or wrong usage
+        return stop.code
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        complain("interrupted; nothing was half written")
+        return 130
+    except FAILURES as error:
+        complain(one_line(error))
+        return 1
+
+
+def _parser():
+    from nnk_image.cli import compaction, demo, denoise, graph, reproduce
+
+    parser = argparse.ArgumentParser(
+        prog="nnk-image",
+        description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, help="print version and vector variant")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in (demo, denoise, graph, compaction, reproduce):
+        module.add_command(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; the compiled core is loaded for nothing else here."""
+
+    def __init__(self, option_strings, dest, **options):
+        super().__init__(option_strings, dest, nargs=0, **options)
+
+    def __call__(self, parser, *_):
+        from nnk_image import _core
+
+        print(f"nnk-image {nnk_image.__version__} ({_core.simd_variant()})")
+        parser.exit()

@@ -1,0 +1,182 @@
+"""What the sub-commands share: options, several files in and out, reports."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from nnk_image._output import check_output
+from nnk_image.reading import ImageFileError, atomic_output
+
+PICTURES = (".png", ".pdf", ".svg")
+"""Extensions of plots."""
+
+FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
+"""What is told in one line; anything else is a bug, and shows its traceback."""
+
+
+def new_command(commands, name, run, summary, *examples):
+    """A sub-command with examples in its help, carried out by ``run(options)``."""
+    lines = "\n".join(f"  nnk-image {name} {example}".rstrip() for example in examples)
+    command = commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"examples:\n{lines}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def add_kernel(command):
+    """The options of graphs."""
+    command.add_argument("--window", type=int, default=11, help="window side (default: 11)")
+    command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
+    command.add_argument(
+        "--sigma-f", type=float, help="in the file's own units (default: 10/255 of the range)"
+    )
+
+
+def add_jobs(command):
+    """The option ``--jobs``."""
+    command.add_argument(
+        "--jobs", type=int, metavar="N", help="threads; -1 for all processors (default: 1)"
+    )
+
+
+def add_max_pixels(command):
+    """The option ``--max-pixels``."""
+    command.add_argument("--max-pixels", type=int, metavar="N", help="refuse larger images")
+
+
+def complain(message):
+    """One line on stderr, if there is one."""
+    if sys.stderr is not None:
+        print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
+
+
+def one_line(error):
+    """The text of an error."""
+    if isinstance(error, MemoryError):
+        return f"out of memory {error}".strip()
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def pair_outputs(paths, arguments, output, extensions):
+    """Where the result of each image goes.
+
+    Parameters
+    ----------
+    paths : list of Path
+        The images that `arguments` name.
+    arguments : list of str
+    output : str
+        A file for one image; a folder for a folder, or for several images.  A missing
+        folder is made.
+    extensions : tuple of str
+        Those of files that can be written.  In a folder, images keep their names; others
+        than these extensions become the first.
+
+    Returns
+    -------
+    dict from Path to Path
+    """
+    folder = Path(output)
+    to_file = not (folder.is_dir() or output.endswith(os.sep) or Path(arguments[0]).is_dir())
+    if to_file and len(paths) == 1:
+        return {paths[0]: folder}
+    if not folder.is_dir():
+        if folder.exists() or folder.suffix.lower() in extensions:
+            raise ImageFileError(
+                f"{output}: names a file; a folder or several images need a folder"
+            )
+        check_output(folder)
+        folder.mkdir()
+    pairs, sources = {}, {}
+    for path in paths:
+        name = path.name if path.suffix.lower() in extensions else path.stem + extensions[0]
+        if name in sources:
+            raise ImageFileError(
+                f"{sources[name]} and {path} would both become {folder / name}; rename one, or "
+                "give them folders of their own"
+            )
+        pairs[path], sources[name] = folder / name, path
+    return pairs
+
+
+def for_each(paths, work):
+    """Reports of ``work(path)``; where there are several, one that fails is told and left out.
+
+    Returns
+    -------
+    list of dict
+        What `work` returned, or the path as ``input`` and the ``error``.
+    """
+    reports = []
+    for path in paths:
+        try:
+            reports.append(work(path))
+        except BrokenPipeError:
+            raise
+        except FAILURES as error:
+            if len(paths) == 1:
+                raise
+            text = one_line(error)
+            text = text if isinstance(error, ImageFileError) else f"{path}: {text}"
+            complain(text)
+            reports.append({"input": str(path), "error": text})
+    return reports
+
+
+def check_reports(reports):
+    """Raise if some images have failed: the last line on stderr, and the exit status."""
+    failed = sum("error" in report for report in reports)
+    if failed:
+        raise ImageFileError(f"{failed} of {len(reports)} images failed")
+
+
+def check_outputs(*paths):
+    """Refuse impossible outputs before the long part."""
+    for path in paths:
+        if path is not None:
+            check_output(path)
+
+
+def write_json(path, report):
+    """The report of a command, if a file is wanted."""
+    if path is not None:
+        with atomic_output(path) as file:
+            file.write((json.dumps(report, indent=1) + "\n").encode())
+
+
+def check_plots(*paths):
+    """Refuse impossible plots, and all plots without matplotlib, before the long part."""
+    for path in paths:
+        if path is not None:
+            if Path(path).suffix.lower() not in PICTURES:
+                raise ImageFileError(f"{path}: unknown extension; use one of {', '.join(PICTURES)}")
+            check_output(path)
+            from nnk_image.plotting import new_figure
+
+            new_figure()
+
+
+def write_plot(path, figure):
+    """A matplotlib figure in the format of the extension."""
+    with atomic_output(path) as file:
+        figure.savefig(file, format=Path(path).suffix.lower().lstrip("."))
+
+
+def wants_progress():
+    """A bar for a person at a terminal who has tqdm; silence in pipes."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return False
+    try:
+        import tqdm  # noqa: F401
+    except ImportError:
+        return False
+    return True

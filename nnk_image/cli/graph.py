@@ -1,0 +1,104 @@
+"""``nnk-image graph``: the graph of an image as figures, file and picture."""
+
+import time
+
+import nnk_image
+from nnk_image.cli import common
+from nnk_image.reading import image_paths, read_image
+
+BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
+"""Kind of graph -> function of the library."""
+
+
+def add_command(commands):
+    """Add the sub-command."""
+    command = common.new_command(
+        commands,
+        "graph",
+        run,
+        "Build the graphs of images: print their figures, save them, picture them.",
+        "photo.jpg",
+        "photo.jpg --out photo.npz --plot photo_degrees.png",
+        "photos/ --window 7 --sigma-f 15 --out graphs/",
+    )
+    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
+    command.add_argument(
+        "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
+    )
+    common.add_kernel(command)
+    command.add_argument(
+        "--out",
+        metavar="FILE",
+        help="save the graph (.npz, read by ImageGraph.load); a folder for several images",
+    )
+    command.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="picture of neighbours and degrees (.png, .pdf, .svg); a folder for several images",
+    )
+    command.add_argument("--json", metavar="FILE", help="all figures as JSON")
+    common.add_max_pixels(command)
+    common.add_jobs(command)
+
+
+def run(options):
+    """Build, print, save, draw."""
+    _build([[0.0]], options)  # a wrong option is told once, not once per image
+    paths = image_paths(options.images)
+    common.check_outputs(options.json)
+    outputs = (options.out, (".npz",)), (options.plot, common.PICTURES)
+    files, plots = (
+        common.pair_outputs(paths, options.images, output, extensions) if output else {}
+        for output, extensions in outputs
+    )
+    common.check_outputs(*files.values())
+    common.check_plots(*plots.values())
+    reports = common.for_each(
+        paths, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
+    )
+    common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
+    common.check_reports(reports)
+
+
+def _build(pixels, options):
+    return getattr(nnk_image, BUILDERS[options.kind])(
+        pixels,
+        options.window,
+        options.sigma_d,
+        options.sigma_f,
+        channel_axis=-1 if getattr(pixels, "ndim", 2) == 3 else None,
+        n_jobs=options.jobs,
+    )
+
+
+def _graph_file(path, file, plot, options):
+    from nnk_image.graph_summary import lines_of, summary
+
+    source = read_image(path, max_pixels=options.max_pixels)
+    start = time.perf_counter()
+    graph = _build(source.pixels, options)
+    seconds = time.perf_counter() - start
+    if file is not None:
+        graph.save(file)
+    if plot is not None:
+        _draw(plot, path.name, source.pixels, graph)
+    report = {"input": str(path), **summary(graph), "seconds": seconds}
+    rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
+    print(f"{path}:")
+    print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()))
+    written = [str(target) for target in (file, plot) if target is not None]
+    if written:
+        print(f"{'written':>12}: {', '.join(written)}")
+    print(end="", flush=True)
+    return report
+
+
+def _draw(path, name, pixels, graph):
+    from nnk_image.plotting import new_figure, plot_degrees, plot_images
+
+    figure = new_figure(figsize=(13, 4.2))
+    axes = figure.subplots(1, 3)
+    plot_images({name: pixels}, axes)
+    plot_degrees(graph, axes[1], count=True)
+    plot_degrees(graph, axes[2])
+    common.write_plot(path, figure)

@@ -1,0 +1,57 @@
+"""Published claims and what was measured: one verdict each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published claim and its check.
+
+    Attributes
+    ----------
+    source : str
+        Where it stands.
+    published, measured, why : str
+    verdict : str
+        `HOLDS`, `PARTLY` or `FAILS`.
+    """
+
+    source: str
+    published: str
+    measured: str
+    verdict: str
+    why: str
+
+
+def verdict_of(*conditions):
+    """`HOLDS` if all conditions do, `FAILS` if none does, else `PARTLY`."""
+    if all(conditions):
+        return HOLDS
+    return PARTLY if any(conditions) else FAILS
+
+
+def share(flags):
+    """'all 12', 'none of 12' or '7 of 12' of some flags."""
+    flags = list(flags)
+    if all(flags):
+        return f"all {len(flags)}"
+    return f"{sum(flags) or 'none'} of {len(flags)}"
+
+
+def between(values, form=".2f"):
+    """'1.20 to 1.35', the range of some numbers."""
+    values = list(values)
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"
+
+
+def markdown(claims: Iterable[Claim]):
+    """Claims as a Markdown table."""
+    lines = ["| source | published | measured | verdict | why |", "|---|---|---|---|---|"]
+    for c in claims:
+        cells = c.source, c.published, c.measured, f"**{c.verdict}**", c.why
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,182 @@
+"""Figure 3.3: cumulative energy over the bands, at four Chebyshev orders."""
+
+import numpy as np
+
+from nnk_image.compaction import energy_compaction
+from nnk_image.filters import design, frame_bounds
+from nnk_image.plotting import COLORS, new_figure
+from nnk_image.reproduce.claims import Claim, between, share, verdict_of
+from nnk_image.reproduce.parts import Part
+from nnk_image.reproduce.rows import column
+from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
+
+TITLE = "Energy compaction"
+SOURCE = "Thesis, Figure 3.3"
+CAPTION = (
+    "Energy in the lowest bands over the energy of the mean-removed image; lines are means over "
+    "the images, shades reach from the least to the largest. Top: as published, energies summed "
+    "as they are, with the pixels read column by column onto a graph whose nodes are numbered "
+    "row by row, which puts the transposed image on the graph. Middle: the same with every pixel "
+    "on its own node. Bottom: the share of the energy that is left above band b; the lower, the "
+    "better the compaction. The table gives the means of the share left."
+)
+ORDERS = (4, 6, 12, 15, 30)
+PUBLISHED_ORDERS = ORDERS[:4]
+PARAMETERS = GRAPH | {
+    "orders": ORDERS,
+    "filters": "abspline, 7 bands",
+    "laplacian": "combinatorial",
+    "lmax": "1.01 times the largest eigenvalue",
+}
+READINGS = {"upright": "each pixel on its node", "transposed": "read column by column"}
+
+
+def parts(setup):
+    """One per picture."""
+    return [_part(picture, setup) for picture in setup.pictures]
+
+
+def _part(picture, setup):
+    lmax = setup.lmax.get(picture.name)
+    parameters = PARAMETERS if lmax is None else PARAMETERS | {"lmax": lmax}
+    return Part(picture, parameters, lambda: _measure(picture, lmax, setup.n_jobs))
+
+
+def _measure(picture, lmax, n_jobs):
+    options = {"orders": ORDERS, "n_jobs": n_jobs}
+    # What a program sees that takes row-major nodes for column-major ones.
+    transposed = picture.unit.ravel(order="F").reshape(picture.unit.shape)
+    rows = []
+    for kind, build in BUILDS.items():
+        graph = build(picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
+        upright = energy_compaction(picture.unit, graph, lmax=lmax, **options)
+        same = {kind: upright[kind].lmax}
+        for reading, result in (
+            ("upright", upright),
+            ("transposed", energy_compaction(transposed, graph, lmax=same, **options)),
+        ):
+            for row in result.rows():
+                del row["seconds"]
+                rows.append({"reading": reading, **row})
+    return rows
+
+
+def summary(rows):
+    """Mean share of the energy above each band."""
+    return [
+        {"order": order, "graph": kind}
+        | {
+            f"above band {b + 1}": float(1 - value)
+            for b, value in enumerate(_curves(rows, order, kind)[:, :-1].mean(axis=0))
+        }
+        for order in ORDERS
+        for kind in BUILDS
+    ]
+
+
+def _curves(rows, order, kind, reading="upright", name="cumulative_normalized"):
+    """(images, bands) array."""
+    values = column(rows, name, order=order, graph=kind, reading=reading)
+    return values.reshape(-1, N_BANDS)
+
+
+def draw(rows, setup):
+    """Three rows: as published, upright, and what is left."""
+    figure = new_figure(figsize=(13, 9))
+    axes = figure.subplots(3, len(PUBLISHED_ORDERS), sharey="row", sharex=True)
+    bands = np.arange(1, N_BANDS + 1)
+    for i, order in enumerate(PUBLISHED_ORDERS):
+        for kind in BUILDS:
+            for ax, reading in zip(axes[:2, i], ("transposed", "upright"), strict=True):
+                curves = _curves(rows, order, kind, reading, "cumulative")
+                _draw_curves(ax, bands, curves, kind)
+            left = np.maximum(1 - _curves(rows, order, kind)[:, :-1], 1e-16)
+            _draw_curves(axes[2, i], bands[:-1], left, kind)
+        axes[0, i].set_title(f"order {order}")
+        axes[2, i].set(yscale="log", xlabel="bands 1 to b", xticks=bands)
+    axes[0, 0].set_ylabel("energy, transposed\n(as published)")
+    axes[1, 0].set_ylabel("energy, upright")
+    axes[2, 0].set_ylabel("share left above band b")
+    for ax in axes[:2].flat:
+        ax.set_ylim(0, 3.3)
+    for ax in axes.flat:
+        ax.grid(alpha=0.3)
+    axes[0, 0].legend(loc="lower right")
+    return figure
+
+
+def _draw_curves(ax, x, curves, kind):
+    color = COLORS[kind]
+    ax.fill_between(x, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.15, lw=0)
+    ax.plot(x, curves.mean(axis=0), color=color, marker="o", ms=4, label=LABELS[kind])
+
+
+def claims(rows):
+    """Figure 3.3 as a share, as drawn, and its frame bounds."""
+    return [_claim_of_shares(rows), _claim_of_curves(rows), _claim_of_bounds(rows)]
+
+
+def _above(rows, order, reading, name):
+    """Per image, whether the NNK curve is above the bilateral one at every band."""
+    nnk, bilateral = (_curves(rows, order, k, reading, name)[:, :-1] for k in ("nnk", "bilateral"))
+    return (nnk > bilateral).all(axis=1)
+
+
+def _claim_of_shares(rows):
+    above = {m: _above(rows, m, "upright", "cumulative_normalized") for m in ORDERS}
+    left = {m: [1 - _curves(rows, m, k)[:, 3].mean() for k in ("bilateral", "nnk")] for m in ORDERS}
+    counts = ", ".join(f"{share(flags)} at order {m}" for m, flags in above.items())
+    gaps = ", ".join(f"{b / n:.2f}x at order {m}" for m, (b, n) in left.items())
+    return Claim(
+        SOURCE,
+        "NNK graphs capture much of the image energy earlier than the bilateral graph, at every "
+        "polynomial degree.",
+        f"Images whose share of energy in bands 1 to b is higher on the NNK graph for every b: "
+        f"{counts}. Energy left above band 4, bilateral over NNK: {gaps}.",
+        verdict_of(*(flag for flags in above.values() for flag in flags)),
+        "As shares of the energy in all bands, the comparison that does not depend on the frame. "
+        "The gap is small at low orders and grows with the order.",
+    )
+
+
+def _claim_of_curves(rows):
+    def gap(reading, order):
+        nnk, bilateral = (_curves(rows, order, k, reading, "cumulative") for k in
+                          ("nnk", "bilateral"))  # fmt: skip
+        return (nnk - bilateral)[:, 0].mean()
+
+    above = {m: _above(rows, m, "upright", "cumulative") for m in PUBLISHED_ORDERS}
+    counts = ", ".join(f"{share(flags)} at order {m}" for m, flags in above.items())
+    gaps = ", ".join(
+        f"{gap('transposed', m):+.2f} transposed against {gap('upright', m):+.2f} upright at "
+        f"order {m}" for m in PUBLISHED_ORDERS
+    )  # fmt: skip
+    return Claim(
+        SOURCE,
+        "The curves of the NNK graph lie well above those of the bilateral graph (the figure, "
+        "energies as they are).",
+        f"NNK minus bilateral in band 1: {gaps}. Images whose upright curve is above at every "
+        f"band: {counts}.",
+        verdict_of(*(flag for flags in above.values() for flag in flags)),
+        "The published program numbers nodes row by row and reads the image column by column: it "
+        "analyses the transposed image on the graph of the upright one. The wide gap belongs to "
+        "that.",
+    )
+
+
+def _claim_of_bounds(rows):
+    low, high = frame_bounds(design("abspline", N_BANDS - 1, 1.0).evaluate, 1.0)
+    totals = {m: [float(_curves(rows, m, k, "upright", "cumulative")[:, -1].min()) for k in BUILDS]
+              + [float(_curves(rows, m, k, "upright", "cumulative")[:, -1].max()) for k in BUILDS]
+              for m in PUBLISHED_ORDERS}  # fmt: skip
+    inside = {m: low <= min(t) and max(t) <= high for m, t in totals.items()}
+    ranges = ", ".join(f"{between(t, '.3f')} at order {m}" for m, t in totals.items())
+    return Claim(
+        SOURCE,
+        "The wavelets have the frame bounds A = 1.71, B = 2.35.",
+        f"Of the exact filters A = {low:.4f}, B = {high:.4f}. Total energy over all bands: "
+        f"{ranges}.",
+        verdict_of(abs(low - 1.71) < 0.01, abs(high - 2.35) < 0.01, *inside.values()),
+        "The filters have these bounds; their polynomials of low degree do not keep them, so the "
+        "totals that the figure shows leave the interval.",
+    )

@@ -1,0 +1,85 @@
+"""The images that experiments run on, and what names them in caches and reports."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nnk_image.reading import ImageFileError, read_image, standard_images
+
+BUNDLED = (
+    "astronaut_grey",
+    "brick",
+    "camera",
+    "cell",
+    "chelsea_grey",
+    "coffee_grey",
+    "grass",
+    "gravel",
+    "retina",
+)
+"""The bundled grey images of 256 x 256: photographs, textures, microscopy."""
+
+LEAST_SIDE = 16
+
+_LUMA = np.array([0.299, 0.587, 0.114])
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A grey image with its name and the digest of its content.
+
+    Attributes
+    ----------
+    name : str
+    unit : (H, W) float64 ndarray
+        Values from 0 to 1.
+    digest : str
+        SHA-256 of shape and values, in hexadecimal.
+    """
+
+    name: str
+    unit: np.ndarray = field(repr=False)
+    digest: str
+
+    @classmethod
+    def of_pixels(cls, name, pixels):
+        """From (H, W) or (H, W, 3) pixels: colour becomes luma (Rec. 601), integers 0 to 1."""
+        unit = pixels.astype(float)
+        if pixels.dtype.kind != "f":
+            unit = unit / np.iinfo(pixels.dtype).max
+        elif not (np.isfinite(unit).all() and unit.min() >= 0 and unit.max() <= 1):
+            raise ImageFileError(f"{name}: floating-point values must lie from 0 to 1; scale them")
+        if unit.ndim == 3:
+            unit = unit @ _LUMA
+        if min(unit.shape) < LEAST_SIDE:
+            size = "x".join(map(str, unit.shape))
+            raise ImageFileError(f"{name}: {size} pixels are too few; take {LEAST_SIDE} and more")
+        if unit.min() == unit.max():
+            raise ImageFileError(f"{name}: all pixels are equal; leave this image out")
+        content = f"{unit.shape} {unit.dtype.str}".encode() + unit.tobytes()
+        return cls(name, unit, hashlib.sha256(content).hexdigest())
+
+    @property
+    def seed(self):
+        """An integer that depends on the content only, to seed noise with."""
+        return int(self.digest[:8], 16)
+
+
+def bundled_pictures():
+    """The `BUNDLED` images."""
+    paths = standard_images()
+    return [Picture.of_pixels(name, read_image(paths[name]).pixels) for name in BUNDLED]
+
+
+def pictures_of(paths, max_pixels=None):
+    """Image files as pictures, named like the files; equal names keep their suffix or folder."""
+    stems = [path.stem for path in paths]
+    names = [
+        path.stem if stems.count(path.stem) == 1 else f"{path.parent.name}/{path.name}"
+        for path in paths
+    ]
+    return [
+        Picture.of_pixels(name, read_image(path, max_pixels=max_pixels).pixels)
+        for name, path in zip(names, paths, strict=True)
+    ]

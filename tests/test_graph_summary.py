@@ -1,0 +1,125 @@
+"""Figures of a graph: right, and told as JSON, text and HTML that needs nothing else."""
+
+import base64
+import io
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from nnk_image import ImageGraph, bilateral_graph, image_graph
+from nnk_image.graph_summary import card, lines_of, summary
+
+RNG = np.random.default_rng(3)
+IMAGE = RNG.random((7, 10))
+HOLES = RNG.random((7, 10)) > 0.3
+GRAPHS = {
+    "nnk": image_graph(IMAGE, 5),
+    "bilateral": bilateral_graph(IMAGE, 5, sigma_f=1),
+    "directed": image_graph(IMAGE, 5, directed=True),
+    "masked": image_graph(IMAGE, 5, mask=HOLES),
+    "wide window": bilateral_graph(IMAGE, 19, sigma_f=1),
+    "one pixel": image_graph([[1.0]], 5),
+    "float32": image_graph(IMAGE.astype(np.float32), 5, sigma_f=0.02),
+}
+every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+
+
+def pairs_within_window(graph):
+    """Ordered pairs of present pixels at most half a window apart, counted one by one."""
+    y, x = np.nonzero(np.ones(graph.shape, bool) if graph.valid is None else graph.valid)
+    far = np.maximum(abs(y[:, None] - y), abs(x[:, None] - x))
+    return int(((far > 0) & (far <= graph.window // 2)).sum())
+
+
+@every_graph
+def test_figures(graph):
+    figures = summary(graph)
+    dense = graph.adjacency.toarray()
+    nodes = slice(None) if graph.valid is None else graph.valid.ravel()
+    counts = np.count_nonzero(dense, axis=1)[nodes]
+    assert figures["n_edges"] == graph.n_edges
+    assert figures["neighbours"]["mean"] == pytest.approx(counts.mean())
+    assert (figures["neighbours"]["min"], figures["neighbours"]["max"]) == (
+        min(counts),
+        max(counts),
+    )
+    assert figures["degree"]["mean"] == pytest.approx(dense.sum(axis=1)[nodes].mean(), rel=1e-6)
+    assert figures["n_isolated"] == (counts == 0).sum()
+    assert figures["n_masked"] == (0 if graph.valid is None else (~graph.valid).sum())
+    pairs = pairs_within_window(graph)
+    assert figures["reduction"] == pytest.approx(1 - graph.adjacency.nnz / pairs if pairs else 0)
+    assert json.loads(json.dumps(figures)) == figures | {"shape": list(graph.shape)}
+
+
+def test_the_bilateral_graph_has_no_reduction():
+    for name in ("bilateral", "wide window"):
+        assert summary(GRAPHS[name])["reduction"] == 0
+        assert "fewer" not in lines_of(GRAPHS[name])["edges"]
+
+
+def test_lines_tell_what_is_special():
+    assert "directed" in lines_of(GRAPHS["directed"])["graph"]
+    assert lines_of(GRAPHS["masked"])["masked"] == f"{(~HOLES).sum()} pixels"
+    assert lines_of(GRAPHS["one pixel"])["isolated"] == "1 pixels without neighbours"
+    n_lost = GRAPHS["float32"].n_underflow
+    assert n_lost > 0
+    assert lines_of(GRAPHS["float32"])["left out"] == f"{n_lost} edges, too weak for float32"
+    assert not {"masked", "isolated", "left out"} & set(lines_of(GRAPHS["bilateral"]))
+
+
+class Reader(HTMLParser):
+    """Tags that match, their attributes, and the text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.attributes, self.text = [], [], []
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.attributes += attributes
+        if tag != "img":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@every_graph
+def test_card(graph):
+    page = graph._repr_html_()
+    assert page == card(graph)
+    reader = Reader(page)
+    assert "".join(reader.text) == "".join(k + v for k, v in lines_of(graph).items())
+    links = [value for name, value in reader.attributes if name in ("src", "href")]
+    assert len(links) == 1  # the picture is in the page: nothing is fetched
+    head, data = links[0].split(",")
+    assert head == "data:image/png;base64"
+    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+    assert picture.shape == graph.shape
+    degrees = graph.degrees.astype(float)
+    expected = np.minimum(255, 255 * degrees / (np.percentile(degrees, 99) or 1))
+    np.testing.assert_array_equal(picture, expected.astype(np.uint8))
+    assert "url(" not in page
+    assert "<script" not in page
+
+
+def test_card_of_a_large_graph_is_small():
+    picture = np.zeros((300, 700), np.uint8)
+    page = card(image_graph(picture, 3))
+    assert len(page) < 40_000
+    data = page.split("base64,")[1].split('"')[0]
+    assert max(Image.open(io.BytesIO(base64.b64decode(data))).size) <= 128
+
+
+def test_card_escapes():
+    graph = GRAPHS["nnk"]
+    odd = ImageGraph(graph.adjacency, graph.shape, "<script>&", 5, 2.0, 1.0)
+    assert "&lt;script&gt;&amp;" in card(odd)
+    assert "<script" not in card(odd)
