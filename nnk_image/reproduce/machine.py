@@ -48,19 +48,29 @@ def interleaved(contenders, rounds):
     -------
     dict from name to list of seconds, one per round
     """
-    names = list(contenders)
-    seconds = {name: [] for name in names}
-    for i in range(-1, rounds):
-        turn = max(i, 0) % len(names)
-        for name in names[turn:] + names[:turn]:
-            gc.collect()
-            start = time.perf_counter()
-            result = contenders[name]()
-            elapsed = time.perf_counter() - start
-            del result  # giving memory back is nobody's work
-            if i >= 0:
-                seconds[name].append(elapsed)
+    seconds = {name: [] for name in contenders}
+    gc.collect()
+    gc.freeze()  # what was there before is not looked through again and again
+    try:
+        for i in range(-1, rounds):
+            for name, elapsed in _one_round(contenders, max(i, 0)):
+                if i >= 0:
+                    seconds[name].append(elapsed)
+    finally:
+        gc.unfreeze()
     return seconds
+
+
+def _one_round(contenders, turn):
+    names = list(contenders)
+    turn %= len(names)
+    for name in names[turn:] + names[:turn]:
+        gc.collect()
+        start = time.perf_counter()
+        result = contenders[name]()
+        elapsed = time.perf_counter() - start
+        del result  # giving memory back is nobody's work
+        yield name, elapsed
 
 
 def _cores():
