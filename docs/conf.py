@@ -93,7 +93,7 @@ class CommandHelp(Directive):
     def run(self):
         arguments = [*self.arguments, "--help"]
         done = subprocess.run(
-            [sys.executable, "-m", "nnk_image", *arguments],
+            [sys.executable, "-P", "-m", "nnk_image", *arguments],
             env={**os.environ, "COLUMNS": "88", "NO_COLOR": "1"},
             capture_output=True,
             text=True,

@@ -14,13 +14,15 @@ from dataclasses import is_dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nnk_image
 from nnk_image import neighbors, plotting
 from nnk_image.cli import main
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "api"
+README = Path(__file__).parents[1] / "README.md"
+REFERENCE = README.with_name("docs") / "api"
 
 MODULES = sorted(
     m.name
@@ -83,11 +85,19 @@ def test_the_reference_holds_every_public_name_once():
 
 
 def test_the_reference_holds_every_command(capsys):
-    with pytest.raises(SystemExit):
-        main(["--help"])
+    assert main(["--help"]) == 0
     commands = re.findall(r"^ {4}(\w+)", capsys.readouterr().out, re.M)
     page = (REFERENCE / "command_line.rst").read_text()
     assert re.findall(r"^\.\. command-help:: (\w+)$", page, re.M) == commands
+
+
+def test_the_examples_of_the_readme_run():
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S):
+        exec(block, names)
+    assert np.abs(names["image_again"] - names["image"]).max() < 1e-6
+    assert round(names["graph"].nnz / 2 / len(names["X"]), 1) == 7.8
+    assert round(names["model"].leave_one_out_error(), 4) == 0.0067
 
 
 def test_stub_lists_the_public_names():
