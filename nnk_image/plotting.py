@@ -22,30 +22,23 @@ MAX_LINKS = 100_000
 def new_figure(**options):
     """A figure of its own, never shown and never registered with pyplot.
 
-        Parameters
-        ----------
-        **options
-    <<<<<<< HEAD
-            As for `matplotlib.figure.Figure`; the layout is constrained.
-    =======
-            Of `matplotlib.figure.Figure`: ``figsize`` and the like.
-    >>>>>>> docs
+    Parameters
+    ----------
+    **options
+        As for `matplotlib.figure.Figure`; the layout is constrained.
 
-        Returns
-        -------
-        matplotlib.figure.Figure
-    <<<<<<< HEAD
+    Returns
+    -------
+    matplotlib.figure.Figure
 
-        Raises
-        ------
-        ImportError
-            matplotlib is missing.
+    Raises
+    ------
+    ImportError
+        matplotlib is missing.
 
-        Examples
-        --------
-        >>> left, right = new_figure(figsize=(6, 3)).subplots(1, 2)
-    =======
-    >>>>>>> docs
+    Examples
+    --------
+    >>> left, right = new_figure(figsize=(6, 3)).subplots(1, 2)
     """
     try:
         from matplotlib.figure import Figure
@@ -387,12 +380,15 @@ def plot_filter_bank(wavelets, ax=None):
     >>> len(plot_filter_bank(wavelets)) == 2 * wavelets.n_bands
     True
     """
+    from numpy.polynomial import chebyshev
+
     ax = _row_of_axes(ax, 1, 6, 3.2)[0]
     # Squares, for eigenvalues are squared frequencies: low bands get the room they need.
     eigenvalues = wavelets.bound * np.linspace(0, 1, 1001) ** 2
+    applied = chebyshev.chebval(2 * eigenvalues / wavelets.bound - 1, wavelets.coefficients.T)
     lines = [
         ax.plot(eigenvalues, values, color=f"C{band % 10}", label=f"{band + 1}")[0]
-        for band, values in enumerate(wavelets.evaluate(eigenvalues))
+        for band, values in enumerate(applied)
     ]
     designed = wavelets.bank.evaluate(eigenvalues)
     lines += [ax.plot(eigenvalues, v, ":", color="black", linewidth=0.8)[0] for v in designed]
