@@ -380,15 +380,12 @@ def plot_filter_bank(wavelets, ax=None):
     >>> len(plot_filter_bank(wavelets)) == 2 * wavelets.n_bands
     True
     """
-    from numpy.polynomial import chebyshev
-
     ax = _row_of_axes(ax, 1, 6, 3.2)[0]
     # Squares, for eigenvalues are squared frequencies: low bands get the room they need.
     eigenvalues = wavelets.bound * np.linspace(0, 1, 1001) ** 2
-    applied = chebyshev.chebval(2 * eigenvalues / wavelets.bound - 1, wavelets.coefficients.T)
     lines = [
         ax.plot(eigenvalues, values, color=f"C{band % 10}", label=f"{band + 1}")[0]
-        for band, values in enumerate(applied)
+        for band, values in enumerate(wavelets.evaluate(eigenvalues))
     ]
     designed = wavelets.bank.evaluate(eigenvalues)
     lines += [ax.plot(eigenvalues, v, ":", color="black", linewidth=0.8)[0] for v in designed]
