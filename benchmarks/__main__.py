@@ -8,7 +8,17 @@ from pathlib import Path
 from benchmarks.timing import header
 from nnk_image.reproduce.machine import machine
 
-TABLES = ("graph", "prune", "wavelets", "threads", "denoising", "memory", "page")
+TABLES = (
+    "graph",
+    "prune",
+    "wavelets",
+    "threads",
+    "denoising",
+    "memory",
+    "neighbors",
+    "general",
+    "page",
+)
 
 
 def main():

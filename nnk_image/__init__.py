@@ -10,6 +10,14 @@ __version__ = _version("nnk_image")
 
 _HOME = {
     "ImageGraph": "graph",
+    "KStarNeighborsClassifier": "neighbors",
+    "KStarNeighborsRegressor": "neighbors",
+    "NNKClassifier": "neighbors",
+    "NNKGraphTransformer": "neighbors",
+    "NNKMeans": "neighbors",
+    "NNKMeansClassifier": "neighbors",
+    "NNKRegressor": "neighbors",
+    "Neighborhoods": "neighbors",
     "SpectralGraphWavelets": "wavelets",
     "bilateral_graph": "graph",
     "denoise": "denoising",
@@ -17,6 +25,9 @@ _HOME = {
     "estimate_sigma": "denoising",
     "halo": "tiling",
     "image_graph": "graph",
+    "nnk_graph": "neighbors",
+    "nnk_neighbors": "neighbors",
+    "nnk_weights": "neighbors",
     "standard_image": "reading",
     "standard_images": "reading",
 }

@@ -79,7 +79,16 @@ class GraphCompaction:
 
 @dataclass(frozen=True)
 class EnergyCompaction:
-    """Result of `energy_compaction`: parameters, and one `GraphCompaction` per graph."""
+    """Result of `energy_compaction`; ``result['nnk']`` is that on the NNK graph.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        (H, W) of the image.
+    window, sigma_d, sigma_f : int, float, float
+        Of the graphs.
+    graphs : tuple of GraphCompaction
+    """
 
     shape: tuple[int, int]
     window: int

@@ -198,6 +198,7 @@ def image_graph(
     channel_axis=None,
     mask=None,
     directed=False,
+    weights="kernel",
     n_jobs=None,
 ):
     """Sparse NNK graph of an image.
@@ -228,6 +229,9 @@ def image_graph(
         True for the pixels that take part; the others have no edges and may hold NaN.
     directed : bool
         Keep the edges each pixel chose.  Default: their union.
+    weights : {'kernel', 'nnk'}
+        'nnk': of each pixel on its neighbours the exact weights of non-negative kernel
+        regression instead of the kernel; in an undirected graph the larger of two.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.  The graph does not depend on it.
 
@@ -258,9 +262,16 @@ def image_graph(
     ...     nnk_image.standard_image("camera"), sigma_f=10).adjacency.nnz
     True
     """
+    if weights not in ("kernel", "nnk"):
+        raise ValueError(f"weights={weights!r} is unknown; choose 'kernel' or 'nnk'")
     with Bands(n_jobs) as bands:
         plan = _plan("nnk", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
-        return build_graph(plan, "nnk", bands, directed=bool(directed))
+        graph = build_graph(plan, "nnk", bands, directed=bool(directed) or weights == "nnk")
+    if weights == "nnk":
+        from nnk_image.neighbors.image import nnk_weighted
+
+        return nnk_weighted(graph, plan.image.pixels, bool(directed), n_jobs)
+    return graph
 
 
 def bilateral_graph(

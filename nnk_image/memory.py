@@ -7,7 +7,13 @@ SMALL = 1 << 26
 """Needs below this many bytes are not looked into."""
 
 
-def require(n_bytes, what):
+IMAGE_ADVICE = (
+    "use float32, a smaller window, or tiles with the border that "
+    "nnk_image.halo(order, window) gives"
+)
+
+
+def require(n_bytes, what, advice=IMAGE_ADVICE):
     """Raise MemoryError unless `n_bytes` are free.
 
     Parameters
@@ -16,6 +22,8 @@ def require(n_bytes, what):
         Needed at the least.
     what : str
         What needs them, for the message.
+    advice : str
+        What to do, for the message.
 
     Raises
     ------
@@ -28,8 +36,7 @@ def require(n_bytes, what):
     if free is not None and n_bytes > free:
         raise MemoryError(
             f"{what} needs at least {n_bytes / 2**30:.1f} GiB, {max(free, 0) / 2**30:.1f} GiB are "
-            "free; use float32, a smaller window, or tiles with the border that "
-            "nnk_image.halo(order, window) gives"
+            f"free; {advice}"
         )
 
 

@@ -324,6 +324,10 @@ def standard_images() -> dict[str, Path]:
     All are free of copyright (CC0 or public domain); images/SOURCES.md in the
     source repository tells where each one comes from.
 
+    Returns
+    -------
+    dict from str to pathlib.Path
+
     Raises
     ------
     ImageFileError

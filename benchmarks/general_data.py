@@ -1,0 +1,104 @@
+"""Data of the tables `general`, and figures published of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn import datasets
+
+
+def _blobs(n, seed):
+    return datasets.make_blobs(n, centers=10, random_state=seed)[0]
+
+
+def _s_curve(n, seed):
+    return datasets.make_s_curve(n, random_state=seed)[0]
+
+
+def _circles(n, seed):
+    return datasets.make_circles(n, noise=0.05, factor=0.5, random_state=seed)[0]
+
+
+def _moons(n, seed):
+    return datasets.make_moons(n, noise=0.1, random_state=seed)[0]
+
+
+def _roll(n, seed):
+    return datasets.make_swiss_roll(n, random_state=seed)[0]
+
+
+SETS = {"blobs": _blobs, "s_curve": _s_curve, "circles": _circles, "moons": _moons}
+SETS["swiss_roll"] = _roll
+
+PUBLISHED = {
+    50: ((163, 50), (149, 62), (159, 56), (146, 55), (148, 75)),
+    100: ((325, 112), (306, 120), (290, 123), (292, 116), (312, 122)),
+    500: ((1563, 610), (1499, 631), (1558, 606), (1591, 571), (1531, 624)),
+    1000: ((3067, 1253), (2998, 1238), (3121, 1203), (3127, 1202), (2997, 1271)),
+}
+"""N -> (kNN, NNK) edges at k=5 of each of `SETS`, of the project report."""
+
+EXPECTED = ((3079, 1334), (3008, 1374), (3114, 1282), (3125, 1294), (3010, 1374))
+"""The same at N=1000, of the union of neighbours and of exact NNK."""
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """Data that may be read but not passed on, in a folder."""
+
+    folder: Path
+
+    def points(self, name):
+        """(N, d) float64 points of 'usps1' or 'two_moons'."""
+        with np.load(self.folder / "general_data.npz") as file:
+            return file[name].astype(float)
+
+    def directed(self, name, k):
+        """Exact directed weights of k candidates, as CSR."""
+        with np.load(self.folder / f"general_{name}_k{k}.npz") as file:
+            parts = [file[f"dir_exact_{part}"] for part in ("data", "indices", "indptr")]
+        return csr_array((parts[0], parts[1].astype(np.int32), parts[2]), (len(parts[2]) - 1,) * 2)
+
+
+def restricted(folder):
+    """`Restricted`, or None if the folder is not given or holds no data."""
+    if folder is None or not (folder / "general_data.npz").is_file():
+        return None
+    return Restricted(folder)
+
+
+def classes_of_usps():
+    """Digits of usps1: 100 of each, in order (1 to 9, then 0)."""
+    return np.arange(1000) // 100
+
+
+def trefoil(seed=0):
+    """110 evenly spaced points on a trefoil knot in R^100 with noise .01."""
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0, 2 * np.pi, 110, endpoint=False)
+    x, y, z = np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)
+    axes = np.linalg.qr(rng.standard_normal((100, 3)))[0]
+    return np.column_stack([x, y, z]) @ axes.T + 0.01 * rng.standard_normal((110, 100))
+
+
+def manifolds(seed=0):
+    """Name -> (1024 points in R^128, mean local dimension expected, room)."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.standard_normal((128, 10)))[0]
+    step = np.linspace(0, 1, 128)[:, None]
+    direction = rng.standard_normal(128)
+    direction *= 5 / np.linalg.norm(direction)
+    lines = [start + step * direction for start in rng.standard_normal((8, 128))]
+    arcs = [_slerp(*rng.standard_normal((2, 128)), step) for _ in range(8)]
+    return {
+        "10-d random": (rng.standard_normal((1024, 10)) @ axes.T, 10.0, 0.05),
+        "128-d random": (rng.standard_normal((1024, 128)), 44.5, 0.5),
+        "linear, 8 x 128": (np.concatenate(lines), 1.98, 0.05),
+        "slerp, 8 x 128": (np.concatenate(arcs), 1.98, 0.05),
+    }
+
+
+def _slerp(start, end, step):
+    angle = np.arccos(start @ end / np.linalg.norm(start) / np.linalg.norm(end))
+    return (np.sin((1 - step) * angle) * start + np.sin(step * angle) * end) / np.sin(angle)

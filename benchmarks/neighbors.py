@@ -1,0 +1,153 @@
+"""NNK of general data beside the searches it follows: time per point, whole graphs."""
+
+import contextlib
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_swiss_roll
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from benchmarks.timing import Table, ratio
+from nnk_image import nnk_graph
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.weights import solve_given
+from nnk_image.reproduce.machine import interleaved
+
+CASES = (  # points, features, candidates, type, sigma over its default
+    (1000, 3, 30, "float64", 1),
+    (10_000, 3, 30, "float64", 1),
+    (1000, 3, 30, "float64", 10),
+    (1000, 16, 30, "float64", 1),
+    (1000, 16, 30, "float64", 3),
+    (1000, 16, 50, "float64", 1),
+    (1000, 64, 30, "float64", 1),
+    (1000, 784, 30, "float64", 1),
+    (1000, 784, 30, "float32", 1),
+    (10_000, 784, 30, "float64", 1),
+)
+GRAPHS = ((100_000, 3), (20_000, 256))
+N_SCIPY = 200  # problems that scipy gets
+
+
+def tables(options):
+    """Per point: search, kernel blocks and weights; then graphs from points to CSR."""
+    with threadpool_limits(1):
+        yield _per_point(options.rounds)
+    yield _graphs()
+
+
+def points_of(n_points, n_features, dtype="float64"):
+    """A swiss roll for 3 features, Gaussian clouds of 10 centres otherwise."""
+    rng = np.random.default_rng(0)
+    if n_features == 3:
+        points = make_swiss_roll(n_points, random_state=0)[0]
+    else:
+        centres = 0.5 * rng.standard_normal((10, n_features))
+        points = centres[rng.integers(0, 10, n_points)]
+        points += rng.standard_normal((n_points, n_features))
+    return points.astype(dtype)
+
+
+def _per_point(rounds):
+    columns = dict.fromkeys(("points", "features", "k"), "d") | {"type": "", "sigma x": "g"}
+    columns |= {"search": ".1f", "Gram + QP": ".1f", "/ search": "", "QP": ".2f", "nnls": ".0f"}
+    columns |= {"KKT": ".0e", "neighbours": ".1f"}
+    table = Table(f"NNK per point in us, one thread, {rounds} rounds", columns)
+    for case in CASES:
+        table.rows.append(_row(*case, rounds))
+    table.notes = (
+        "search: scikit-learn's k nearest, kd-tree to 15 features, all pairs above, one thread.",
+        "Gram + QP: from points and candidate lists to weights; QP: from kernel matrices;",
+        f"nnls: Cholesky factor and scipy.optimize.nnls of {N_SCIPY} of them. KKT: largest",
+        "violation of optimality over max(b). Ratios: median (quartiles) of rounds.",
+    )
+    return table
+
+
+def _row(n_points, n_features, k, dtype, factor, rounds):
+    points = points_of(n_points, n_features, dtype)
+    tree = NearestNeighbors(algorithm="kd_tree" if n_features <= 15 else "brute").fit(points)
+    lists = tree.kneighbors(points, k + 1, return_distance=False)
+    plain = NeighborhoodModel(points, k, neighbors=lists)
+    model = NeighborhoodModel(points, k, neighbors=lists, sigma=factor * plain.sigma)
+    K, b = _matrices(points, lists[:N_SCIPY], k, model.sigma)
+    contenders = {
+        "search": lambda: tree.kneighbors(points, k + 1),
+        "solve": model.solve,
+        "QP": lambda: [solve_given(K, b) for _ in range(10)],
+        "nnls": lambda: [_by_scipy(*problem) for problem in zip(K, b, strict=True)],
+    }
+    seconds = interleaved(contenders, rounds if n_points < 10_000 else min(rounds, 3))
+    found = model.neighborhoods()
+    return {
+        "points": n_points,
+        "features": n_features,
+        "k": k,
+        "type": dtype,
+        "sigma x": factor,
+        "search": 1e6 * median(seconds["search"]) / n_points,
+        "Gram + QP": 1e6 * median(seconds["solve"]) / n_points,
+        "/ search": ratio(seconds["solve"], seconds["search"]),
+        "QP": 1e6 * median(seconds["QP"]) / (10 * N_SCIPY),
+        "nnls": 1e6 * median(seconds["nnls"]) / N_SCIPY,
+        "KKT": found.residual.max(),
+        "neighbours": found.n_neighbors.mean(),
+    }
+
+
+def _matrices(points, lists, k, sigma):
+    K, b = np.empty((len(lists), k, k)), np.empty((len(lists), k))
+    for i, row in enumerate(lists):
+        candidates = points[row[row != i][:k]].astype(float)
+        K[i] = np.exp(-cdist(candidates, candidates, "sqeuclidean") / (2 * sigma**2))
+        b[i] = np.exp(-((candidates - points[i]) ** 2).sum(axis=1) / (2 * sigma**2))
+    return K, b
+
+
+def _by_scipy(K, b):
+    lower = np.linalg.cholesky(K + 1e-12 * np.eye(len(b)))
+    with contextlib.suppress(RuntimeError):  # too many iterations: the time counts
+        nnls(lower.T, np.linalg.solve(lower, b))
+
+
+def _graphs():
+    columns = {"points": "d", "features": "d", "seconds": ".2f", "peak MiB": ".0f"}
+    columns |= {"edges": "d", "error": ".4f"}
+    table = Table("nnk_graph(X, 30) from points to CSR, one thread, a process each", columns)
+    for n_points, n_features in GRAPHS:
+        command = [sys.executable, "-m", "benchmarks.neighbors", str(n_points), str(n_features)]
+        root = Path(__file__).resolve().parents[1]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        table.rows.append(json.loads(done.stdout))
+    table.notes = ("Peak memory is the process's, with Python, numpy, scipy and the points.",)
+    return table
+
+
+def _measure(n_points, n_features):
+    points = points_of(n_points, n_features)
+    start = time.perf_counter()
+    with threadpool_limits(1):
+        graph, error = nnk_graph(points, 30, return_error=True)
+    seconds = time.perf_counter() - start
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {
+        "points": n_points,
+        "features": n_features,
+        "seconds": seconds,
+        "peak MiB": unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "edges": graph.nnz // 2,
+        "error": float(error.mean()),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(*map(int, sys.argv[1:]))))

@@ -1,0 +1,109 @@
+"""How Sphinx builds the documentation: ``sphinx-build -W --keep-going docs docs/_build``.
+
+It needs what ``pip install ".[docs]"`` brings, and no network.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from numpydoc.xref import DEFAULT_LINKS
+from sphinx.util.nodes import make_refnode
+
+import nnk_image
+import nnk_image.neighbors
+
+project = "nnk_image"
+author = "The nnk_image developers"
+version = release = nnk_image.__version__
+html_title = f"nnk_image {version}"
+html_theme = "pydata_sphinx_theme"
+html_copy_source = html_show_copyright = False
+toc_object_entries_show_parents = "hide"
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+default_role = "py:obj"  # of what stands in single backticks: see `link`
+nitpicky = True
+smartquotes = False  # 'nnk' is to be copied as it stands
+autodoc_typehints = "none"  # the docstrings say more
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the template lists them: ours, not scikit-learn's
+
+HOMES = {
+    **dict.fromkeys(nnk_image.neighbors.__all__, "nnk_image.neighbors"),
+    **dict.fromkeys(nnk_image.__all__, "nnk_image"),
+    **dict.fromkeys(("BandEnergy", "EnergyCompaction", "GraphCompaction"), "nnk_image.compaction"),
+    "ImageFile": "nnk_image.reading",
+}
+"""Where the names are documented that docstrings mention without their module."""
+
+OTHERS = ("matplotlib", "pygsp", "scipy")
+"""Libraries whose names are set as they are: looking them up would need a network."""
+
+# Of types, link our own only.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS}
+numpydoc_xref_aliases |= {
+    name: f"{home}.{name}" for name, home in HOMES.items() if name[0].isupper()
+}
+
+
+def link(app, env, node, contnode):
+    """Link what stands in backticks where Python's scopes do not find it.
+
+    A word that is no name is a parameter, set in italics. What looks like a name of ours
+    and is none stays unresolved, which nitpicky reports.
+    """
+    if node.get("refdomain") != "py":
+        return None
+    first, _, rest = (target := node["reftarget"]).partition(".")
+    entry = env.domains["py"].objects.get(f"{HOMES.get(first)}.{target}")
+    if entry:
+        return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode)
+    if first in OTHERS:
+        return contnode
+    is_name = rest or first in HOMES or re.match("[A-Z].*[a-z]", first)
+    return None if is_name else nodes.emphasis(target, target)
+
+
+def leave_out_foreign(app, what, name, obj, skip, options):
+    """Leave out members that a class has from another library."""
+    obj = getattr(obj, "fget", None) or getattr(obj, "func", obj)
+    return skip or not (getattr(obj, "__module__", "") or "").startswith("nnk_image")
+
+
+class CommandHelp(Directive):
+    """What ``nnk-image COMMAND --help`` prints, or ``nnk-image --help``."""
+
+    optional_arguments = 1
+
+    def run(self):
+        arguments = [*self.arguments, "--help"]
+        done = subprocess.run(
+            [sys.executable, "-m", "nnk_image", *arguments],
+            env={**os.environ, "COLUMNS": "88", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        text = f"$ nnk-image {' '.join(arguments)}\n{done.stdout}"
+        return [nodes.literal_block(text, text, language="text")]
+
+
+def setup(app):
+    app.connect("missing-reference", link)
+    app.connect("autodoc-skip-member", leave_out_foreign)
+    app.add_directive("command-help", CommandHelp)

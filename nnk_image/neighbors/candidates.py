@@ -1,0 +1,327 @@
+"""Candidate search: which points may become neighbours of a query.
+
+A search has one method, ``candidates(queries, n, exclude_self)``, that gives a
+`Candidates`: CSR lists of at least the `n` most similar points it knows of for each query.
+`search_for` chooses it.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial import KDTree
+
+from nnk_image.bands import resolve_n_jobs
+from nnk_image.graph import INDEX32_LIMIT
+from nnk_image.neighbors import indexes
+from nnk_image.neighbors.features import check_choice
+
+KD_TREE_FEATURES = 15
+"""Most features for which a kd-tree beats comparing all pairs."""
+
+_TIE = 1e-6  # distances this close, relatively, may be equal but for rounding
+
+_MOST_TIES = 8  # times the candidates wanted: among more equal ones any may be taken
+
+_CHUNK = 1 << 22  # similarities held at a time
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Lists of points, one per query.
+
+    Attributes
+    ----------
+    indptr : (n + 1,) int64 ndarray
+    indices : ndarray of int32 or int64
+        Those of query i are ``indices[indptr[i]:indptr[i + 1]]``; -1 is a missing one.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+
+    @classmethod
+    def of_table(cls, table):
+        """From an (n, k) array."""
+        n, k = table.shape
+        return cls(k * np.arange(n + 1, dtype=np.int64), _index_array(table.ravel()))
+
+    @classmethod
+    def of_lists(cls, lists):
+        """From a list of arrays."""
+        indptr = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(row) for row in lists], out=indptr[1:])
+        return cls(indptr, _index_array(np.concatenate(lists)))
+
+    @property
+    def n_queries(self):
+        """Number of lists."""
+        return len(self.indptr) - 1
+
+
+def search_for(neighbors, kernel, points, n_jobs):
+    """The candidate search that `neighbors` of the public functions asks for.
+
+    Parameters
+    ----------
+    neighbors : None, arrays, CSR matrix or estimator
+    kernel : Kernel
+    points : (N, d) ndarray
+        Checked; the Gram matrix for a precomputed kernel.
+    n_jobs : int or None
+    """
+    if neighbors is None:
+        if kernel.by_distance:
+            return NearestSearch(points, n_jobs)
+        return SimilaritySearch(kernel, points)
+    if issparse(neighbors):
+        return GivenSearch(_of_csr(neighbors, len(points)))
+    if isinstance(neighbors, str) or indexes.query_of(neighbors):
+        return _index_search(neighbors, kernel, points)
+    if hasattr(neighbors, "kneighbors"):
+        return EstimatorSearch(_fitted(neighbors, points), points)
+    if isinstance(neighbors, tuple):
+        if len(neighbors) != 2:
+            raise ValueError(
+                f"neighbors= has {len(neighbors)} parts; give (indices, distances), or indices"
+            )
+        neighbors = neighbors[0]
+    return GivenSearch(of_array(neighbors, len(points)))
+
+
+def _index_search(index, kernel, points):
+    if not kernel.by_distance:
+        raise ValueError(
+            f"neighbors={index!r} finds what is near, which is not what kernel={kernel.name!r} "
+            "finds similar; leave neighbors= at its default"
+        )
+    if isinstance(index, str):
+        index = indexes.build_index(check_choice("neighbors", index, indexes.NAMES), points)
+    return IndexSearch(index, points)
+
+
+class NearestSearch:
+    """The nearest points by scipy's kd-tree or scikit-learn's comparison of all pairs, ties
+    to the lower index.
+
+    Where the last candidate is no nearer than the first left out, more are asked for: the
+    weights' computation sorts them by exact distance and index.
+    """
+
+    fixed = False
+
+    def __init__(self, points, n_jobs):
+        # Comparing all pairs goes by products, which lose the distances of points far from 0.
+        self._centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+        few = points.shape[1] <= KD_TREE_FEATURES
+        self._query = (_kd_tree if few else _all_pairs)(points - self._centre, n_jobs)
+        self._n_points = len(points)
+
+    def candidates(self, queries, n, exclude_self):
+        """The nearest `n` points of each query, itself, and those that tie."""
+        queries = queries - self._centre
+        n = min(n + exclude_self, self._n_points)
+        asked = min(n + 1, self._n_points)
+        distances, found = self._query(queries, asked)
+        tied = np.flatnonzero(self._unsettled(distances, n))
+        if len(tied) == 0:
+            return Candidates.of_table(found)
+        lists = dict.fromkeys(range(len(queries)))
+        while len(tied) and asked < _MOST_TIES * n:
+            asked = min(2 * asked, self._n_points)
+            distances, more = self._query(queries[tied], asked)
+            lists.update(zip(tied.tolist(), more, strict=True))
+            tied = tied[self._unsettled(distances, n)]
+        return Candidates.of_lists([found[i] if row is None else row for i, row in lists.items()])
+
+    def _unsettled(self, distances, n):
+        if distances.shape[1] == self._n_points:
+            return np.zeros(len(distances), bool)
+        return distances[:, -1] <= distances[:, n - 1] * (1 + _TIE)
+
+
+class IndexSearch:
+    """Candidates from an approximate index.
+
+    Parameters
+    ----------
+    index : object
+        Index of faiss, hnswlib or pynndescent.
+    points : (N, d) ndarray
+        What it was built from.
+    """
+
+    fixed = False
+
+    def __init__(self, index, points):
+        self._index, self._n_points = index, len(points)
+        held = indexes.n_indexed(index)
+        if held is not None and held != self._n_points:
+            raise ValueError(f"neighbors= indexes {held} points, the data are {self._n_points}")
+
+    def candidates(self, queries, n, exclude_self):
+        """Twice as many points near each query as wanted, and itself."""
+        n = min(indexes.OVERSAMPLING * n + exclude_self, self._n_points)
+        found = indexes.query_of(self._index)(np.ascontiguousarray(queries, np.float32), n)
+        return of_array(np.asarray(found).astype(np.int64), self._n_points)
+
+
+class EstimatorSearch:
+    """Candidates from ``kneighbors(Q, k)`` of a fitted scikit-learn estimator or the like."""
+
+    fixed = False
+
+    def __init__(self, estimator, points):
+        self.estimator, self._points = estimator, points
+
+    def candidates(self, queries, n, exclude_self):
+        """The nearest `n` points of each query, and itself."""
+        n = min(n + exclude_self, len(self._points))
+        found = self.estimator.kneighbors(queries, n, return_distance=False)
+        return of_array(found, len(self._points))
+
+
+class GivenSearch:
+    """Candidates that the caller has found, for one set of queries."""
+
+    fixed = True
+
+    def __init__(self, given):
+        self._given = given
+
+    def candidates(self, queries, n, exclude_self):
+        """The lists given, whatever their lengths."""
+        if self._given.n_queries != len(queries):
+            raise ValueError(
+                f"neighbors= has lists for {self._given.n_queries} points, there are {len(queries)}"
+            )
+        return self._given
+
+
+class SimilaritySearch:
+    """All similarities are computed, the largest kept: for kernels that know no distance."""
+
+    fixed = False
+
+    def __init__(self, kernel, points):
+        self._kernel, self._points = kernel, points
+        if kernel.name in ("cosine", "shifted_cosine"):
+            self._points = unit_rows(points)
+
+    def candidates(self, queries, n, exclude_self):
+        """The most similar `n` points of each query; of equal ones those of lowest index."""
+        n = min(n + exclude_self, len(self._points))
+        found = np.empty((len(queries), n), np.int64)
+        rows = max(1, _CHUNK // len(self._points))
+        for i in range(0, len(queries), rows):
+            found[i : i + rows] = _largest(self._similarities(queries[i : i + rows]), n)
+        return Candidates.of_table(found)
+
+    def _similarities(self, queries):
+        kernel = self._kernel
+        if kernel.name == "precomputed":
+            return queries
+        if kernel.name == "callable":
+            return evaluate(kernel.function, queries, self._points)
+        if kernel.name != "polynomial":
+            return unit_rows(queries) @ self._points.T
+        return (kernel.gamma * (queries @ self._points.T) + kernel.coef0) ** kernel.degree
+
+
+def evaluate(function, a, b):
+    """A kernel function's values for all pairs, checked."""
+    values = np.asarray(function(a, b), np.float64)
+    if values.shape != (len(a), len(b)):
+        raise ValueError(
+            f"the kernel function gave shape {values.shape} for {len(a)} and {len(b)} points; "
+            f"kernel(A, B) must give ({len(a)}, {len(b)})"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("the kernel function gave numbers that are not finite")
+    return values
+
+
+def _largest(similarity, n):
+    """Columns of the `n` largest numbers of each row, ties to the lower column."""
+    if n < similarity.shape[1]:
+        bound = np.partition(similarity, -n, axis=1)[:, -n, None]
+        above, at = similarity > bound, similarity == bound
+        room = n - above.sum(axis=1, keepdims=True)
+        kept = above | (at & (np.cumsum(at, axis=1) <= room))
+        return np.nonzero(kept)[1].reshape(len(similarity), n)
+    return np.broadcast_to(np.arange(n), similarity.shape)
+
+
+def unit_rows(points):
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    return points / np.where(norms > 0, norms, 1)
+
+
+def _kd_tree(points, n_jobs):
+    # Split at midpoints: built in half the time, and no slower to ask.
+    tree = KDTree(points, leafsize=32, balanced_tree=False)
+    return partial(_query_tree, tree, resolve_n_jobs(n_jobs))
+
+
+def _query_tree(tree, workers, queries, n):
+    distances, found = tree.query(queries, n, workers=workers)
+    return distances.reshape(len(queries), n), found.reshape(len(queries), n)
+
+
+def _all_pairs(points, n_jobs):
+    try:
+        from sklearn.neighbors import NearestNeighbors
+    except ImportError:
+        raise ImportError(
+            f"candidate search among points of more than {KD_TREE_FEATURES} features needs "
+            "scikit-learn: pip install 'nnk_image[neighbors]', or pass neighbors=(indices, "
+            "distances)"
+        ) from None
+    return NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(points).kneighbors
+
+
+def _fitted(estimator, points):
+    """The estimator, fitted to the points unless it has been fitted."""
+    n = getattr(estimator, "n_samples_fit_", None)
+    if n is None and hasattr(estimator, "fit"):
+        return estimator.fit(points)
+    if n is not None and n != len(points):
+        raise ValueError(f"neighbors= was fitted to {n} points, the data are {len(points)}")
+    return estimator
+
+
+def _of_csr(matrix, n_points):
+    matrix = matrix.tocsr()
+    if matrix.shape[1] != n_points:
+        raise ValueError(
+            f"neighbors= is a matrix of shape {matrix.shape}; it must have a column for each of "
+            f"the {n_points} points"
+        )
+    return Candidates(
+        np.ascontiguousarray(matrix.indptr, np.int64),
+        _checked(_index_array(matrix.indices), n_points),
+    )
+
+
+def of_array(indices, n_points):
+    """`Candidates` of an (n, k) array of indices, checked."""
+    indices = np.asarray(indices)
+    if indices.ndim != 2:
+        raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
+    return Candidates.of_table(_checked(indices, n_points))
+
+
+def _checked(indices, n_points):
+    if indices.size and indices.max() >= n_points:
+        raise ValueError(
+            f"a candidate is number {indices.max()}; the {n_points} points end at {n_points - 1}"
+        )
+    return indices
+
+
+def _index_array(indices):
+    fits = indices.size == 0 or indices.max() <= INDEX32_LIMIT
+    return np.ascontiguousarray(indices, np.int32 if fits else np.int64)

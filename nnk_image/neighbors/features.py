@@ -1,0 +1,89 @@
+"""Points as the C core reads them: checked, contiguous rows of float32 or float64."""
+
+import numbers
+
+import numpy as np
+from scipy.sparse import issparse
+
+LARGEST = 1e150
+"""Largest absolute value of a feature: squares of differences must not overflow."""
+
+
+def check_features(name, points, n_features=None, single=None):
+    """An array of points as contiguous float32 or float64 rows; copied only if necessary.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    points : (n, d) array_like of real numbers
+    n_features : int, optional
+        d must be this.
+    single : bool, optional
+        Whether the result is float32; default: if the points are.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if issparse(points):
+        raise TypeError(
+            f"{name} is a sparse matrix, whose rows are not supported; pass {name}.toarray(), or "
+            "its Gram matrix with kernel='precomputed'"
+        )
+    points = np.asarray(points)
+    if points.dtype.kind not in "buif":
+        raise TypeError(f"{name} must hold real numbers, not {points.dtype}")
+    if points.ndim != 2:
+        hint = f"; one feature per point is {name}.reshape(-1, 1)" if points.ndim == 1 else ""
+        raise ValueError(f"{name} must have shape (n, d), not {points.shape}{hint}")
+    if 0 in points.shape:
+        raise ValueError(f"{name} of shape {points.shape} holds nothing")
+    if n_features is not None and points.shape[1] != n_features:
+        raise ValueError(f"{name} has {points.shape[1]} features, the data {n_features}")
+    if single is None:
+        single = points.dtype.kind == "f" and points.dtype.itemsize <= 4
+    points = np.ascontiguousarray(points, np.float32 if single else np.float64)
+    _check_finite(name, points)
+    return points
+
+
+def _check_finite(name, points):
+    low, high = float(points.min()), float(points.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        bad = np.argwhere(~np.isfinite(points))
+        row, column = (int(i) for i in bad[0])
+        raise ValueError(
+            f"{len(bad)} of {points.size} numbers of {name} are not finite, the first at row "
+            f"{row}, column {column} ({points[row, column]}); replace them or leave their rows out"
+        )
+    if max(-low, high) > LARGEST:
+        raise ValueError(
+            f"{name} has numbers as large as {max(-low, high):g}, whose squares overflow; scale it"
+        )
+
+
+def check_count(name, value, least=1):
+    """An integer option that is at least `least`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name}={value} must be at least {least}")
+    return int(value)
+
+
+def check_number(name, value, least=0.0):
+    """A finite real option that is at least `least`."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if not (np.isfinite(value) and value >= least):
+        raise ValueError(f"{name}={value} must be finite and at least {least:g}")
+    return float(value)
+
+
+def check_choice(name, value, choices):
+    """An option that is one of some strings."""
+    if value not in choices:
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {names}")
+    return value

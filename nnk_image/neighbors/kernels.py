@@ -1,0 +1,138 @@
+"""Kernels by name, and the rules that choose their width sigma."""
+
+import numbers
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nnk_image.neighbors.features import check_count, check_number
+
+DISTANCE = ("gaussian", "laplacian", "lle", "angular")
+"""Kernels whose most similar points are the nearest ones."""
+
+WITH_SIGMA = ("gaussian", "laplacian")
+
+NAMES = (*DISTANCE, "cosine", "shifted_cosine", "linear", "polynomial", "precomputed")
+
+SIGMA_RULES = ("kth", "local", "median")
+
+_SMALLEST_SIGMA, _LARGEST_SIGMA = 1e-140, 1e140  # their squares are normal numbers
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel, checked.
+
+    Attributes
+    ----------
+    name : str
+        One of `NAMES`, or 'callable'.
+    degree, gamma, coef0
+        Of the polynomial kernel ``(gamma x.y + coef0)^degree``; linear is degree 1.
+    function : callable or None
+        ``function(A, B)`` of a 'callable' kernel.
+    """
+
+    name: str
+    degree: int = 1
+    gamma: float = 1.0
+    coef0: float = 0.0
+    function: Callable | None = None
+
+    @property
+    def by_distance(self):
+        """Whether the most similar points are the nearest ones."""
+        return self.name in DISTANCE
+
+    @property
+    def has_sigma(self):
+        """Whether the kernel has a width."""
+        return self.name in WITH_SIGMA
+
+
+def check_kernel(kernel, params, n_features):
+    """`kernel` and `kernel_params` of the public functions as a `Kernel`."""
+    params = dict(params or {})
+    if callable(kernel):
+        return Kernel("callable", function=lambda a, b: kernel(a, b, **params))
+    if kernel not in NAMES:
+        names = ", ".join(map(repr, NAMES))
+        raise ValueError(f"kernel={kernel!r} is unknown; choose one of {names}, or a function")
+    known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
+    if unknown := set(params) - set(known):
+        raise ValueError(
+            f"kernel={kernel!r} has no parameter {sorted(unknown)[0]!r}; "
+            f"kernel_params takes {', '.join(known) or 'nothing here'}"
+        )
+    if kernel == "linear":
+        return Kernel("polynomial")
+    if kernel != "polynomial":
+        return Kernel(kernel)
+    known |= params
+    gamma = 1 / n_features if known["gamma"] is None else check_number("gamma", known["gamma"])
+    degree, coef0 = check_count("degree", known["degree"]), check_number("coef0", known["coef0"])
+    return Kernel("polynomial", degree, gamma, coef0)
+
+
+def check_sigma(sigma):
+    """`sigma` of the public functions: a rule's name or a number."""
+    if isinstance(sigma, str):
+        if sigma not in SIGMA_RULES:
+            rules = ", ".join(map(repr, SIGMA_RULES))
+            raise ValueError(f"sigma={sigma!r} is no rule; choose one of {rules}, or a number")
+        return sigma
+    if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
+        raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")
+    if not (sigma == 0 or _SMALLEST_SIGMA <= sigma <= _LARGEST_SIGMA):
+        raise ValueError(
+            f"sigma={sigma} must be positive, from {_SMALLEST_SIGMA} to {_LARGEST_SIGMA}"
+        )
+    return float(sigma)
+
+
+def sigma_of(rule, distances, starts):
+    """The width of a kernel from distances to candidates.
+
+    Parameters
+    ----------
+    rule : {'kth', 'local', 'median'} or float
+    distances : (n_candidates,) ndarray
+        Of the candidates of all queries, NaN for missing ones.
+    starts : (n + 1,) ndarray
+        Query i has ``distances[starts[i]:starts[i + 1]]``.
+
+    Returns
+    -------
+    float, or (n,) ndarray for 'local'
+    """
+    if not isinstance(rule, str):
+        sigma = rule
+    elif rule == "median":
+        sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
+    else:
+        farthest = _farthest(distances, starts)
+        known = np.isfinite(farthest)
+        sigma = np.where(known, farthest, 0) / 3
+        if rule == "kth":
+            sigma = float(sigma[known].mean()) if known.any() else 0.0
+    return _not_zero(sigma, rule)
+
+
+def _farthest(distances, starts):
+    """Largest distance of each query, NaN where it has no candidates."""
+    result = np.full(len(starts) - 1, np.nan)
+    some = np.flatnonzero(np.diff(starts))
+    if len(some):
+        result[some] = np.fmax.reduceat(distances, starts[:-1][some])
+    return result
+
+
+def _not_zero(sigma, rule):
+    zero = np.asarray(sigma) < _SMALLEST_SIGMA
+    if not zero.any():
+        return sigma
+    why = "of equal points, " if isinstance(rule, str) else ""
+    warnings.warn(f"sigma is 0, {why}where no kernel is defined; 1 is used", stacklevel=2)
+    return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

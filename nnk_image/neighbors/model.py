@@ -1,0 +1,318 @@
+"""Points with a candidate search and a kernel: the neighbourhoods of any queries."""
+
+import warnings
+
+import numpy as np
+
+from nnk_image import memory
+from nnk_image.bands import Bands, resolve_n_jobs
+from nnk_image.neighbors import _core
+from nnk_image.neighbors.candidates import evaluate, search_for
+from nnk_image.neighbors.features import check_choice, check_count, check_features, check_number
+from nnk_image.neighbors.kernels import Kernel, check_kernel, check_sigma, sigma_of
+from nnk_image.neighbors.result import Solved
+from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
+
+METHODS = tuple(_core.METHODS)
+
+BY_DISTANCE = ("kstar", "lnp")
+"""Methods that know no kernel."""
+
+TOL = 1e-8
+"""Weights below this part of a query's largest similarity are dropped."""
+
+_WORK_PER_BAND = 1 << 24  # multiplications, some milliseconds
+_EMPTY = np.empty(0)
+
+
+class NeighborhoodModel:
+    """Points with a candidate search and a kernel: gives the neighbourhoods of any queries.
+
+    The parameters are those of `nnk_neighbors`, and `sigma_scale`, a factor of the kernel's
+    width.  The width is that of the points, whatever is queried; it is found when first
+    needed and kept.
+
+    Attributes
+    ----------
+    points : (N, d) ndarray
+        As checked; the Gram matrix for a precomputed kernel.
+    kernel : Kernel
+    n_neighbors : int
+        Candidates of a query at most.
+    """
+
+    def __init__(
+        self,
+        X,
+        n_neighbors=30,
+        *,
+        kernel="gaussian",
+        sigma="kth",
+        method="nnk",
+        l1=0.0,
+        tol=TOL,
+        metric=None,
+        neighbors=None,
+        kernel_params=None,
+        duplicates="first",
+        psd="warn",
+        n_jobs=None,
+        lc_ratio=1.0,
+        sigma_scale=1.0,
+    ):
+        self.n_neighbors = check_count("n_neighbors", n_neighbors)
+        self.method = check_choice("method", method, METHODS)
+        self.lc_ratio = check_number("lc_ratio", lc_ratio)
+        self.rule = check_sigma(sigma)
+        self.sigma_scale = check_number("sigma_scale", sigma_scale, 1e-100)
+        self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
+        self.share = check_choice("duplicates", duplicates, ("first", "share")) == "share"
+        self.psd = check_choice("psd", psd, ("warn", "raise", "clip"))
+        resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
+        self.n_jobs = n_jobs
+        self.points = check_features("X", X)
+        self.single = self.points.dtype == np.float32
+        self._set_kernel(kernel, kernel_params, metric)
+        self._check_method()
+        self.search = search_for(neighbors, self._order, self._searched, n_jobs)
+        self._sigma = None
+
+    def _set_kernel(self, kernel, kernel_params, metric):
+        params = dict(kernel_params or {})
+        check_choice("metric", metric, (None, "precomputed"))
+        self.of_distances = metric == "precomputed"
+        is_matrix = self.of_distances or (isinstance(kernel, str) and kernel == "precomputed")
+        self.diagonal = params.pop("diagonal", None) if is_matrix else None
+        self.kernel = check_kernel(kernel, params, self.points.shape[1])
+        self._order, self._searched = self.kernel, self.points
+        if is_matrix:
+            self.single = False
+            self.points = _check_square(np.asarray(self.points, np.float64), self.of_distances)
+            self._order = Kernel("precomputed")
+            self._searched = self.points
+        if self.of_distances and not (self.kernel.has_sigma and self.rule != "local"):
+            raise ValueError(
+                "metric='precomputed' is for kernel='gaussian' or 'laplacian', and sigma a number, "
+                f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.rule!r}"
+            )
+
+    def _check_method(self):
+        name, method = self.kernel.name, self.method
+        if method in BY_DISTANCE and (self.of_distances or not self.kernel.by_distance):
+            raise ValueError(
+                f"method={method!r} weighs distances of points; leave kernel and metric at their "
+                "defaults"
+            )
+        if name == "callable" and method not in ("nnk", "knn", "mutual_knn"):
+            raise ValueError(
+                f"method={method!r} needs a kernel known by name; pass the matrix of your function "
+                "with kernel='precomputed'"
+            )
+        if name == "lle" and self.l1 > 0:
+            raise ValueError(
+                f"l1={self.l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
+            )
+
+    @property
+    def sigma(self):
+        """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
+        if self._sigma is None:
+            if not self._has_sigma:
+                self._sigma = np.nan
+            elif not isinstance(self.rule, str):
+                self._sigma = self.sigma_scale * sigma_of(self.rule, _EMPTY, _EMPTY)
+            else:
+                self._sigma = self._sigma_from(self.points, self.candidates())
+        return self._sigma
+
+    @property
+    def _has_sigma(self):
+        return self.kernel.has_sigma and self.method not in BY_DISTANCE
+
+    def _sigma_from(self, queries, candidates, own=True):
+        distances = self._distances(queries, candidates, own)
+        return self.sigma_scale * sigma_of(self.rule, distances, candidates.indptr)
+
+    def warn_of_few_points(self, own):
+        """Warn the caller's caller if there are fewer points than candidates are asked for."""
+        n = len(self.points) - own
+        if n < self.n_neighbors:
+            warnings.warn(
+                f"n_neighbors={self.n_neighbors}, but there are {n} "
+                f"{'other ' * own}points; all are candidates",
+                stacklevel=3,
+            )
+
+    def check_queries(self, Q):
+        """Rows of Q as the core reads them, of the points' type."""
+        Q = check_features("Q", Q, self.points.shape[1], self.single)
+        if self.of_distances and Q.min() < 0:
+            raise ValueError(f"Q holds a negative distance, {Q.min():g}")
+        return Q
+
+    def candidates(self, Q=None):
+        """`Candidates` of checked queries, or of the points themselves."""
+        own = Q is None
+        queries = self.points if own else Q
+        n = min(self.n_neighbors, len(self.points) - own)
+        return self.search.candidates(-queries if self.of_distances else queries, n, own)
+
+    def neighborhoods(self, Q=None):
+        """`Neighborhoods` of the rows of Q, or of the points, none its own neighbour."""
+        return self.solve(Q).neighborhoods(self.n_jobs)
+
+    def solve(self, Q=None):
+        """`Solved` of the rows of Q, or of the points."""
+        own = Q is None
+        queries = self.points if own else self.check_queries(Q)
+        candidates = self.candidates(None if own else queries)
+        most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
+        needed = 16 * most * most * resolve_n_jobs(self.n_jobs) + 12 * len(candidates.indices)
+        memory.require(
+            needed, f"{most} candidates of {len(queries)} points", "use fewer candidates"
+        )
+        sigma = self._sigma_for(queries, candidates, own)
+        solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
+        solved.sigma = sigma
+        if self.kernel.name == "callable":
+            self._solve_callable(queries, candidates, own, solved)
+        else:
+            self._solve_task(queries, candidates, own, sigma, solved)
+        self._check_optimal(queries, own, solved)
+        if self.method == "mutual_knn":
+            _keep_mutual(solved, own)
+        return solved
+
+    def _sigma_for(self, queries, candidates, own):
+        """The points' sigma; that of the queries where it is local."""
+        if self._has_sigma and isinstance(self.rule, str):
+            if own and self._sigma is None:
+                self._sigma = self._sigma_from(queries, candidates)
+            if not own and (self.rule == "local" or self.search.fixed):
+                return self._sigma_from(queries, candidates, own)
+        return self.sigma
+
+    def _task(self, points, queries, candidates, own, kernel, sigma):
+        task = _core.Task(points, queries, candidates.indptr, candidates.indices)
+        n = len(queries)
+        diagonal = _EMPTY
+        if kernel.name == "precomputed":
+            diagonal = self._self_similarity(queries, own)
+        sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
+        kind = _core.KERNELS[kernel.name]
+        task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, sigma, diagonal)
+        task.set_method(_core.METHODS[self.method], self.lc_ratio)
+        task.set_rules(self.n_neighbors, own, self.share, self.l1, self.tol)
+        return task
+
+    def _self_similarity(self, queries, own):
+        if own and not self.of_distances:
+            return np.ascontiguousarray(np.diagonal(self.points))
+        diagonal = 1.0 if self.diagonal is None else self.diagonal
+        return np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal, np.float64), len(queries)))
+
+    def _distances(self, queries, candidates, own):
+        """Distances of queries to the candidates that take part, rising, then NaN."""
+        result = np.empty(len(candidates.indices))
+        if self.of_distances:
+            rows = np.repeat(np.arange(len(queries)), np.diff(candidates.indptr))
+            columns = candidates.indices
+            result[:] = queries[rows, columns]
+            result[(columns < 0) | (own & (rows == columns))] = np.nan
+            return result
+        task = self._task(self.points, queries, candidates, own, Kernel("gaussian"), 1.0)
+        self._run(lambda i0, i1: task.distances(result, i0, i1), candidates, 1)
+        return result
+
+    def _solve_task(self, queries, candidates, own, sigma, solved):
+        points, kernel = self.points, self.kernel
+        if self.of_distances:
+            points, queries = (self._similarity(d, sigma) for d in (points, queries))
+            kernel = Kernel("precomputed")
+        task = self._task(points, queries, candidates, own, kernel, sigma)
+        rows, residual = solved.rows, solved.residual
+        self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
+
+    def _similarity(self, distances, sigma):
+        scaled = distances / sigma
+        return np.exp(-0.5 * scaled**2 if self.kernel.name == "gaussian" else -scaled)
+
+    def _run(self, work, candidates, width):
+        n = candidates.n_queries
+        mean = len(candidates.indices) // max(1, n) + 1
+        width = min(mean, width) + 8
+        cost = mean * width * (self.points.shape[1] + 16)
+        with Bands(self.n_jobs) as bands:
+            bands.run(work, n, rows_per_band=max(1, min(1024, _WORK_PER_BAND // cost)))
+
+    def _solve_callable(self, queries, candidates, own, solved):
+        for q in range(len(queries)):
+            found = candidates.indices[candidates.indptr[q] : candidates.indptr[q + 1]]
+            found = np.unique(found[(found >= 0) & ~(own & (found == q))])
+            K, b, own_similarity = self._problem(queries, q, found)
+            order = np.argsort(-b, kind="stable")[: self.n_neighbors]
+            found, K, b = found[order], K[np.ix_(order, order)], b[order]
+            self._solve_one(q, found, K, b, own_similarity, solved)
+
+    def _problem(self, queries, q, found):
+        """K_SS, b and K_qq of a query, for kernels that are matrices or functions."""
+        if self.kernel.name == "callable":
+            query, points = queries[q : q + 1], self.points[found]
+            function = self.kernel.function
+            K, b = evaluate(function, points, points), evaluate(function, query, points)[0]
+            return K, b, float(evaluate(function, query, query)[0, 0])
+        points, row = self.points[np.ix_(found, found)], queries[q, found]
+        if self.of_distances:
+            return self._similarity(points, self.sigma), self._similarity(row, self.sigma), 1.0
+        return points, row, self._self_similarity(queries, queries is self.points)[q]
+
+    def _solve_one(self, q, found, K, b, own_similarity, solved):
+        if self.method == "nnk":
+            theta, residual = solve_given(K[None], b[None], self.l1)
+            theta, solved.residual[q] = theta[0], residual[0]
+        else:
+            theta = np.maximum(b, 0)
+        solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
+        theta[theta < self.tol * b.max(initial=0)] = 0
+        solved.put(q, found, theta)
+
+    def _check_optimal(self, queries, own, solved):
+        bad = solved.residual > NOT_OPTIMAL
+        if not bad.any():
+            return
+        if self.psd != "clip":
+            report_indefinite(bad, solved.residual, self.psd)
+            return
+        for q in np.flatnonzero(bad):
+            part = slice(solved.start[q], solved.start[q] + solved.count[q])
+            found = solved.index[part].copy()
+            K, b, own_similarity = self._problem(queries, q, found)
+            clipped = nearest_psd(K[None], b[None], np.array([own_similarity]))
+            self._solve_one(q, found, *(part[0] for part in clipped), solved)
+
+
+def _keep_mutual(solved, own):
+    """Set weights of candidates that have not the query among theirs to 0."""
+    if not own:
+        raise ValueError("method='mutual_knn' is for the points themselves, Q=None")
+    rows = np.repeat(np.arange(len(solved)), solved.count)
+    places = (
+        solved.start[rows]
+        + np.arange(len(rows))
+        - np.repeat(np.cumsum(solved.count) - solved.count, solved.count)
+    )
+    columns = solved.index[places].astype(np.int64)
+    mutual = np.isin(columns * len(solved) + rows, rows * len(solved) + columns)
+    solved.weight[places[~mutual]] = 0
+
+
+def _check_square(matrix, of_distances):
+    what = "distances" if of_distances else "a Gram matrix"
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"X must be a square matrix of {what}, not of shape {matrix.shape}")
+    asymmetry = np.abs(matrix - matrix.T).max()
+    if asymmetry > 1e-8 * np.abs(matrix).max():
+        raise ValueError(f"X must be a symmetric matrix of {what}; |X - X'| is up to {asymmetry:g}")
+    if of_distances and matrix.min() < 0:
+        raise ValueError(f"X holds a negative distance, {matrix.min():g}")
+    return matrix

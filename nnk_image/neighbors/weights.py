@@ -1,0 +1,154 @@
+"""NNK weights of problems given as kernel matrices."""
+
+import math
+import warnings
+
+import numpy as np
+
+from nnk_image.bands import Bands
+from nnk_image.neighbors import _core
+from nnk_image.neighbors.features import check_choice, check_number
+
+NOT_OPTIMAL = 1e-8
+"""Violation of optimality, over max(b), that a positive semi-definite K never shows."""
+
+
+def nnk_weights(
+    K, b, *, l1=0.0, tol=0.0, self_similarity=1.0, psd="warn", return_error=False, n_jobs=None
+):
+    """Non-negative kernel regression weights of one query, or of many.
+
+    The exact minimum of ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``.
+
+    Parameters
+    ----------
+    K : (..., k, k) array_like
+        Kernel between the candidates: symmetric, positive semi-definite; it may be
+        singular (equal candidates).  Leading axes number independent problems.
+    b : (..., k) array_like
+        Kernel between the query and its candidates.
+    l1 : float
+        Penalty on the sum of the weights.
+    tol : float
+        Weights below ``tol * max(b)`` are set to 0.
+    self_similarity : float or (...) array_like
+        Kernel of the query with itself, for the error.
+    psd : {'warn', 'raise', 'clip'}
+        If K is not positive semi-definite, so that the weights found are not optimal:
+        warn, raise ValueError, or drop the negative eigenvalues of the matrix of candidates
+        and query.
+    return_error : bool
+        Also return the error.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
+
+    Returns
+    -------
+    theta : (..., k) float64 ndarray
+        Weights.  Of equal candidates the first takes all.
+    error : (...) float64 ndarray
+        ``1/2 K_qq - b' theta + 1/2 theta' K theta``, if `return_error`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Shapes that do not fit, numbers that are not finite.
+
+    References
+    ----------
+    S. Shekkizhar, A. Ortega, "Neighborhood and graph constructions using non-negative
+    kernel regression", eq. 6 and 9; C. Lawson, R. Hanson, "Solving least squares
+    problems", chapter 23.
+
+    Examples
+    --------
+    The first candidate stands between the query and the second:
+
+    >>> from nnk_image import nnk_weights
+    >>> nnk_weights([[1.0, 0.9], [0.9, 1.0]], [0.8, 0.5])
+    array([0.8, 0. ])
+    """
+    l1, tol = check_number("l1", l1), check_number("tol", tol)
+    check_choice("psd", psd, ("warn", "raise", "clip"))
+    K, b = _check_problem(K, b)
+    stack, n = b.shape[:-1], b.shape[-1]
+    n_problems = math.prod(stack)
+    K, b = K.reshape(n_problems, n, n), b.reshape(n_problems, n)
+    theta, residual = solve_given(K, b, l1, n_jobs)
+    if (bad := residual > NOT_OPTIMAL).any():
+        if psd == "clip":
+            own = np.broadcast_to(np.asarray(self_similarity, np.float64), stack).ravel()
+            K, b = K.copy(), b.copy()
+            K[bad], b[bad], _ = nearest_psd(K[bad], b[bad], own[bad])
+            theta, _ = solve_given(K, b, l1, n_jobs)
+        else:
+            report_indefinite(bad, residual, psd)
+    theta[theta < tol * b.max(axis=1, initial=0, keepdims=True)] = 0
+    if not return_error:
+        return theta.reshape(*stack, n)
+    own = np.broadcast_to(np.asarray(self_similarity, np.float64), stack).ravel()
+    quadratic = np.einsum("pi,pij,pj->p", theta, K, theta)
+    error = np.maximum(0.5 * own - np.einsum("pi,pi->p", b, theta) + 0.5 * quadratic, 0)
+    return theta.reshape(*stack, n), error.reshape(stack)
+
+
+def solve_given(K, b, l1=0.0, n_jobs=None):
+    """Weights and violations of optimality of the problems (n, k, k), (n, k)."""
+    theta, residual = np.zeros(b.shape), np.zeros(len(b))
+    if b.size:
+        k = b.shape[1]
+        with Bands(n_jobs) as bands:
+            bands.run(
+                lambda i0, i1: _core.solve_given(K, b, l1, theta, residual, i0, i1),
+                len(b),
+                rows_per_band=max(1, (1 << 22) // (k * k)),
+            )
+    return theta, residual
+
+
+def nearest_psd(K, b, own):
+    """Problems without the negative eigenvalues of their kernel matrices, query included."""
+    k = b.shape[1]
+    whole = np.empty((len(b), k + 1, k + 1))
+    whole[:, :k, :k] = (K + K.swapaxes(1, 2)) / 2
+    whole[:, :k, k] = whole[:, k, :k] = b
+    whole[:, k, k] = own
+    values, vectors = np.linalg.eigh(whole)
+    whole = (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.swapaxes(1, 2)
+    whole = (whole + whole.swapaxes(1, 2)) / 2
+    return np.ascontiguousarray(whole[:, :k, :k]), whole[:, :k, k].copy(), whole[:, k, k]
+
+
+def report_indefinite(bad, residual, psd):
+    """Warn or raise about queries whose kernel matrix is not positive semi-definite."""
+    text = (
+        f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
+        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite: the weights found violate "
+        f"optimality by up to {residual.max():.1e} max(b); use psd='clip' or another kernel"
+    )
+    if psd == "raise":
+        raise ValueError(text)
+    warnings.warn(text, stacklevel=3)
+
+
+def _check_problem(K, b):
+    arrays = []
+    for name, array in (("K", K), ("b", b)):
+        array = np.asarray(array)
+        if array.dtype.kind not in "buif":
+            raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
+        array = np.ascontiguousarray(array, np.float64)
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
+        arrays.append(array)
+    K, b = arrays
+    if b.ndim < 1 or K.shape != (*b.shape, b.shape[-1]):
+        raise ValueError(
+            f"K of shape {K.shape} and b of shape {b.shape} do not fit; (..., k, k) and (..., k) "
+            "are expected"
+        )
+    if K.size:
+        asymmetry = np.abs(K - K.swapaxes(-1, -2)).max()
+        if asymmetry > 1e-8 * np.abs(K).max():
+            raise ValueError(f"K is not symmetric: |K - K'| is up to {asymmetry:g}")
+    return K, b

@@ -1,0 +1,192 @@
+/* NNK of many queries, compiled once per instruction set.  NNK_VARIANT names the table
+ * this compilation defines. */
+#include <math.h>
+
+#include "../templating.h"
+#include "methods.h"
+
+/* Most candidates of a query in [i0, i1). */
+static int64_t most_candidates(const nnk_task *t, int64_t i0, int64_t i1)
+{
+    int64_t most = 0;
+    for (int64_t q = i0; q < i1; q++)
+        most = t->indptr[q + 1] - t->indptr[q] > most ? t->indptr[q + 1] - t->indptr[q] : most;
+    return most;
+}
+
+static int task_scratch(nnk_scratch *w, const nnk_task *t, int64_t i0, int64_t i1)
+{
+    const int64_t most = most_candidates(t, i0, i1), kept = most < t->n_neighbors ? most : t->n_neighbors;
+    return scratch_make(w, most, kept, t->kind == NNK_PRECOMPUTED ? 0 : whole_octets(t->n_features));
+}
+
+static int distances(const nnk_task *t, double *distance, int64_t i0, int64_t i1)
+{
+    nnk_scratch w;
+    if (task_scratch(&w, t, i0, i1))
+        return NNK_NO_MEMORY;
+    for (int64_t q = i0; q < i1; q++) {
+        read_candidates(t, &w, q);
+        choose_candidates(t, &w);
+        const int64_t first = t->indptr[q], n = t->indptr[q + 1] - first;
+        for (int64_t e = 0; e < n; e++)
+            distance[first + e] = e < w.s.n ? sqrt(w.square[e]) : NAN;
+    }
+    free(w.memory);
+    return NNK_OK;
+}
+
+/* Candidates equal to a chosen one take equal shares of its weight. */
+static void share(nnk_scratch *w)
+{
+    nnk_problem *s = &w->s;
+    for (int32_t m = 0; m < s->size; m++) {
+        const int32_t j = s->passive[m];
+        int32_t twins = 0;
+        for (int32_t i = 0; i < s->n; i++)
+            twins += s->k[j * s->row + i] == 1 && s->b[i] == s->b[j];
+        const double part = s->theta[j] / twins;
+        for (int32_t i = 0; i < s->n; i++)
+            if (s->k[j * s->row + i] == 1 && s->b[i] == s->b[j])
+                s->theta[i] = part;
+    }
+}
+
+/* Weights in the caller's units, those below tol max(b) dropped.  Returns (b + l1)'theta +
+ * gradient'theta, which is K_qq less twice the error. */
+static double unscale(const nnk_task *t, nnk_scratch *w)
+{
+    double explained = 0, top = 0;
+    for (int32_t j = 0; j < w->s.n; j++)
+        top = w->similarity[j] > top ? w->similarity[j] : top;
+    for (int32_t j = 0; j < w->s.n; j++) {
+        double *theta = w->s.theta + j;
+        explained += *theta * w->s.gradient[j] * w->scale * w->scale;
+        *theta = *theta > 0 ? *theta * w->scale / w->root[j] : 0;
+        explained += (w->similarity[j] + t->l1) * *theta;
+        if (*theta < t->tol * top)
+            *theta = 0;
+    }
+    return explained;
+}
+
+/* LLE's weights are made to add up to 1.  Returns half the squared distance e of the query
+ * from what they make of its neighbours: their sum was c / (c + e). */
+static double normalise_embedding(nnk_scratch *w, double c)
+{
+    double sum = 0;
+    for (int32_t j = 0; j < w->s.n; j++)
+        sum += w->s.theta[j];
+    if (!(sum > 0))
+        return 0;
+    for (int32_t j = 0; j < w->s.n; j++)
+        w->s.theta[j] /= sum;
+    return sum < 1 ? 0.5 * c * (1 - sum) / sum : 0;
+}
+
+/* Write candidates and weights by rising point number. */
+static void write_rows(const nnk_task *t, const nnk_solved *out, nnk_scratch *w, int64_t q)
+{
+    const int32_t n = w->s.n;
+    const int64_t at = t->indptr[q];
+    for (int32_t i = 0; i < n; i++) { /* insertion sort by number */
+        const int64_t point = w->point[i];
+        const double theta = w->s.theta[i];
+        int32_t j = i;
+        for (; j > 0 && w->point[j - 1] > point; j--) {
+            w->point[j] = w->point[j - 1];
+            w->s.theta[j] = w->s.theta[j - 1];
+        }
+        w->point[j] = point, w->s.theta[j] = theta;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        set_csr_index(out->index, t->wide, at + i, w->point[i]);
+        out->weight[at + i] = w->s.theta[i];
+    }
+    out->count[q] = n;
+}
+
+/* Weights by kernel regression, exact or pursued, or similarities; returns the error. */
+static double regress(const nnk_task *t, nnk_scratch *w, int64_t q, double *residual)
+{
+    const double own = similarities(t, w, q);
+    normalise(w, t->l1);
+    *residual = 0;
+    switch (t->method) {
+    case NNK_MATCHING_PURSUIT: pursue(&w->s); break;
+    case NNK_NEAREST: take_all(w); break;
+    default:
+        if (t->method == NNK_EXACT)
+            solve(&w->s);
+        else
+            pursue_orthogonally(&w->s);
+        *residual = residual_of(&w->s);
+    }
+    if (t->share_duplicates)
+        share(w);
+    const double error = 0.5 * (own - unscale(t, w));
+    if (t->kind == NNK_LLE)
+        return normalise_embedding(w, own);
+    return error > 0 ? error : 0;
+}
+
+static void solve_query(const nnk_task *t, const nnk_solved *out, nnk_scratch *w, int64_t q)
+{
+    read_candidates(t, w, q);
+    choose_candidates(t, w);
+    if (t->method == NNK_K_STAR) {
+        out->error[q] = weigh_by_distance(w, t->ratio);
+        out->residual[q] = 0;
+    } else if (t->method == NNK_LOCAL_PURSUIT) {
+        pair_candidates(t, w);
+        mirror(w->s.k, w->s.n, w->s.row);
+        out->error[q] = pursue_locally(w);
+        out->residual[q] = 0;
+    } else {
+        out->error[q] = regress(t, w, q, &out->residual[q]);
+    }
+    write_rows(t, out, w, q);
+}
+
+static int solve_task(const nnk_task *t, const nnk_solved *out, int64_t i0, int64_t i1)
+{
+    nnk_scratch w;
+    if (task_scratch(&w, t, i0, i1))
+        return NNK_NO_MEMORY;
+    for (int64_t q = i0; q < i1; q++)
+        solve_query(t, out, &w, q);
+    free(w.memory);
+    return NNK_OK;
+}
+
+static int solve_given(const double *k, const double *b, int32_t n, double l1, double *theta, double *residual,
+                       int64_t i0, int64_t i1)
+{
+    nnk_scratch w;
+    if (scratch_make(&w, n, n, 0))
+        return NNK_NO_MEMORY;
+    w.s.n = n, w.s.row = whole_octets(n);
+    for (int64_t p = i0; p < i1; p++) {
+        for (int32_t i = 0; i < n; i++)
+            memcpy(w.s.k + i * w.s.row, k + (p * n + i) * n, sizeof *k * (size_t)n);
+        memcpy(w.similarity, b + p * n, sizeof *b * (size_t)n);
+        normalise(&w, l1);
+        solve(&w.s);
+        residual[p] = residual_of(&w.s);
+        for (int32_t j = 0; j < n; j++)
+            theta[p * n + j] = w.s.theta[j] > 0 ? w.s.theta[j] * w.scale / w.root[j] : 0;
+    }
+    free(w.memory);
+    return NNK_OK;
+}
+
+#define NAME_(v) #v
+#define NAME(v) NAME_(v)
+#define TABLE(v) CAT(nnk_neighbor_kernels, v)
+
+const nnk_neighbor_kernels TABLE(NNK_VARIANT) = {
+    .name = NAME(NNK_VARIANT),
+    .distances = distances,
+    .solve_task = solve_task,
+    .solve_given = solve_given,
+};

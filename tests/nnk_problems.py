@@ -1,0 +1,72 @@
+"""Random kernel regression problems and what is known about their solutions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.spatial.distance import cdist
+
+SUPPORT = 1e-8  # of max(b): what counts as a neighbour
+
+
+@dataclass
+class Problem:
+    """A query's kernel regression problem, candidates by decreasing similarity.
+
+    `whole` is the kernel matrix of the candidates and, last, the query.
+    """
+
+    K: np.ndarray
+    b: np.ndarray
+    whole: np.ndarray
+    duplicates: bool
+
+    @property
+    def condition(self):
+        values = np.linalg.eigvalsh(self.K)
+        return values[-1] / values[0] if values[0] > 0 else np.inf
+
+    def residual(self, theta):
+        """Largest violation of the optimality conditions, over max(b)."""
+        gradient = self.b - self.K @ theta
+        passive = np.abs(gradient[theta > 0]).max(initial=0)
+        return max(passive, gradient[theta == 0].max(initial=0)) / self.b.max()
+
+    def objective(self, theta):
+        """Of the problem scaled to max(b) = 1."""
+        theta, b = theta / self.b.max(), self.b / self.b.max()
+        return 0.5 * theta @ self.K @ theta - b @ theta
+
+    def by_scipy(self):
+        """The solution by scipy's non-negative least squares."""
+        if self.condition < 1e10 and not self.duplicates:
+            lower = np.linalg.cholesky(self.K)
+            matrix, target = lower.T, np.linalg.solve(lower, self.b / self.b.max())
+        else:
+            values, vectors = np.linalg.eigh(self.whole)
+            root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+            matrix, target = root[:, :-1], root[:, -1] / self.b.max()
+        return self.b.max() * nnls(matrix, target, maxiter=100 * len(self.b) + 100)[0]
+
+
+def random_problem(rng):
+    """k = 2..100 candidates in d = 1..784 dimensions, sigma over three decades; in some
+    problems equal candidates, or nearly equal ones."""
+    k, d = int(rng.integers(2, 101)), int(np.exp(rng.uniform(0, np.log(784.99))))
+    points = rng.standard_normal((k, d))
+    few = rng.integers(0, k, max(1, k // 4))
+    kind = rng.random()
+    if kind < 0.5:
+        points[few] = points[rng.integers(0, k, len(few))]
+    if kind < 0.2:
+        points[few] += 10 ** rng.uniform(-9, -4) * rng.standard_normal((len(few), d))
+    duplicates = len(np.unique(points, axis=0)) < k
+    square = cdist(points, points, "sqeuclidean")
+    to_query = (points**2).sum(axis=1)
+    order = np.argsort(to_query, kind="stable")
+    whole = np.zeros((k + 1, k + 1))
+    whole[:k, :k] = square[np.ix_(order, order)]
+    whole[:k, k] = whole[k, :k] = to_query[order]
+    sigma = np.sqrt(to_query.max()) / 3 * 10 ** rng.uniform(-0.5, 2.5)
+    whole = np.exp(-whole / (2 * sigma**2))
+    return Problem(whole[:k, :k].copy(), whole[:k, k].copy(), whole, duplicates)

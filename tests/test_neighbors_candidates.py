@@ -1,0 +1,136 @@
+"""Candidates of neighbourhoods: every source gives the same graph."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
+
+from nnk_image import nnk_graph, nnk_neighbors
+
+POINTS = np.random.default_rng(0).standard_normal((300, 4))
+K = 12
+
+
+def same(a, b):
+    return abs(a.to_csr() - b.to_csr()).max() < 1e-12 and abs(a.error - b.error).max() < 1e-12
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return nnk_neighbors(POINTS, n_neighbors=K)
+
+
+@pytest.mark.parametrize("extra", [0, 1, 20])
+def test_arrays_of_any_width_are_ranked_again(expected, extra):
+    distances, indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)
+    shuffled = np.random.default_rng(1).permuted(indices, axis=1)
+    for given in (indices, (indices, distances), shuffled, indices.astype(np.int32)):
+        found = nnk_neighbors(POINTS, n_neighbors=K, neighbors=given, sigma=expected.sigma)
+        assert same(found, expected)
+
+
+def test_missing_and_repeated_candidates_do_not_count(expected):
+    indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1, return_distance=False)
+    more = np.column_stack([np.full(300, -1), indices, indices[:, 3], np.full(300, -1)])
+    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=more), expected)
+    none = nnk_neighbors(POINTS, n_neighbors=K, neighbors=np.full((300, 2), -1), sigma=1.0)
+    assert none.to_csr().nnz == 0
+    np.testing.assert_array_equal(none.error, 0.5)
+
+
+def test_sparse_distance_graph(expected):
+    graph = KNeighborsTransformer(n_neighbors=K).fit_transform(POINTS)
+    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=graph), expected)
+    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=csr_array(graph)), expected)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
+def test_scikit_learn_estimators(expected, algorithm):
+    estimator = NearestNeighbors(algorithm=algorithm)
+    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=estimator), expected)
+    fitted = NearestNeighbors(algorithm=algorithm).fit(POINTS)
+    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=fitted), expected)
+
+
+@pytest.mark.parametrize("name", ["faiss", "hnswlib", "pynndescent"])
+def test_approximate_indexes(expected, name):
+    pytest.importorskip(name, exc_type=ImportError)
+    found = nnk_neighbors(POINTS, n_neighbors=K, neighbors=name)
+    assert same(found, expected)  # with as few points as here twice K candidates hold them all
+    queries = POINTS[:40] + 0.1
+    a = nnk_neighbors(POINTS, queries, n_neighbors=K, neighbors=name)
+    assert same(a, nnk_neighbors(POINTS, queries, n_neighbors=K))
+
+
+@pytest.mark.parametrize("name", ["faiss", "hnswlib", "pynndescent"])
+def test_a_missing_package_is_named(monkeypatch, name):
+    monkeypatch.setitem(__import__("sys").modules, name, None)
+    with pytest.raises(ImportError, match="pip install"):
+        nnk_neighbors(POINTS, n_neighbors=K, neighbors=name)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 20])
+def test_ties_go_to_the_lower_index(n_features):
+    """By brute force over exact integer distances."""
+    points = np.random.default_rng(2).integers(0, 3, (90, n_features)).astype(float)
+    distances = cdist(points, points, "sqeuclidean")
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :7]
+    a = nnk_neighbors(points, n_neighbors=7, method="knn", sigma=1.0)
+    for i, row in enumerate(nearest):
+        assert sorted(row) == a.neighbors(i)[0].tolist()
+
+
+@pytest.mark.parametrize("n_features", [2, 20])
+def test_many_equal_points_cost_no_more(n_features):
+    points = np.random.default_rng(3).integers(0, 2, (3000, n_features)).astype(float)
+    points[:2000] = 0
+    graph = nnk_graph(points, 10, sigma=1.0)
+    assert graph.shape == (3000, 3000)
+    found = nnk_neighbors(points, n_neighbors=10, sigma=1.0)
+    assert (found.error[:2000] == 0).all()
+    assert len(found.neighbors(7)[0]) == 1
+
+
+@pytest.mark.parametrize("n_features", [4, 40])
+def test_points_far_from_the_origin(n_features):
+    points = np.round(np.random.default_rng(4).standard_normal((200, n_features)) * 64) / 64
+    near = nnk_neighbors(points, n_neighbors=K)
+    far = nnk_neighbors(points + 2.0**30, n_neighbors=K)  # the same differences
+    np.testing.assert_array_equal(far.weights, near.weights)
+    np.testing.assert_array_equal(far.indices, near.indices)
+
+
+def test_similarity_kernels_take_the_most_similar():
+    points = np.abs(POINTS)
+    for kernel in ("cosine", "linear"):
+        unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+        values = points @ points.T if kernel == "linear" else unit @ unit.T
+        np.fill_diagonal(values, -np.inf)
+        nearest = np.sort(np.argsort(-values, axis=1)[:, :K], axis=1)
+        found = nnk_neighbors(points, n_neighbors=K, kernel=kernel, method="knn", tol=0)
+        np.testing.assert_array_equal(found.indices.reshape(-1, K), nearest)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        (np.zeros((299, 3), int), ValueError, "299 points, there are 300"),
+        (np.full((300, 3), 300), ValueError, "number 300; the 300 points end at 299"),
+        (np.zeros((300, 3)), TypeError, "integers, not float64"),
+        (np.zeros(300, int), ValueError, r"shape \(n, k\)"),
+        (csr_array((300, 299)), ValueError, "a column for each"),
+        ((1, 2, 3), ValueError, "3 parts"),
+        ("annoy", ValueError, "'annoy' is unknown"),
+        (NearestNeighbors().fit(POINTS[:50]), ValueError, "fitted to 50 points"),
+    ],
+)
+def test_bad_candidates(given, error, text):
+    with pytest.raises(error, match=text):
+        nnk_graph(POINTS, K, neighbors=given)
+
+
+def test_an_index_of_distances_suits_no_other_kernel():
+    with pytest.raises(ValueError, match="leave neighbors="):
+        nnk_graph(POINTS, K, neighbors="faiss", kernel="linear")

@@ -1,0 +1,283 @@
+"""Classifiers and regressors by neighbourhoods: against oracles that share no code with them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import nnls
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.exceptions import DataConversionWarning
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from nnk_image import (
+    KStarNeighborsClassifier,
+    KStarNeighborsRegressor,
+    NNKClassifier,
+    NNKRegressor,
+)
+
+CLASSIFIERS = [NNKClassifier(7, sigma=0.8), KStarNeighborsClassifier(1.5)]
+REGRESSORS = [NNKRegressor(7, sigma=0.8), KStarNeighborsRegressor(1.5)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(5)
+    X = random.normal(size=(90, 3))
+    y = np.array(["ash", "beech", "cedar"])[(X @ [1, 1, 0] > 0).astype(int) + (X[:, 2] > 0.5)]
+    return X, y, random.normal(size=(25, 3))
+
+
+def nnk_shares(X, query, k, sigma):
+    """Weights of all points by scipy's solver, adding up to 1."""
+    distance = cdist([query], X)[0]
+    near = np.argsort(distance, kind="stable")[:k]
+    factor = np.linalg.cholesky(np.exp(-(cdist(X[near], X[near]) ** 2) / (2 * sigma**2)))
+    b = np.exp(-(distance[near] ** 2) / (2 * sigma**2))
+    theta, _ = nnls(factor.T, np.linalg.solve(factor, b))
+    result = np.zeros(len(X))
+    result[near] = theta / theta.sum()
+    return result
+
+
+def kstar_shares(X, query, ratio):
+    """Algorithm 1 of Anava and Levy, as printed."""
+    distance = cdist([query], X)[0]
+    order = np.argsort(distance, kind="stable")
+    beta = ratio * distance[order]
+    n, k, lam = len(beta), 0, beta[0] + 1
+    while k <= n - 1 and lam > beta[k]:
+        k += 1
+        s = beta[:k].sum()
+        lam = (s + np.sqrt(k + s**2 - k * (beta[:k] ** 2).sum())) / k
+    alpha = np.maximum(lam - beta, 0)
+    result = np.zeros(n)
+    result[order] = alpha / alpha.sum()
+    return result
+
+
+def shares(estimator, X, query):
+    if isinstance(estimator, NNKClassifier | NNKRegressor):
+        return nnk_shares(X, query, estimator.n_neighbors, estimator.sigma)
+    return kstar_shares(X, query, estimator.lc_ratio)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_probabilities_are_the_shares_of_classes(estimator, data):
+    X, y, queries = data
+    model = estimator.fit(X, y)
+    expected = np.array([shares(estimator, X, q) for q in queries])
+    assert_allclose(model.neighborhoods(queries).to_csr().toarray(), expected, atol=1e-7)
+    proba = expected @ (y[:, None] == model.classes_)
+    assert_allclose(model.predict_proba(queries), proba, atol=1e-7)
+    assert_array_equal(model.predict(queries), model.classes_[proba.argmax(axis=1)])
+    assert model.predict(queries).dtype == y.dtype
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS)
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_predictions_are_weighted_means(estimator, n_outputs, data):
+    X, _, queries = data
+    y = np.sin(X[:, :2]) if n_outputs else X[:, 0] ** 2
+    expected = np.array([shares(estimator, X, q) for q in queries]) @ y
+    assert_allclose(estimator.fit(X, y).predict(queries), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
+def test_leave_one_out_is_refitting_without_each_point(estimator, data):
+    X, y, _ = data
+    if estimator in REGRESSORS:
+        y = np.sin(X[:, 0])
+    left_out = []
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        left_out.append(estimator.fit(X[others], y[others]).predict(X[i : i + 1])[0])
+    model = estimator.fit(X, y)
+    if estimator in CLASSIFIERS:
+        assert_array_equal(model.predict(None), left_out)
+        assert model.leave_one_out_error() == np.mean(np.array(left_out) != y)
+        return
+    assert_allclose(model.predict(None), left_out, atol=1e-9)
+    difference = np.array(left_out) - y
+    assert_allclose(model.leave_one_out_error(), np.mean(difference**2), rtol=1e-8)
+    assert_allclose(model.leave_one_out_error("absolute"), np.mean(abs(difference)), rtol=1e-8)
+
+
+def test_spread_of_scores(data):
+    X, y, _ = data
+    two = (y == "ash").astype(int)
+    model = NNKClassifier(7).fit(X, two)
+    eta = model.predict_proba(None)[:, 1]
+    found = model.neighborhoods()
+    spread = [np.mean((eta[i] - eta[found.neighbors(i)[0]]) ** 2) for i in range(len(X))]
+    assert_allclose(model.score_spread(), spread, atol=1e-12)
+    assert_allclose(NNKRegressor(7).fit(X, two).score_spread(), spread, atol=1e-12)
+    assert model.score_spread().max() > 0.1
+
+
+def test_spread_of_one_class_is_0(data):
+    X, _, _ = data
+    assert_allclose(NNKClassifier(7).fit(X, np.ones(len(X))).score_spread(), 0, atol=1e-30)
+
+
+def test_it_interpolates(data):
+    X, y, _ = data
+    assert_array_equal(NNKClassifier().fit(X, y).predict(X), y)
+    values = np.sin(7 * X[:, 0])
+    assert_allclose(NNKRegressor().fit(X, values).predict(X), values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_uniform_weights_are_plain_knn(k, data):
+    X, y, queries = data
+    options = {"method": "knn", "weights": "uniform"}
+    model = NNKClassifier(k, sigma=1e3, **options).fit(X, y)
+    plain = KNeighborsClassifier(k).fit(X, y)
+    assert_allclose(model.predict_proba(queries), plain.predict_proba(queries), atol=1e-12)
+    assert_allclose(model.predict_proba(None), plain.predict_proba(None), atol=1e-12)
+    values = X[:, 0]
+    expected = KNeighborsRegressor(k).fit(X, values).predict(queries)
+    model = NNKRegressor(k, sigma=1e3, **options).fit(X, values)
+    assert_allclose(model.predict(queries), expected, atol=1e-12)
+
+
+def test_all_points_weighed_by_the_kernel_are_nadaraya_watson(data):
+    X, _, queries = data
+    values = np.sin(3 * X[:, 0])
+    model = NNKRegressor(len(X), method="knn", sigma=0.4, tol=0).fit(X, values)
+    kernel = np.exp(-cdist(queries, X, "sqeuclidean") / (2 * 0.4**2))
+    assert_allclose(model.predict(queries), kernel @ values / kernel.sum(axis=1), rtol=1e-7)
+
+
+def test_the_width_scales(data):
+    X, y, queries = data
+    model = NNKClassifier(7, sigma_scale=3).fit(X, y)
+    same = NNKClassifier(7, sigma=3 * NNKClassifier(7).fit(X, y).sigma_).fit(X, y)
+    assert model.sigma_ == same.sigma_
+    assert_array_equal(model.predict_proba(queries), same.predict_proba(queries))
+    farthest = np.sort(cdist(X, X))[:, 7].mean()
+    assert_allclose(model.sigma_, farthest, rtol=1e-10)
+
+
+def test_where_all_similarities_vanish_the_nearest_point_decides(data):
+    X, y, queries = data
+    nearest = cdist(queries, X).argmin(axis=1)
+    model = NNKClassifier(5, sigma=1e-4).fit(X, y)
+    assert_array_equal(model.predict(queries), y[nearest])
+    found = model.neighborhoods(queries)
+    assert_array_equal(found.indices, nearest)
+    assert_array_equal(found.weights, 1)
+    between = cdist(X, X) + 1e9 * np.eye(len(X))
+    assert_array_equal(model.predict(None), y[between.argmin(axis=1)])
+    distances = NNKClassifier(5, sigma=1e-4, metric="precomputed").fit(cdist(X, X), y)
+    assert_array_equal(distances.predict(cdist(queries, X)), y[nearest])
+    assert_array_equal(distances.predict(None), y[between.argmin(axis=1)])
+
+
+def test_some_empty_neighbourhoods_among_others():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    model = NNKRegressor(3, sigma=0.3).fit(X, [0.0, 10.0, 20.0, 30.0])
+    assert_allclose(model.predict([[99.0], [0.0], [-99.0], [1.5]]), [30, 0, 0, 15], atol=1e-9)
+    assert_array_equal(model.neighborhoods([[99.0], [0.0]]).indptr, [0, 1, 2])
+
+
+def test_a_query_like_no_point_gets_the_frequencies():
+    X = np.array([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2], [-1.0, 0.3]])
+    model = NNKClassifier(2, kernel="cosine").fit(X[:3], ["a", "b", "b"])
+    assert_allclose(model.predict_proba([[-1.0, 0.0]]), [[1 / 3, 2 / 3]])
+    alone = NNKClassifier(2, kernel="cosine").fit(X, ["a", "b", "b", "c"])
+    assert_allclose(alone.predict_proba(None)[3], [1 / 3, 2 / 3, 0])
+    assert np.isnan(alone.score_spread()[3])
+
+
+def test_ties_go_to_the_first_class():
+    model = NNKClassifier(2, sigma=1.0).fit([[-1.0], [1.0]], ["z", "a"])
+    assert_allclose(model.predict_proba([[0.0]]), [[0.5, 0.5]])
+    assert model.predict([[0.0]])[0] == "a"
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_several_outputs_are_several_classifiers(estimator, data):
+    X, y, queries = data
+    two = np.column_stack([y, np.where(X[:, 1] > 0, "up", "down")])
+    model = estimator.fit(X, two)
+    predicted, proba = model.predict(queries), model.predict_proba(queries)
+    errors = [model.leave_one_out_error()]
+    for j in range(2):
+        one = estimator.fit(X, two[:, j])
+        assert_array_equal(predicted[:, j], one.predict(queries))
+        assert_allclose(proba[j], one.predict_proba(queries), atol=1e-14)
+        errors.append(one.leave_one_out_error())
+    assert_allclose(errors[0], np.mean(errors[1:]))
+
+
+def test_a_column_of_classes_warns(data):
+    X, y, _ = data
+    with pytest.warns(DataConversionWarning, match="y.ravel"):
+        model = NNKClassifier().fit(X, y[:, None])
+    assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("estimator", [NNKRegressor(30), KStarNeighborsRegressor(n_neighbors=30)])
+def test_fewer_points_than_candidates(estimator):
+    model = estimator.fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0])
+    assert 0 < model.predict([[0.5]])[0] < 3
+    assert model.predict(None).shape == (3,)
+    assert model.n_neighbors_ == 3
+
+
+def test_one_point_predicts_itself():
+    model = NNKRegressor(sigma=1.0).fit([[2.0]], [5.0])
+    assert model.predict([[2.5]])[0] == 5
+    with pytest.raises(ValueError, match="fit at least two"):
+        model.leave_one_out_error()
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1e-3, 0.3, 1.0, 30.0])
+def test_k_star_looks_at_as_many_points_as_it_needs(ratio):
+    random = np.random.default_rng(2)
+    X, queries = random.normal(size=(700, 2)), random.normal(size=(8, 2))
+    model = KStarNeighborsRegressor(ratio).fit(X, X[:, 0])
+    expected = np.array([kstar_shares(X, q, ratio) for q in queries])
+    assert_allclose(model.neighborhoods(queries).to_csr().toarray(), expected, atol=1e-9)
+    if ratio <= 1e-3:
+        assert (expected > 0).all()
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from(["nnk", "omp", "mp", "knn"]))
+def test_predictions_lie_between_the_neighbours(seed, k, method):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 4, size=(30, 2)).astype(float)
+    y = random.normal(size=30)
+    model = NNKRegressor(k, sigma=1.0, method=method).fit(X, y)
+    queries = random.normal(size=(5, 2))
+    predicted = model.predict(queries)
+    for i in range(5):
+        indices, weights = model.neighborhoods(queries).neighbors(i)
+        assert y[indices].min() - 1e-12 <= predicted[i] <= y[indices].max() + 1e-12
+        assert_allclose(weights.sum(), 1)
+        assert (weights > 0).all()
+
+
+@pytest.mark.parametrize(("k", "nnk", "weighted_knn"), [(10, 14, 27), (30, 12, 51), (50, 15, 63)])
+def test_leave_one_out_errors_of_the_digits(k, nnk, weighted_knn):
+    X, y = load_digits(return_X_y=True)
+    model = NNKClassifier(k, sigma_scale=3).fit(X, y)
+    assert round(model.leave_one_out_error() * len(y)) == nnk
+    model = NNKClassifier(k, sigma_scale=3, method="knn").fit(X, y)
+    assert round(model.leave_one_out_error() * len(y)) == weighted_knn
+
+
+def test_threads_do_not_change_predictions():
+    X, y = load_diabetes(return_X_y=True)
+    one, two = (NNKRegressor(n_jobs=n).fit(X, y).predict(X + 0.001) for n in (1, 2))
+    assert_array_equal(one, two)
+
+
+def test_single_precision_is_near_double(data):
+    X, y, _ = data
+    model = NNKClassifier(15).fit(X.astype(np.float32), y)
+    expected = NNKClassifier(15).fit(X, y).predict_proba(None)
+    assert_allclose(model.predict_proba(None), expected, atol=1e-4)

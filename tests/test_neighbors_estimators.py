@@ -1,0 +1,230 @@
+"""The estimators keep scikit-learn's contract and work with its tools."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import nnk_image
+from nnk_image import (
+    NNKClassifier,
+    NNKGraphTransformer,
+    NNKMeans,
+    NNKMeansClassifier,
+    NNKRegressor,
+)
+
+NAMES = [
+    "KStarNeighborsClassifier",
+    "KStarNeighborsRegressor",
+    "NNKClassifier",
+    "NNKGraphTransformer",
+    "NNKMeans",
+    "NNKMeansClassifier",
+    "NNKRegressor",
+]
+
+CHECKED = [
+    *(getattr(nnk_image, name)() for name in NAMES),
+    NNKClassifier(metric="precomputed"),
+    NNKRegressor(kernel="cosine", weights="uniform"),
+    NNKMeans(kernel="polynomial", n_neighbors=2),
+    NNKMeansClassifier(kernel="laplacian", n_neighbors=3),
+]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.mark.filterwarnings("default")
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_without_scikit_learn_the_error_tells_what_to_install():
+    code = f"""
+import sys
+sys.modules["sklearn"] = None
+import nnk_image
+nnk_image.nnk_weights
+for name in {NAMES}:
+    try:
+        getattr(nnk_image, name)
+    except ImportError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    said = done.stdout.splitlines()
+    assert len(said) == len(NAMES), done.stderr
+    for name, line in zip(NAMES, said, strict=True):
+        assert line.startswith(f"nnk_image.{name} needs scikit-learn")
+        assert "pip install 'nnk_image[neighbors]'" in line
+
+
+def test_the_package_alone_does_not_import_scikit_learn():
+    code = "import sys, nnk_image; nnk_image.nnk_graph; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False"], done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clone_and_pickle(name, iris):
+    X, y = iris
+    estimator = getattr(nnk_image, name)()
+    assert repr(clone(estimator)) == repr(estimator)
+    estimator.set_params(n_neighbors=7, n_jobs=2)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=0)
+    estimator.fit(X, y)
+    again = pickle.loads(pickle.dumps(estimator))
+    method = "predict" if hasattr(estimator, "predict") else "transform"
+    before, after = (getattr(e, method)(X[::7] + 0.01) for e in (estimator, again))
+    assert np.abs(before - after).sum() == 0
+
+
+def test_grid_search_over_a_pipeline(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), NNKClassifier())
+    grid = {
+        "nnkclassifier__n_neighbors": [5, 15],
+        "nnkclassifier__sigma_scale": [1.0, 3.0],
+        "nnkclassifier__method": ["nnk"],
+    }
+    search = GridSearchCV(pipeline, grid, cv=5).fit(X, y)
+    assert search.best_score_ > 0.94
+
+
+def test_leave_one_out_as_the_score_of_a_grid_search(iris):
+    X, y = iris
+    everything = np.arange(len(X))
+    search = GridSearchCV(
+        NNKClassifier(),
+        {"n_neighbors": [1, 5, 20]},
+        scoring=lambda model, X, y: -model.leave_one_out_error(),
+        cv=[(everything, everything)],
+    ).fit(X, y)
+    errors = [NNKClassifier(k).fit(X, y).leave_one_out_error() for k in (1, 5, 20)]
+    assert search.best_score_ == -min(errors)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_data_frames_give_feature_names(name, iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    estimator = getattr(nnk_image, name)().fit(frame, y)
+    assert_array_equal(estimator.feature_names_in_, list("abcd"))
+    method = getattr(estimator, "predict", None) or estimator.transform
+    method(frame[:3])
+    with pytest.raises(ValueError, match="feature names should match"):
+        method(frame[["b", "a", "c", "d"]])
+
+
+def test_precomputed_distances_and_kernels_are_split_for_cross_validation(iris):
+    X, y = iris
+    X, y = X[::2], y[::2]
+    plain = NNKClassifier(10, sigma=0.5)
+    expected = cross_val_score(plain, X, y)
+    of_distances = clone(plain).set_params(metric="precomputed")
+    assert_array_equal(cross_val_score(of_distances, euclidean_distances(X), y), expected)
+    of_kernel = clone(plain).set_params(kernel="precomputed")
+    gram = rbf_kernel(X, gamma=1 / (2 * 0.5**2))
+    assert_array_equal(cross_val_score(of_kernel, gram, y), expected)
+
+
+def test_another_search_is_cloned():
+    random = np.random.default_rng(0)
+    X, queries = random.normal(size=(80, 3)), random.normal(size=(30, 3))
+    y = (X[:, 0] > 0).astype(int)
+    search = NearestNeighbors(algorithm="brute")
+    model = NNKClassifier(12, neighbors=search).fit(X, y)
+    assert not hasattr(search, "n_samples_fit_")
+    expected = NNKClassifier(12).fit(X, y).predict_proba(queries)
+    assert_allclose(model.predict_proba(queries), expected, atol=1e-9)
+    with pytest.raises(TypeError, match="neighbors= of an estimator"):
+        NNKClassifier(neighbors=np.zeros((3, 2), int)).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"method": "knearest"}, "method='knearest'"),
+        ({"weights": "distance"}, "weights='distance'"),
+        ({"sigma": "big"}, "sigma='big'"),
+        ({"sigma_scale": 0}, "sigma_scale=0"),
+        ({"kernel": "rbf"}, "kernel='rbf'"),
+    ],
+)
+@pytest.mark.parametrize("cls", [NNKClassifier, NNKRegressor, NNKGraphTransformer])
+def test_bad_options_are_named_by_fit(cls, options, message, iris):
+    if cls is NNKGraphTransformer and "weights" in options:
+        options, message = {"symmetrize": "most"}, "symmetrize='most'"
+    with pytest.raises(ValueError, match=message):
+        cls(**options).fit(*iris)
+
+
+class TestGraphTransformer:
+    def test_fitted_points_give_the_graph(self, iris):
+        X = np.unique(iris[0], axis=0)
+        for rule in ("min_error", "mean", None):
+            transformer = NNKGraphTransformer(8, symmetrize=rule)
+            graph = transformer.fit_transform(X)
+            expected, error = nnk_image.nnk_graph(X, 8, symmetrize=rule, return_error=True)
+            assert abs(graph - expected).max() == 0
+            assert abs(transformer.transform(X) - expected).max() == 0
+            assert_array_equal(transformer.error_, error)
+
+    def test_new_points_give_their_weights(self, iris):
+        X = np.unique(iris[0], axis=0)
+        transformer = NNKGraphTransformer(8).fit(X)
+        mixed = np.vstack([X[3] + 0.05, X[5], X[7] - 0.05, -X[5]])
+        rows = transformer.transform(mixed)
+        sigma = transformer.sigma_
+        expected = nnk_image.nnk_neighbors(X, mixed[[0, 2, 3]], 8, sigma=sigma).to_csr()
+        assert abs(rows[[0, 2, 3]] - expected).max() == 0
+        assert abs(rows[[1]] - transformer.graph_[[5]]).max() == 0
+
+    def test_the_graph_is_not_shared(self, iris):
+        transformer = NNKGraphTransformer(8)
+        transformer.fit_transform(iris[0]).data[:] = 7
+        assert transformer.graph_.data.max() <= 1
+
+    def test_zeros_of_either_sign_are_one_point(self):
+        X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
+        transformer = NNKGraphTransformer(2).fit(X)
+        negative = np.array([[-0.0, 1.0]])
+        assert abs(transformer.transform(negative) - transformer.graph_[[0]]).max() == 0
+
+    def test_in_a_pipeline(self, iris):
+        X, y = iris
+        pipeline = make_pipeline(NNKGraphTransformer(10), LogisticRegression(C=100))
+        pipeline.fit(X[::2], y[::2])
+        assert pipeline.score(X[1::2], y[1::2]) > 0.9
+        names = pipeline[0].get_feature_names_out()
+        assert_array_equal(names[:2], ["nnkgraphtransformer0", "nnkgraphtransformer1"])
+        assert len(names) == 75
+
+
+def test_means_classifier_of_a_gram_matrix_is_that_of_the_points(iris):
+    X, y = iris
+    options = {"n_neighbors": 3, "random_state": 0}
+    plain = NNKMeansClassifier(4, sigma=0.7, **options).fit(X[::2], y[::2])
+    gram = rbf_kernel(X, X[::2], gamma=1 / (2 * 0.7**2))
+    of_gram = NNKMeansClassifier(4, kernel="precomputed", **options).fit(gram[::2], y[::2])
+    assert_allclose(of_gram.decision_function(gram), plain.decision_function(X), atol=1e-9)

@@ -1,0 +1,269 @@
+"""Signal variation, distances of data sets, alignment, manifold metrics: by brute force."""
+
+import dense
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dense import graphs
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import subspace_angles
+from scipy.optimize import nnls
+
+from nnk_image import image_graph
+from nnk_image.neighbors import (
+    dimension_vector,
+    graph_signal_variation,
+    intrinsic_dimension,
+    manifold_metrics,
+    nalac,
+    nnk_distance,
+    nnk_neighbors,
+    polytope_affinity,
+    polytope_diameter,
+    soft_nalac,
+)
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.standard_normal((40, 6))
+NEAR = nnk_neighbors(POINTS, n_neighbors=12)
+ROWS = [NEAR.neighbors(i)[0] for i in range(40)]
+
+
+def random_rows(draw, n):
+    """Rows of neighbours, some empty, as a sparse matrix and as lists."""
+    rows = [
+        sorted(draw(st.sets(st.integers(0, n - 1).filter(lambda j, i=i: j != i), max_size=n)))
+        for i in range(n)
+    ]
+    matrix = np.zeros((n, n))
+    for i, row in enumerate(rows):
+        matrix[i, row] = 1 + np.arange(len(row))
+    return sp.csr_array(matrix), rows
+
+
+# --- variation of signals ----------------------------------------------------------------
+
+
+@given(graphs(), st.integers(0, 3))
+def test_variation_is_the_quadratic_form(matrix, channels):
+    shape = (len(matrix), channels) if channels else len(matrix)
+    signal = np.random.default_rng(1).standard_normal(shape)
+    L = dense.laplacian(matrix, "combinatorial")
+    columns = signal.reshape(len(matrix), -1).T
+    expected = sum(y @ L @ y for y in columns)
+    result = graph_signal_variation(sp.csr_array(matrix), signal)
+    assert result == pytest.approx(expected, rel=1e-10, abs=1e-10 * matrix.max())
+
+
+def test_variation_of_constants_and_pictures():
+    image = RNG.random((7, 5))
+    graph = image_graph(image, 3, sigma_f=0.5)
+    assert graph_signal_variation(graph, np.full(35, 3.7)) == 0
+    L = graph.laplacian()
+    expected = image.ravel() @ L @ image.ravel()
+    assert graph_signal_variation(graph, image.ravel()) == pytest.approx(expected)
+    assert graph_signal_variation(sp.csr_array((1, 1)), [5]) == 0
+
+
+@pytest.mark.parametrize(
+    ("signal", "error", "says"),
+    [
+        (np.ones(4), ValueError, r"shape \(3,\) or \(3, m\), not \(4,\)"),
+        (np.ones((3, 1, 1)), ValueError, r"not \(3, 1, 1\)"),
+        ([0, np.nan, 1], ValueError, "not finite"),
+        (["a", "b", "c"], TypeError, "real numbers"),
+        (np.ones(3) * 1j, TypeError, "complex"),
+    ],
+)
+def test_bad_signal(signal, error, says):
+    with pytest.raises(error, match=says):
+        graph_signal_variation(sp.csr_array(np.ones((3, 3)) - np.eye(3)), signal)
+
+
+def test_directed_graphs_have_no_variation():
+    with pytest.raises(ValueError, match="not symmetric"):
+        graph_signal_variation(NEAR.to_csr(), np.ones(40))
+
+
+# --- distance of data sets ---------------------------------------------------------------
+
+
+def distance_by_nnls(A, B, k, sigma):
+    """Definition 3.2: the squared residual in the kernel's space, by scipy's NNLS."""
+    result = []
+    for a in A:
+        d2 = ((B - a) ** 2).sum(axis=1)
+        S = np.argsort(d2, kind="stable")[:k]
+        b = np.exp(-d2[S] / (2 * sigma**2))
+        K = np.exp(-((B[S][:, None] - B[S]) ** 2).sum(axis=2) / (2 * sigma**2))
+        R = np.linalg.cholesky(K).T
+        theta, _ = nnls(R, np.linalg.solve(R.T, b))
+        result.append(1 - 2 * theta @ b + theta @ K @ theta)
+    return np.mean(result)
+
+
+def test_distance_is_its_definition():
+    A, B = RNG.standard_normal((15, 3)), RNG.standard_normal((30, 3)) + 0.5
+    for one, other in ((A, B), (B, A)):
+        ours = nnk_distance(one, other, 8, sigma=1.3)
+        assert ours == pytest.approx(distance_by_nnls(one, other, 8, 1.3), rel=1e-9)
+    assert nnk_distance(A, B, 8, sigma=1.3) != pytest.approx(nnk_distance(B, A, 8, sigma=1.3))
+
+
+def test_identity_and_range():
+    assert nnk_distance(POINTS[3:9], POINTS, 10, sigma=2.0) == 0
+    assert nnk_distance(POINTS, POINTS, 10) == 0
+    assert 0 < nnk_distance(POINTS, POINTS[3:9], 6, sigma=2.0) < 1
+    assert nnk_distance(POINTS + 1e6, POINTS, 5, sigma=1.0) == 1
+
+
+def test_triangle_inequality_does_not_hold():
+    """Of single points the distance is 1 - K^2: too far when a third stands between them."""
+    first, middle, last = ([[x]] for x in (0.0, 0.4, 0.8))
+    steps = nnk_distance(first, middle, 1, sigma=1.0) + nnk_distance(middle, last, 1, sigma=1.0)
+    direct = nnk_distance(first, last, 1, sigma=1.0)
+    assert direct == pytest.approx(1 - np.exp(-(0.8**2)))
+    assert direct > 1.5 * steps
+
+
+# --- alignment ---------------------------------------------------------------------------
+
+
+@given(st.data(), st.integers(2, 7))
+def test_alignment_is_its_definition(data, n):
+    X, Y = (np.random.default_rng(seed).random((n, 2)) for seed in (1, 2))
+    (first, a), (second, b) = (random_rows(data.draw, n) for _ in range(2))
+    hard, soft = [], []
+    for i in range(n):
+        one = sorted(a[i], key=lambda j: np.linalg.norm(X[i] - X[j]))
+        two = sorted(b[i], key=lambda j: np.linalg.norm(Y[i] - Y[j]))
+        if not one or not two:
+            hard.append(float(one == two))
+            soft.append(float(one == two))
+            continue
+        shorter = min(len(one), len(two))
+        hard.append(sum(one[p] == two[p] for p in range(shorter)) / shorter)
+        soft.append(len(set(one) & set(two)) / max(len(one), len(two)))
+    assert nalac(X, Y, first, second) == pytest.approx(np.mean(hard))
+    assert soft_nalac(first, second) == pytest.approx(np.mean(soft))
+
+
+def test_alignment_takes_neighbourhoods_and_refuses_others():
+    assert nalac(POINTS, POINTS, NEAR, NEAR) == soft_nalac(NEAR, NEAR) == 1
+    fewer = nnk_neighbors(POINTS[:30], n_neighbors=5)
+    with pytest.raises(ValueError, match="40 points and of 30"):
+        soft_nalac(NEAR, fewer)
+    with pytest.raises(ValueError, match="Y holds 39 points, the neighbourhoods are of 40"):
+        nalac(POINTS, POINTS[1:], NEAR, NEAR)
+    with pytest.raises(ValueError, match="queries among"):
+        soft_nalac(nnk_neighbors(POINTS, POINTS[:3]), NEAR)
+
+
+# --- manifold metrics --------------------------------------------------------------------
+
+
+def test_dimension_and_diameter_by_brute_force():
+    np.testing.assert_array_equal(intrinsic_dimension(NEAR), [len(row) for row in ROWS])
+    for normalize in (True, False):
+        X = POINTS / np.linalg.norm(POINTS, axis=1)[:, None] if normalize else POINTS
+        expected = [max(np.linalg.norm(X[j] - X[k]) for j in row for k in row) for row in ROWS]
+        ours = polytope_diameter(POINTS, NEAR, normalize=normalize)
+        np.testing.assert_allclose(ours, expected, rtol=1e-12)
+    assert polytope_diameter(POINTS, NEAR).max() <= 2
+
+
+@pytest.mark.parametrize("norm", ["min_rank", "product"])
+def test_affinity_is_of_principal_angles(norm):
+    X = RNG.standard_normal((40, 15))
+    near = nnk_neighbors(X, n_neighbors=4)
+    expected = []
+    for i in range(40):
+        row = near.neighbors(i)[0]
+        for j in row:
+            other = near.neighbors(j)[0]
+            cosines = np.cos(subspace_angles(X[row].T, X[other].T))
+            sizes = len(row), len(other)
+            divisor = min(sizes) if norm == "min_rank" else np.prod(sizes)
+            expected.append(np.sqrt((cosines**2).sum() / divisor))
+    np.testing.assert_allclose(polytope_affinity(X, near, norm=norm), expected, atol=1e-7)
+
+
+def test_affinity_of_few_dimensions_is_1():
+    """Ranks count, not neighbours: three vectors of a plane span a plane."""
+    plane = np.column_stack([POINTS[:, :2], np.zeros((40, 3))])
+    rows = [sorted(set(range(i + 1, i + 4))) for i in range(30)]
+    matrix = np.zeros((40, 40))
+    for i, row in enumerate(rows):
+        matrix[i, row] = 1
+    affinity = polytope_affinity(plane, sp.csr_array(matrix))
+    np.testing.assert_allclose(affinity[: 3 * 27], 1, rtol=1e-12)
+    assert affinity[-1] == 0  # the last neighbour has none
+    assert polytope_affinity(plane, sp.csr_array(matrix), norm="product").max() < 0.5
+
+
+def test_summary_is_mean_and_spread():
+    metrics = manifold_metrics(POINTS, NEAR, norm="product")
+    assert metrics.mean["dimension"] == pytest.approx(np.mean([len(row) for row in ROWS]))
+    assert metrics.spread["diameter"] == pytest.approx(polytope_diameter(POINTS, NEAR).std())
+    assert metrics.mean["affinity"] == polytope_affinity(POINTS, NEAR, norm="product").mean()
+    assert str(metrics).startswith(f"dimension {metrics.mean['dimension']:.3g} +- ")
+
+
+def test_points_without_neighbours_and_zero_points():
+    metrics = manifold_metrics(np.zeros((3, 2)), sp.csr_array((3, 3)))
+    assert metrics.mean == metrics.spread == {"dimension": 0, "diameter": 0, "affinity": 0}
+    full = sp.csr_array(np.ones((3, 3)) - np.eye(3))
+    metrics = manifold_metrics(np.zeros((3, 2)), full)
+    assert metrics.mean == {"dimension": 2, "diameter": 0, "affinity": 0}
+    for scale in (1e-150, 1e140):
+        np.testing.assert_allclose(polytope_diameter(scale * np.eye(3), full), np.sqrt(2))
+
+
+def test_random_curved_and_straight_data():
+    """The order of the thesis' Figure 4.3: random data is the least aligned."""
+    seeds = RNG.standard_normal((4, 32))
+    step = np.linspace(0, 1, 64)[:, None]
+    line = np.concatenate([s + 2 * step * seeds[0] / np.linalg.norm(seeds[0]) for s in seeds])
+    random = RNG.standard_normal((256, 32))
+    results = {
+        name: manifold_metrics(X, nnk_neighbors(X, n_neighbors=20, kernel="cosine")).mean
+        for name, X in {"line": line, "random": random}.items()
+    }
+    assert results["line"]["affinity"] > 0.99 > results["random"]["affinity"]
+    assert results["line"]["diameter"] < 0.1 < results["random"]["diameter"]
+    assert results["line"]["dimension"] < 2.1 < 8 < results["random"]["dimension"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: polytope_affinity(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
+        (lambda: polytope_affinity(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
+        (lambda: polytope_diameter(POINTS[:, 0], NEAR), ValueError, "reshape"),
+        (lambda: intrinsic_dimension(POINTS), TypeError, "ndarray"),
+        (lambda: intrinsic_dimension(sp.csr_array((0, 3))), ValueError, "no neighbourhood"),
+        (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan), ValueError, "not finite"),
+        (lambda: intrinsic_dimension(NEAR.to_csr() * 1j), TypeError, "complex"),
+        (lambda: dimension_vector(sp.csr_array((3, 3)), True), ValueError, "no point has a neigh"),
+    ],
+)
+def test_bad_neighbourhoods(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+# --- dimension vector --------------------------------------------------------------------
+
+
+@given(st.data(), st.integers(1, 7))
+def test_dimension_vector_is_its_definition(data, n):
+    matrix, rows = random_rows(data.draw, n)
+    expected = np.sort(matrix.toarray(), axis=1)[:, ::-1].mean(axis=0)
+    dev = dimension_vector(matrix)
+    m = max(len(row) for row in rows)
+    assert len(dev) == m + 1
+    np.testing.assert_allclose(dev, np.append(expected, 0)[: m + 1], rtol=1e-12)
+    if m:
+        _, dimension = dimension_vector(matrix, return_dimension=True)
+        assert dimension == np.argmax(dev[:-1] - dev[1:])

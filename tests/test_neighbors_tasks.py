@@ -1,0 +1,435 @@
+"""Label propagation, few-shot labels, embeddings and clusters: against dense linear algebra."""
+
+import warnings
+from fractions import Fraction
+
+import dense
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dense import graphs
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import make_moons, make_swiss_roll
+
+from nnk_image import image_graph
+from nnk_image.neighbors import (
+    few_shot_labels,
+    label_propagation,
+    laplacian_eigenmaps,
+    lle_embedding,
+    nnk_graph,
+    nnk_neighbors,
+    spectral_clusters,
+)
+
+RNG = np.random.default_rng(0)
+
+KINDS = ("combinatorial", "normalized", "random_walk")
+
+
+def ring(n, noise=0.0):
+    angle = np.linspace(0, 2 * np.pi, n, endpoint=False)
+    points = np.column_stack([np.cos(angle), np.sin(angle)])
+    return points + noise * np.random.default_rng(1).standard_normal(points.shape)
+
+
+def parts_of(*blocks):
+    return sp.csr_array(sp.block_diag(blocks, format="csr"))
+
+
+def clique(n):
+    return np.ones((n, n)) - np.eye(n)
+
+
+def messy(matrix):
+    """The same matrix unsorted, with duplicates and explicit zeros, 64-bit indices."""
+    rows, columns = np.nonzero(matrix)
+    half = matrix[rows, columns] / 2
+    order = np.random.default_rng(2).permutation(2 * len(rows) + len(matrix))
+    rows = np.concatenate([rows, rows, np.arange(len(matrix))])[order]
+    columns = np.concatenate([columns, columns, np.arange(len(matrix))])[order]
+    data = np.concatenate([half, half, np.zeros(len(matrix))])[order]
+    by_row = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(matrix)))])
+    return sp.csr_array(
+        (data[by_row], columns[by_row].astype(np.int64), indptr.astype(np.int64)), matrix.shape
+    )
+
+
+# --- label propagation -------------------------------------------------------------------
+
+
+def propagate_dense(matrix, labels, kind):
+    """GFHF by its definition: F_u = -(L_uu)^-1 L_ul Y_l; rows scaled to add up to 1."""
+    known = labels >= 0
+    classes = np.unique(labels[known])
+    Y = (labels[:, None] == classes).astype(float)
+    L = dense.laplacian(matrix, kind)
+    reach = connected_components(matrix > 0, directed=False)[1]
+    free = ~known & np.isin(reach, reach[known])
+    F = Y.copy()
+    F[free] = -np.linalg.solve(L[np.ix_(free, free)], L[np.ix_(free, known)] @ Y[known])
+    total = F.sum(axis=1, keepdims=True)
+    return classes, np.divide(F, total, out=F, where=total > 0), known | free
+
+
+@given(graphs(least=1e-2, largest=1e2), st.data())
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
+def test_scores_are_the_dense_solution(kind, matrix, data):
+    n = len(matrix)
+    labels = np.array(
+        data.draw(st.lists(st.sampled_from([-1, -1, 0, 3, 7]), min_size=n, max_size=n))
+    )
+    assume((labels >= 0).any())
+    classes, expected, reached = propagate_dense(matrix, labels, kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if not reached.all() else "error")
+        result, scores = label_propagation(
+            messy(matrix), labels, laplacian=kind, return_scores=True
+        )
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+    top = np.sort(expected, axis=1)
+    clear = reached & (top[:, -1] - (top[:, -2] if len(classes) > 1 else 0) > 1e-8)
+    np.testing.assert_array_equal(result[clear], classes[expected.argmax(axis=1)][clear])
+    np.testing.assert_array_equal(result[labels >= 0], labels[labels >= 0])
+    assert not scores[~reached].any()
+
+
+@pytest.mark.parametrize("dims", [2, 12])
+def test_large_graphs_by_elimination_and_by_steps(dims):
+    """The residual of the equations, whichever way they were solved."""
+    X = np.random.default_rng(dims).standard_normal((2600, dims))
+    graph = nnk_graph(X, 15, symmetrize="max")
+    labels = np.full(2600, -1)
+    labels[:40] = np.arange(40) % 3
+    _, scores = label_propagation(graph, labels, return_scores=True)
+    residual = (graph @ scores - graph.sum(axis=1)[:, None] * scores)[40:]
+    assert np.abs(residual).max() < 1e-10 * graph.sum(axis=1).max()
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
+
+
+def exact_scores(matrix, labels):
+    """The combinatorial solution in rational numbers."""
+    free = np.flatnonzero(labels < 0)
+    W = [[Fraction(w) for w in row] for row in matrix]
+    rows = []
+    for i in free:
+        left = [(sum(W[i]) if i == j else Fraction(0)) - W[i][j] for j in free]
+        right = [sum(w for w, own in zip(W[i], labels, strict=True) if own == c) for c in (0, 1)]
+        rows.append(left + right)
+    for p in range(len(rows)):
+        rows[p] = [x / rows[p][p] for x in rows[p]]
+        for r in range(len(rows)):
+            if r != p:
+                rows[r] = [a - rows[r][p] * b for a, b in zip(rows[r], rows[p], strict=True)]
+    return free, np.array([[float(x) for x in row[-2:]] for row in rows])
+
+
+@pytest.mark.parametrize("bridge", [1e-6, 1e-13, 1e-17, 1e-25, 1e-80])
+def test_links_that_rounding_hides_still_lead_to_labels(bridge):
+    matrix = parts_of(clique(4), clique(4), clique(5)).toarray()
+    matrix[3, 4] = matrix[4, 3] = bridge
+    matrix[7, 9] = matrix[9, 7] = 0.3 * bridge
+    labels = np.full(13, -1)
+    labels[0], labels[12] = 0, 1
+    free, expected = exact_scores(matrix, labels)
+    result, scores = label_propagation(sp.csr_array(matrix), labels, return_scores=True)
+    np.testing.assert_allclose(scores[free], expected, atol=1e-5)
+    np.testing.assert_array_equal(result[free], expected.argmax(axis=1))
+
+
+def test_parts_without_a_label_get_the_most_frequent_class():
+    graph = parts_of(clique(3), clique(3), [[0]])
+    with pytest.warns(UserWarning, match="4 of 7 nodes, the first 3, are not.*frequent one, 5"):
+        result = label_propagation(graph, np.array([2, 5, 5, -1, -1, -1, -1], np.int16))
+    assert result.dtype == np.int16
+    np.testing.assert_array_equal(result, [2, 5, 5, 5, 5, 5, 5])
+
+
+def test_labels_of_a_picture():
+    """Image graphs too: two labelled pixels fill the two halves of a picture."""
+    image = np.where(np.arange(12) < 5, 0.2, 0.8) * np.ones((10, 1))
+    labels = np.full(120, -1)
+    labels[0], labels[-1] = 0, 1
+    result = label_propagation(image_graph(image, window=5), labels).reshape(10, 12)
+    np.testing.assert_array_equal(result, (image > 0.5).astype(int))
+
+
+def test_one_label_per_moon_finds_the_moons():
+    X, y = make_moons(600, noise=0.04, random_state=0)
+    labels = np.full(600, -1)
+    for c in (0, 1):
+        labels[np.flatnonzero(y == c)[0]] = c
+    result = label_propagation(nnk_graph(X, 20, symmetrize="max"), labels)
+    assert np.mean(result == y) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "says"),
+    [
+        ([0, 1], ValueError, r"shape \(3,\), one per node, not \(2,\)"),
+        ([-1, -1, -1], ValueError, "no node has a label"),
+        ([0, -2, -1], ValueError, "label -2 is negative"),
+        (["a", "b", "c"], TypeError, "np.unique"),
+        ([0.0, 1.0, np.nan], TypeError, "float64"),
+    ],
+)
+def test_bad_labels(labels, error, says):
+    with pytest.raises(error, match=says):
+        label_propagation(sp.csr_array(clique(3)), labels)
+
+
+BAD_GRAPHS = [
+    (np.eye(3), TypeError, "ndarray"),
+    (sp.csr_array(np.triu(clique(3))), ValueError, "not symmetric"),
+    (sp.csr_array(-clique(3)), ValueError, "not negative"),
+    (sp.csr_array(clique(3) * np.nan), ValueError, "finite"),
+    (sp.csr_array(clique(3) * 1e308), ValueError, "add up to more"),
+    (sp.csr_array(np.ones((3, 3))), ValueError, "self loops"),
+    (sp.csr_array(np.ones((3, 2))), ValueError, "square"),
+    (sp.csr_array((0, 0)), ValueError, "not empty"),
+    (sp.csr_array(clique(3) * 1j), TypeError, "complex"),
+]
+
+
+@pytest.mark.parametrize(("graph", "error", "says"), BAD_GRAPHS)
+@pytest.mark.parametrize(
+    "task",
+    [
+        lambda graph: label_propagation(graph, [0, -1, -1]),
+        lambda graph: laplacian_eigenmaps(graph, 1),
+        lambda graph: spectral_clusters(graph, 2),
+    ],
+    ids=["labels", "eigenmaps", "clusters"],
+)
+def test_bad_graphs(task, graph, error, says):
+    with pytest.raises(error, match=says):
+        task(graph)
+
+
+# --- few-shot labels ---------------------------------------------------------------------
+
+
+def few_shot_by_hand(X, y, Q, k, **options):
+    """Algorithm 6 in words: one query per predicted class joins the labelled points."""
+    points, labels, result = list(X), list(y), [None] * len(Q)
+    left = list(range(len(Q)))
+    while left:
+        best = {}
+        for i in left:
+            near = nnk_neighbors(np.array(points), Q[[i]], min(k, len(points)), **options)
+            who, weight = near.neighbors(0)
+            share = {c: weight[[labels[j] == c for j in who]].sum() for c in sorted(set(y))}
+            c = max(share, key=share.get)
+            rank = (-share[c] / weight.sum(), near.error[0], i)
+            if c not in best or rank < best[c]:
+                best[c] = rank
+        for c, (_, _, i) in sorted(best.items(), key=lambda item: item[1][2]):
+            result[i] = c
+            points.append(Q[i])
+            labels.append(c)
+            left.remove(i)
+    return result
+
+
+@pytest.mark.parametrize("kernel", ["cosine", "gaussian"])
+def test_few_shot_is_algorithm_6(kernel):
+    rng = np.random.default_rng(3)
+    centers = 3 * rng.random((3, 5))
+    names = np.array(["a", "b", "c"])
+    which = np.arange(24) % 3
+    X = centers + 0.1 * rng.random((3, 5))
+    Q = centers[which] + 0.9 * rng.random((24, 5))
+    options = {"kernel": kernel, "sigma": 1.0}
+    result = few_shot_labels(X, names, Q, 6, **options)
+    np.testing.assert_array_equal(result, few_shot_by_hand(X, names, Q, 6, **options))
+
+
+def test_few_shot_follows_a_curve_that_single_queries_cannot():
+    X, y = make_moons(120, noise=0.02, random_state=1)
+    first = [int(np.flatnonzero(y == c)[np.argsort(X[y == c, 0])[30]]) for c in (0, 1)]
+    rest = np.setdiff1d(np.arange(120), first)
+    result = few_shot_labels(X[first], y[first], X[rest], 5, kernel="gaussian", sigma=0.1)
+    assert np.mean(result == y[rest]) == 1
+
+
+def test_queries_like_no_labelled_point():
+    X, Q = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [[-1.0, -1.0], [1.0, 0.1]]
+    with pytest.warns(UserWarning, match="1 of 2 queries, the first 0.*most frequent one, 4"):
+        np.testing.assert_array_equal(few_shot_labels(X, [4, 4, 2], Q), [4, 4])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"y": [0]}, ValueError, r"y must have shape \(2,\)"),
+        ({"Q": [[1.0, 2.0, 3.0]]}, ValueError, "3 features"),
+        ({"n_accept": 0}, ValueError, "n_accept=0"),
+        ({"n_neighbors": 1.5}, TypeError, "integer"),
+        ({"kernel": "precomputed"}, ValueError, "queries become points"),
+    ],
+)
+def test_few_shot_refuses(change, error, says):
+    with pytest.raises(error, match=says):
+        few_shot_labels(**({"X": np.eye(2), "y": [0, 1], "Q": np.ones((3, 2))} | change))
+
+
+# --- Laplacian eigenmaps -----------------------------------------------------------------
+
+
+def check_eigenmaps(matrix, n_components, kind):
+    """Eigenpairs of the definition, orthonormal, orthogonal to constants, the smallest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Y, values = laplacian_eigenmaps(
+            sp.csr_array(matrix), n_components, laplacian=kind, return_eigenvalues=True
+        )
+    L = dense.laplacian(matrix, kind)
+    q = dense.node_weights(matrix, kind)
+    size = max(1.0, np.abs(L).max())
+    np.testing.assert_allclose(L @ Y, Y * values, atol=1e-7 * size * np.abs(Y).max())
+    np.testing.assert_allclose(Y.T @ (q[:, None] * Y), np.eye(n_components), atol=1e-8)
+    # The constant of the normalised Laplacian is D^1/2 1.
+    degree = matrix.sum(axis=1)
+    constant = np.sqrt(np.where(degree > 0, degree, 1)) if kind == "normalized" else np.ones(len(q))
+    constant = constant / np.sqrt(constant @ (q * constant))
+    np.testing.assert_allclose(constant @ (q[:, None] * Y), 0, atol=1e-8)
+    expected = dense.spectrum(matrix, kind)[0][1 : n_components + 1]
+    np.testing.assert_allclose(values, expected, atol=1e-8 * size)
+
+
+@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS), st.data())
+def test_eigenmaps_of_any_graph(matrix, kind, data):
+    """Also with isolated nodes, several parts or no edges."""
+    assume(len(matrix) > 1)
+    check_eigenmaps(matrix, data.draw(st.integers(1, len(matrix) - 1)), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("dims", "rule"), [(2, "max"), (2, "min_error"), (12, "max")], ids=["plane", "parts", "many"]
+)
+def test_large_eigenmaps(kind, dims, rule):
+    """By products and by elimination; 'min_error' leaves some nodes isolated."""
+    X = np.random.default_rng(4).standard_normal((760, dims))
+    check_eigenmaps(nnk_graph(X, 12, symmetrize=rule).toarray(), 3, kind)
+
+
+def test_double_eigenvalues_of_a_large_ring():
+    graph = nnk_graph(ring(900), 6)
+    _, values = laplacian_eigenmaps(graph, 4, return_eigenvalues=True)
+    expected = 1 - np.cos(2 * np.pi * np.array([1, 1, 2, 2]) / 900)
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_components", [3, 6])
+def test_fourfold_eigenvalues_of_a_large_torus(n_components):
+    circle = nnk_graph(ring(30), 6)
+    circle.data[:] = 1
+    eye = sp.eye_array(30)
+    torus = sp.csr_array(sp.kron(circle, eye) + sp.kron(eye, circle))
+    _, values = laplacian_eigenmaps(
+        torus, n_components, laplacian="combinatorial", return_eigenvalues=True
+    )
+    expected = (2 - 2 * np.cos(2 * np.pi / 30)) * np.array([1, 1, 1, 1, 2, 2])
+    np.testing.assert_allclose(values, expected[:n_components], rtol=1e-9)
+
+
+def test_coordinates_tell_parts_and_say_so():
+    graph = parts_of(clique(6), clique(4), [[0]])
+    with pytest.warns(UserWarning, match="falls into 3 parts"):
+        Y = laplacian_eigenmaps(graph, 2)
+    rows = np.unique(Y.round(12), axis=0)
+    assert len(rows) == 3
+
+
+def test_graphs_without_edges():
+    with pytest.warns(UserWarning, match="4 parts"):
+        Y, values = laplacian_eigenmaps(sp.csr_array((4, 4)), 3, return_eigenvalues=True)
+    np.testing.assert_array_equal(values, 0)
+    np.testing.assert_allclose(Y.T @ Y, np.eye(3), atol=1e-14)
+    with pytest.raises(ValueError, match=r"n_components=1 is too many: 1 points"):
+        laplacian_eigenmaps(sp.csr_array((1, 1)), 1)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_eigenmaps_at_any_scale(scale):
+    graph = nnk_graph(ring(30, 0.02), 6)
+    expected = laplacian_eigenmaps(graph, 2)
+    ours = laplacian_eigenmaps(graph * scale, 2) * np.sqrt(scale)
+    np.testing.assert_allclose(ours, expected, rtol=1e-8)
+
+
+def test_swiss_roll_is_unrolled():
+    X, along = make_swiss_roll(1200, random_state=0)
+    Y = laplacian_eigenmaps(nnk_graph(X, 15, symmetrize="max"), 1)
+    ranks = [np.argsort(np.argsort(v)) for v in (Y[:, 0], along)]
+    assert abs(np.corrcoef(*ranks)[0, 1]) > 0.98
+
+
+# --- LLE embedding -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_lle_embedding_is_the_dense_one(n):
+    W = nnk_neighbors(ring(n, 0.002), n_neighbors=7, kernel="lle").to_csr().toarray()
+    M = (np.eye(n) - W).T @ (np.eye(n) - W)
+    expected = eigh(M, subset_by_index=[1, 4], eigvals_only=True)
+    Y, values = lle_embedding(sp.csr_array(W), 4, return_eigenvalues=True)
+    assert np.abs(values - expected).max() < 1e-9
+    np.testing.assert_allclose(Y.T @ Y, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-8)
+    np.testing.assert_allclose(M @ Y, Y * values, atol=1e-9)
+
+
+def test_lle_rows_are_scaled_and_negative_weights_taken():
+    rng = np.random.default_rng(5)
+    W = rng.standard_normal((12, 12)) + 0.5
+    np.fill_diagonal(W, 0)
+    scaled = W / W.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        lle_embedding(messy(W), 2), lle_embedding(sp.csr_array(scaled), 2), atol=1e-10
+    )
+
+
+def test_lle_parts_and_points_without_neighbours():
+    with pytest.warns(UserWarning, match="2 parts"):
+        Y = lle_embedding(parts_of(clique(4), clique(3)), 1)
+    assert len(np.unique(Y.round(10))) == 2
+    with pytest.raises(ValueError, match="1 of 4 rows of weights, the first row 3, add up to 0"):
+        lle_embedding(parts_of(clique(3), [[0]]), 1)
+    with pytest.raises(ValueError, match="square"):
+        lle_embedding(sp.csr_array(np.ones((3, 4))), 1)
+    with pytest.raises(TypeError, match="list"):
+        lle_embedding([[0.0, 1.0]], 1)
+    with pytest.raises(ValueError, match="n_components=3"):
+        lle_embedding(sp.csr_array(clique(3)), 3)
+
+
+# --- clusters ----------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(3, 6), min_size=1, max_size=4))
+def test_parts_are_clusters(sizes):
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    found = spectral_clusters(parts_of(*[clique(n) for n in sizes]), len(sizes))
+    np.testing.assert_array_equal(found, truth)
+
+
+def test_moons_are_clusters():
+    X, y = make_moons(500, noise=0.03, random_state=0)
+    found = spectral_clusters(nnk_neighbors(X, n_neighbors=10), 2)
+    agree = np.mean(found == y)
+    assert max(agree, 1 - agree) == 1
+
+
+def test_number_of_clusters():
+    with pytest.raises(ValueError, match="n_clusters=4, but the graph has 3"):
+        spectral_clusters(sp.csr_array(clique(3)), 4)
+    with pytest.raises(ValueError, match="n_clusters=0"):
+        spectral_clusters(sp.csr_array(clique(3)), 0)
+    np.testing.assert_array_equal(spectral_clusters(sp.csr_array(clique(3)), 1), 0)

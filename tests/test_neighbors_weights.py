@@ -1,0 +1,169 @@
+"""The weights are exact: optimality, scipy's solver, counterexamples, invariants."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nnk_problems import SUPPORT, random_problem
+from scipy.spatial.distance import cdist
+
+from nnk_image import nnk_neighbors, nnk_weights
+from nnk_image.neighbors import _core
+
+
+def check_exact(problem):
+    theta = nnk_weights(problem.K, problem.b)
+    assert (theta >= 0).all()
+    assert (theta <= problem.b * (1 + 1e-9) + 1e-15).all()  # K_jj = 1, a non-negative kernel
+    condition = problem.condition
+    assert problem.residual(theta) <= (1e-10 if condition < 1e12 else 1e-9)
+    by_scipy = problem.by_scipy()
+    assert problem.objective(theta) <= problem.objective(by_scipy) + 1e-12
+    if condition < 1e10 and not problem.duplicates:
+        least = SUPPORT * problem.b.max()
+        np.testing.assert_array_equal(theta > least, by_scipy > least)
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32))
+def test_random_problems(seed):
+    check_exact(random_problem(np.random.default_rng(seed)))
+
+
+@pytest.mark.slow
+def test_two_thousand_problems():
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        check_exact(random_problem(rng))
+
+
+def gaussian(a, b):
+    return np.exp(-cdist(a, b, "sqeuclidean") / 2)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([(0.5, -0.8), (1.2, -0.8), (0.7, -0.7)], (0.641, 0, 0)),  # dropping all negatives: third
+        ([(-0.5, -0.1), (-0.6, 0.2), (0.3, -0.6)], (0.089, 0.490, 0.504)),  # 1 prunes 2
+    ],
+)
+def test_counterexamples_to_inexact_solvers(points, expected):
+    points, query = np.array(points), np.zeros((1, 2))
+    theta = nnk_weights(gaussian(points, points), gaussian(query, points)[0])
+    np.testing.assert_allclose(theta, expected, atol=5e-4)
+    found = nnk_neighbors(points, query, n_neighbors=3, sigma=1.0)
+    np.testing.assert_allclose(found.to_csr().toarray()[0], theta, rtol=1e-12)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32))
+def test_equivariance(seed):
+    """To scales of b and of the atoms, and to the order of the candidates."""
+    rng = np.random.default_rng(seed)
+    atoms = rng.standard_normal((int(rng.integers(2, 30)), 40))
+    query = rng.standard_normal(40) + atoms.mean(axis=0)
+    K, b = atoms @ atoms.T, atoms @ query
+    theta = nnk_weights(K, b)
+    close = {"rtol": 1e-8, "atol": 1e-10}
+    np.testing.assert_allclose(nnk_weights(K, 7.3 * b), 7.3 * theta, **close)
+    order = rng.permutation(len(b))
+    np.testing.assert_allclose(
+        nnk_weights(K[np.ix_(order, order)], b[order]), theta[order], **close
+    )
+    scale = np.exp(rng.standard_normal(len(b)))
+    scaled = nnk_weights(K * np.outer(scale, scale), b * scale)
+    np.testing.assert_allclose(scaled * scale, theta, **close)
+
+
+def test_stacks_of_problems():
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((2, 5, 7, 9))
+    query = rng.standard_normal((2, 5, 9))
+    K, b = atoms @ atoms.swapaxes(-1, -2), np.einsum("...ij,...j->...i", atoms, query)
+    own = (query**2).sum(-1)
+    theta, error = nnk_weights(K, b, self_similarity=own, return_error=True)
+    assert theta.shape == (2, 5, 7)
+    rest = query - np.einsum("...i,...ij->...j", theta, atoms)
+    np.testing.assert_allclose(error, 0.5 * (rest**2).sum(-1), atol=1e-12)
+    for i in np.ndindex(2, 5):
+        np.testing.assert_array_equal(nnk_weights(K[i], b[i]), theta[i])
+        np.testing.assert_array_equal(nnk_weights(K, b, n_jobs=2)[i], theta[i])
+
+
+def test_l1_is_a_shift_of_b_and_screens():
+    problem = random_problem(np.random.default_rng(5))
+    eta = np.median(problem.b)
+    theta = nnk_weights(problem.K, problem.b, l1=eta)
+    np.testing.assert_allclose(theta, nnk_weights(problem.K, problem.b - eta), atol=1e-15)
+    assert (theta[problem.b < eta] == 0).all()
+    assert (nnk_weights(problem.K, problem.b, l1=1.1 * problem.b.max()) == 0).all()
+
+
+def test_degenerate_problems():
+    assert (nnk_weights(np.eye(3), np.zeros(3)) == 0).all()
+    assert (nnk_weights(np.eye(3), [-1.0, -2, 0]) == 0).all()
+    assert (nnk_weights(np.zeros((2, 2)), [0.5, 0.4]) == 0).all()  # atoms that are nothing
+    np.testing.assert_array_equal(nnk_weights(np.ones((4, 4)), np.ones(4)), [1, 0, 0, 0])
+    np.testing.assert_allclose(nnk_weights(np.eye(2), [1e-300, 1e-310]), [1e-300, 1e-310])
+    assert nnk_weights(np.empty((0, 0)), np.empty(0)).shape == (0,)
+    assert nnk_weights(np.empty((0, 3, 3)), np.empty((0, 3))).shape == (0, 3)
+    np.testing.assert_array_equal(nnk_weights(np.eye(2), [1, 1e-9], tol=1e-8), [1, 0])
+
+
+def test_an_indefinite_matrix_is_told_and_clipped():
+    K = np.random.default_rng(0).standard_normal((12, 12))
+    K, b = K + K.T, np.arange(12.0, 0, -1) / 12
+    np.fill_diagonal(K, 1)
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        nnk_weights(K, b)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        nnk_weights(K, b, psd="raise")
+    theta = nnk_weights(K, b, psd="clip")
+    values, vectors = np.linalg.eigh(np.block([[K, b[:, None]], [b, 1.0]]))
+    whole = (vectors * np.maximum(values, 0)) @ vectors.T
+    gradient = whole[:-1, -1] - whole[:-1, :-1] @ theta
+    assert np.abs(gradient[theta > 0]).max() < 1e-12
+    assert gradient.max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("K", "b", "error", "text"),
+    [
+        (np.eye(3), np.ones(2), ValueError, "do not fit"),
+        (np.eye(3)[:2], np.ones(2), ValueError, "do not fit"),
+        ([[1, 0.5], [0.4, 1]], np.ones(2), ValueError, "not symmetric"),
+        (np.eye(2), [1, np.nan], ValueError, "b holds numbers that are not finite"),
+        (np.full((2, 2), np.inf), [1, 1], ValueError, "K holds"),
+        (np.eye(2) * 1j, [1, 1], TypeError, "real numbers"),
+    ],
+)
+def test_bad_problems(K, b, error, text):
+    with pytest.raises(error, match=text):
+        nnk_weights(K, b)
+
+
+@pytest.fixture(params=_core.simd_variants())
+def variant(request):
+    before = _core.simd_variant()
+    yield request.param
+    _core.use_simd(before)
+
+
+def test_every_vector_variant_gives_the_same_bits(variant):
+    rng = np.random.default_rng(3)
+    for d in (1, 3, 8, 70, 300, 784):
+        points = rng.standard_normal((150, d)).astype(np.float32 if d == 70 else np.float64)
+        for kernel in ("gaussian", "laplacian", "lle", "cosine", "polynomial"):
+            results = []
+            for name in ("generic", variant):
+                _core.use_simd(name)
+                found = nnk_neighbors(points, n_neighbors=13, kernel=kernel)
+                results.append([found.indices, found.indptr, found.weights, found.error])
+            for a, b in zip(*results, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_an_unknown_variant_is_an_error():
+    with pytest.raises(ValueError, match="not a vector variant"):
+        _core.use_simd("mmx")
