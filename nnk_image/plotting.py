@@ -25,16 +25,11 @@ def new_figure(**options):
     Parameters
     ----------
     **options
-<<<<<<< HEAD
         As for `matplotlib.figure.Figure`; the layout is constrained.
-=======
-        Of `matplotlib.figure.Figure`: ``figsize`` and the like.
->>>>>>> docs
 
     Returns
     -------
     matplotlib.figure.Figure
-<<<<<<< HEAD
 
     Raises
     ------
@@ -44,8 +39,6 @@ def new_figure(**options):
     Examples
     --------
     >>> left, right = new_figure(figsize=(6, 3)).subplots(1, 2)
-=======
->>>>>>> docs
     """
     try:
         from matplotlib.figure import Figure
