@@ -90,12 +90,16 @@ def draw(rows, setup):
             ax.imshow(shown, cmap="gray", vmin=-limit, vmax=limit, interpolation="nearest")
             name = "scaling function" if band == 0 else f"wavelet {band}"
             head = f"{name}\n" if kind == next(iter(bands)) else ""
-            ax.set_title(f"{head}variance {shown.var():.3g}", fontsize=10)
+            ax.set_title(f"{head}variance {_short(shown.var())}", fontsize=10)
             ax.set(xticks=[], yticks=[])
             if band == 0:
                 ax.set_ylabel(LABELS[kind], fontsize=11)
     figure.suptitle(f"{picture.name}, order {ORDER}", fontsize=11)
     return figure
+
+
+def _short(number):
+    return f"{number:.0f}" if number >= 100 else f"{number:.2g}"
 
 
 def claims(rows):

@@ -1,5 +1,6 @@
 """The denoisers of Figure 3.5 and their settings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -26,11 +27,14 @@ class Contender:
         The first is the published or usual one.
     run : callable
         ``run(noisy, sigma, n_jobs, settings)`` yields one result per setting.
+    package : str or None
+        The optional package, of `machine.PACKAGES`, that does it.
     """
 
     label: str
     settings: tuple[dict, ...]
-    run: object
+    run: Callable
+    package: str | None = None
 
 
 def contenders():
@@ -63,7 +67,7 @@ def contenders():
         ),
     }
     if (bm3d := peers.bm3d_filter()) is not None:
-        found["bm3d"] = Contender("BM3D", ({},), _each(bm3d))
+        found["bm3d"] = Contender("BM3D", ({},), _each(bm3d), "bm3d")
     return found
 
 

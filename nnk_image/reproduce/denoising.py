@@ -8,6 +8,7 @@ from nnk_image.demo import scores
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce.claims import Claim, between, verdict_of
 from nnk_image.reproduce.contenders import contenders, setting_text
+from nnk_image.reproduce.machine import versions
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import chosen, column, distinct
 
@@ -20,7 +21,9 @@ CAPTION = (
     "sigma_f = 1.7 sigma; wavelets keep 3 of 7 bands, combinatorial Laplacian, order 30. Dashed: "
     "the same methods at the settings, of those tried, whose mean PSNR over these very images is "
     "best. Bottom: every method against the wavelets on the NNK graph as published; the "
-    "other libraries' methods at their best settings in that sense."
+    "other libraries' methods at their best settings in that sense. Among the settings, color and "
+    "width are sigma_f over sigma, spatial is sigma_d, kept the number of bands; h and weight are "
+    "in units of sigma."
 )
 PARAMETERS = {
     "sigmas": SIGMAS,
@@ -56,6 +59,8 @@ def _part(picture, sigma, name, contender, setup):
         "sigma": sigma,
         "seed": setup.seed,
     }
+    if contender.package:
+        parameters["version"] = versions()[contender.package]
     return Part(picture, parameters, lambda: _measure(picture, sigma, name, contender, setup))
 
 

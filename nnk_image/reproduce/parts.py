@@ -10,6 +10,8 @@ from nnk_image._output import atomic_output
 from nnk_image.reproduce.machine import machine, versions
 from nnk_image.reproduce.pictures import Picture
 
+_AT_WORK = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP")
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -57,7 +59,7 @@ class Store:
     """Measured parts as JSON files in a folder: what is there is not measured again.
 
     A file's name is a digest of the figure, the part's parameters, the picture's content
-    and the versions of the packages at work.
+    and the versions of the packages that every result depends on.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ class Store:
 
     def __init__(self, folder, fresh=False):
         self._folder, self._fresh = folder, fresh
-        self._versions = versions()
+        self._versions = {name: v for name, v in versions().items() if name in _AT_WORK}
         here = machine()
         self._processor = [here["processor"], here["vector variant"]]
 

@@ -193,8 +193,7 @@ def _more_variance(rows):
         f"{share(more['low_share'])}.",
         verdict_of(*more["variance"], *more["low_share"]),
         "The frame is not tight: a larger sum over all bands says where the spectrum lies in "
-        "the frame's ripple, not how much of the image is captured. The share does. At 3 x 3 "
-        "the NNK graph lacks few edges, and the two hardly differ.",
+        "the frame's ripple, not how much of the image is captured. The share does.",
     )
 
 
@@ -216,5 +215,6 @@ def _falling_variance(rows):
         "Variance decreases as the window grows.",
         f"Variance of all bands, mean over the images: {'; '.join(texts)}.",
         verdict_of(*(flag for flags in falls.values() for flag in flags)),
-        "Depends on the bands, the order and the normalisation, none of which the report gives.",
+        "It moves by some per cent at most. The report gives neither bands nor order nor "
+        "normalisation, on which it depends.",
     )
