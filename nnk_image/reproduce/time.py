@@ -130,7 +130,7 @@ def draw(rows, setup):
     for ax in (times, neighbors, found):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
-        ax.legend(loc="center right")
+    times.legend(loc="center right")
     times.set(ylabel="time per pixel, us", yscale="log")
     neighbors.set(ylabel="neighbours chosen per pixel", ylim=(0, None))
     found.set(ylabel="Algorithm 4 against exact NNK", ylim=(0, 1))
