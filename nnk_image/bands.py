@@ -10,7 +10,10 @@ import numbers
 import os
 from _thread import allocate_lock, start_new_thread
 from contextlib import suppress
+from itertools import pairwise
 from queue import Empty, SimpleQueue
+
+from nnk_image.chains import Wavefront
 
 PIXELS_PER_BAND = 1 << 18
 """Pixels in a band by default: about 50 ms of the slowest stage."""
@@ -92,19 +95,34 @@ class Bands:
                 consume(work(y0, y1))
                 self.advance(y1 - y0)
         else:
-            self._run_on_threads(work, consume, bands)
+            self._run_on_threads(
+                lambda team: self._distribute(team, work, consume, bands), len(bands)
+            )
 
-    def _run_on_threads(self, work, consume, bands):
+    def run_chains(self, chains, n_rows):
+        """Do all the steps of a list of `Chain`, which count as `n_rows` rows of progress."""
+        n_steps = sum(chain.n_steps for chain in chains)
+        done = [n_rows * n // n_steps for n in range(n_steps + 1)]
+        advances = (end - begin for begin, end in pairwise(done))
+        if self.n_jobs == 1 or len(chains) == 1:
+            for chain in chains:
+                while chain.claim():
+                    chain.take_step()
+                    self.advance(next(advances))
+        else:
+            self._run_on_threads(lambda team: self._let_run(team, chains, advances), len(chains))
+
+    def _run_on_threads(self, give_work, most):
         # Waits on C queues and locks only: Ctrl-C may come between any two bytecodes, and
         # would leave the Python-level locks of threading and concurrent.futures taken for ever.
         # Inside the context the threads stay for the next stage: starting them takes time.
         done = False
         try:
             if self._team is None:
-                self._team = _Team(min(self.n_jobs, len(bands)) - 1)
+                self._team = _Team(min(self.n_jobs, most) - 1)
                 self._team.start()
             # Only now: a thread that Ctrl-C kept off the list never gets a band.
-            self._distribute(self._team, work, consume, bands)
+            give_work(self._team)
             done = True
         finally:
             if not (done and self._entered):
@@ -123,6 +141,13 @@ class Bands:
             self.advance(band[1] - band[0])
             for later in bands[n + n_ahead : n + n_ahead + 1]:
                 team.todo.put((work, later))
+
+    def _let_run(self, team, chains, advances):
+        # Twice the threads: there is work while one is kept from ending its step.
+        Wavefront(chains, 2 * self.n_jobs, team.todo.put).offer()
+        for rows in advances:
+            team.next_result()
+            self.advance(rows)
 
     def _dismiss(self):
         team, self._team = self._team, None

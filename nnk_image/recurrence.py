@@ -16,16 +16,10 @@ import numpy as np
 
 from nnk_image import _core, memory
 from nnk_image.graph import choose_edges
+from nnk_image.sweeps import ORDERS_PER_SWEEP, Sweeps
 from nnk_image.window import window_of
 
-ORDERS_PER_SWEEP = 8
-"""Orders computed in one sweep down an image (measured: 6 to 15 are alike)."""
-
 _NONE = np.empty(0)
-
-_PIXELS_PER_SWEEP = 1 << 20  # rows that neighbouring bands both compute stay a few percent
-_STRIP = 512  # columns swept down together: of wider images too many rows are in use
-_PACKETS_PER_BLOCK = 30  # of NNK graphs; where there are more, bands are smaller
 
 
 class GridRecurrence:
@@ -52,6 +46,7 @@ class GridRecurrence:
     def __init__(self, shape, window, edges, dtype, fill, bands):
         self.shape, self.dtype = shape, dtype
         self.height, self.width = shape
+        self.radius = window.radius
         packet = 32 // dtype.itemsize
         self.blocks = -(-self.width // packet)
         self.pad = -(-window.radius // packet) * packet
@@ -61,7 +56,7 @@ class GridRecurrence:
         start = np.zeros(counts.size + 1, np.int64)
         np.cumsum(counts.ravel(), out=start[1:])
         memory.require(34 * int(start[-1]), f"the operator of {self.height}x{self.width} pixels")
-        self._op = _core.GridOperator(
+        self.operator = _core.GridOperator(
             *shape,
             self.blocks,
             self.stride,
@@ -72,9 +67,9 @@ class GridRecurrence:
             np.empty(max(1, start[-1]), np.uint16),
             np.empty(max(1, start[-1]) * 32, np.uint8),
         )
-        self._run(lambda y0, y1: fill(self._op, y0, y1), bands)
-        self._degrees = self._padded()
-        self._run(lambda y0, y1: _core.degrees(self._op, self._degrees, y0, y1), bands)
+        self._run(lambda y0, y1: fill(self.operator, y0, y1), bands)
+        self._degrees = self.padded()
+        self._run(lambda y0, y1: _core.degrees(self.operator, self._degrees, y0, y1), bands)
 
     @classmethod
     def of_plan(cls, plan, kind, bands):
@@ -117,7 +112,7 @@ class GridRecurrence:
         largest = []
 
         def work(y0, y1):
-            largest.append(_core.edge_bound(self._op, self._degrees, y0, y1))
+            largest.append(_core.edge_bound(self.operator, self._degrees, y0, y1))
 
         self._run(work, bands)
         return max(largest)
@@ -125,10 +120,10 @@ class GridRecurrence:
     def set_laplacian(self, diagonal, row_scale):
         """Choose the operator ``diag(diagonal) - diag(row_scale) W``."""
         padded = [
-            self._padded(diagonal),
-            np.empty(0) if row_scale is None else self._padded(row_scale),
+            self.padded(diagonal),
+            np.empty(0) if row_scale is None else self.padded(row_scale),
         ]
-        self._op.set_laplacian(*(image.reshape(-1).view(np.uint8) for image in padded))
+        self.operator.set_laplacian(*(image.reshape(-1).view(np.uint8) for image in padded))
 
     def sweeps(self, order):
         """Passes over all rows of `analyze`."""
@@ -143,63 +138,28 @@ class GridRecurrence:
         n_bytes = (len(coefficients) + 5) * signal.size * self.dtype.itemsize
         memory.require(n_bytes, f"the transform into {len(coefficients)} bands")
         result = np.empty((len(coefficients), *self.shape), self.dtype)
-        older, old = np.empty((0, self.stride), self.dtype), self._padded(signal)
-        spare = (self._padded(), self._padded())
+        sweeps = Sweeps(self, np.empty((0, self.stride), self.dtype), self.padded(signal), bands)
         start = np.ascontiguousarray(coefficients[:, 0])
-        for first in range(1, coefficients.shape[1], ORDERS_PER_SWEEP):
-            c = np.ascontiguousarray(coefficients[:, first : first + ORDERS_PER_SWEEP])
-            older, old, spare = self._group(4 / top, older, old, spare, result, c, start, "", bands)
+        for c in sweeps.split(coefficients[:, 1:]):
+            sweeps.add(4 / top, 2.0, result, c, start, False)
             start = _NONE
+        sweeps.run(self.sweeps(coefficients.shape[1] - 1) * self.height)
         return result
 
     def synthesize(self, bands_in, coefficients, top, bands):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
-        older, old = self._padded(), self._padded()
-        spare = (self._padded(), self._padded())
-        falling = coefficients[:, :0:-1]  # from the last order down to 1
-        for first in range(0, falling.shape[1], ORDERS_PER_SWEEP):
-            c = np.ascontiguousarray(falling[:, first : first + ORDERS_PER_SWEEP])
-            older, old, spare = self._group(
-                4 / top, older, old, spare, bands_in, c, _NONE, "all", bands
-            )
-        c = np.ascontiguousarray(coefficients[:, :1])
-        _, old, _ = self._group(2 / top, older, old, spare, bands_in, c, _NONE, "last", bands)
-        return np.ascontiguousarray(old[:, self.pad : self.pad + self.width])
-
-    def _group(self, scale, older, old, spare, images, coefficients, start, forcing, bands):
-        """Advance by the orders of `coefficients`: returns the new last two and two spares."""
-        new_older, new_old = spare
-
-        def sweep(y0, y1):
-            _core.chebyshev_group(
-                self._op,
-                scale,
-                1.0 if forcing == "last" else 2.0,
-                older,
-                old,
-                new_older,
-                new_old,
-                images,
-                coefficients,
-                start,
-                bool(forcing),
-                _STRIP,
-                y0,
-                y1,
-            )
-
-        work = self._op.n_packets / (self.height * self.blocks * _PACKETS_PER_BLOCK)
-        pixels = int(_PIXELS_PER_SWEEP / min(max(1, work), 4))
-        rows = min(pixels // self.width, -(-self.height // bands.n_jobs))
-        bands.run(sweep, self.height, self.width, max(64, rows))
-        if not older.size:
-            older = self._padded()
-        return new_older, new_old, (older, old)
+        sweeps = Sweeps(self, self.padded(), self.padded(), bands)
+        for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
+            sweeps.add(4 / top, 2.0, bands_in, c, _NONE, True)
+        sweeps.add(2 / top, 1.0, bands_in, coefficients[:, :1], _NONE, True)
+        sweeps.run(self.synthesis_sweeps(coefficients.shape[1] - 1) * self.height)
+        return np.ascontiguousarray(sweeps.last[:, self.pad : self.pad + self.width])
 
     def _run(self, work, bands):
         bands.run(work, self.height, self.width)
 
-    def _padded(self, image=None):
+    def padded(self, image=None):
+        """A new image with columns of zeros at its sides, as the C core wants them."""
         rows = np.zeros((self.height, self.stride), self.dtype)
         if image is not None:
             rows[:, self.pad : self.pad + self.width] = image

@@ -52,7 +52,7 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_group:
         int32_t orders, n_bands, forcing
-        int64_t strip
+        int64_t b0, b1
         double scale, shift
         const void *older
         const void *old
@@ -100,8 +100,12 @@ cdef extern from "nnk_core.h" nogil:
         void (*degrees_f64)(const nnk_grid_operator *, double *, int64_t, int64_t) noexcept nogil
         float (*edge_bound_f32)(const nnk_grid_operator *, const float *, int64_t, int64_t) noexcept nogil
         double (*edge_bound_f64)(const nnk_grid_operator *, const double *, int64_t, int64_t) noexcept nogil
-        int (*group_f32)(const nnk_grid_operator *, const nnk_group *, int64_t, int64_t) noexcept nogil
-        int (*group_f64)(const nnk_grid_operator *, const nnk_group *, int64_t, int64_t) noexcept nogil
+        int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
+                         int64_t) noexcept nogil
+        int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
+                         int64_t) noexcept nogil
+        size_t (*ring_bytes_f32)(const nnk_grid_operator *, const nnk_group *) noexcept nogil
+        size_t (*ring_bytes_f64)(const nnk_grid_operator *, const nnk_group *) noexcept nogil
         int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
                          int64_t) noexcept nogil
         int (*match_f64)(const nnk_patches *, const double *, int32_t *, int32_t *, int64_t,
@@ -385,29 +389,64 @@ def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y
     return bound
 
 
-def chebyshev_group(GridOperator op, double scale, double shift, const real[:, ::1] older,
-                    const real[:, ::1] old, real[:, ::1] new_older, real[:, ::1] new_old,
-                    real[:, :, ::1] bands, const double[:, ::1] coefficients,
-                    const double[::1] start, bint forcing, int64_t strip, int64_t y0,
-                    int64_t y1):
-    """Some orders of the recurrence on rows [y0, y1); `older` is empty at the start, `start`
-    where the bands are not set there."""
-    cdef int status
-    cdef nnk_group group
-    group.orders, group.n_bands, group.forcing = coefficients.shape[1], coefficients.shape[0], forcing
-    group.scale, group.shift, group.strip = scale, shift, strip
-    group.older = NULL
-    if older.shape[0]:
-        group.older = &older[0, 0]
-    group.old, group.new_older, group.new_old = &old[0, 0], &new_older[0, 0], &new_old[0, 0]
-    group.bands, group.coefficients = &bands[0, 0, 0], &coefficients[0, 0]
-    group.start = &start[0] if start.shape[0] else NULL
-    with nogil:
-        if real is float:
-            status = kernels.group_f32(&op.c, &group, y0, y1)
-        else:
-            status = kernels.group_f64(&op.c, &group, y0, y1)
-    check(status)
+cdef class ChebyshevSweep:
+    """Some orders of the recurrence, going down the blocks [b0, b1) of every row (nnk_group).
+
+    All images of type `real`; `older` is empty at the start, `start` where the bands are not
+    set there.
+    """
+
+    cdef GridOperator op
+    cdef nnk_group c
+    cdef bint double_
+    cdef object images, rings
+    cdef const double[:, ::1] coefficients
+    cdef const double[::1] start
+
+    def __init__(self, GridOperator op, int64_t b0, int64_t b1, double scale, double shift,
+                 older, old, new_older, new_old, bands, const double[:, ::1] coefficients,
+                 const double[::1] start, bint forcing):
+        self.op, self.coefficients, self.start = op, coefficients, start
+        self.images, self.rings = (older, old, new_older, new_old, bands), None
+        self.double_ = old.dtype == np.float64
+        self.c.orders, self.c.n_bands = coefficients.shape[1], coefficients.shape[0]
+        self.c.forcing, self.c.b0, self.c.b1 = forcing, b0, b1
+        self.c.scale, self.c.shift = scale, shift
+        self.c.older, self.c.old = address(older), address(old)
+        self.c.new_older, self.c.new_old = address(new_older), address(new_old)
+        self.c.bands = address(bands)
+        self.c.coefficients = &coefficients[0, 0]
+        self.c.start = &start[0] if start.shape[0] else NULL
+
+    def advance(self, int64_t y0, int64_t y1):
+        """Let the front go over rows [y0, y1): all rows in turn, from 0 to the last."""
+        cdef int status
+        cdef unsigned char[::1] rings
+        if y0 == 0:
+            self.rings = np.zeros(self.ring_bytes(), np.uint8)
+        rings = self.rings
+        with nogil:
+            if self.double_:
+                status = kernels.group_f64(&self.op.c, &self.c, &rings[0], y0, y1)
+            else:
+                status = kernels.group_f32(&self.op.c, &self.c, &rings[0], y0, y1)
+        if y1 == self.op.c.height:
+            self.rings = None
+        check(status)
+
+    cdef size_t ring_bytes(self):
+        if self.double_:
+            return kernels.ring_bytes_f64(&self.op.c, &self.c)
+        return kernels.ring_bytes_f32(&self.op.c, &self.c)
+
+
+cdef void *address(image) except? NULL:
+    """Where a contiguous image begins; NULL if it is empty."""
+    cdef const unsigned char[::1] values
+    if image.size == 0:
+        return NULL
+    values = image.reshape(-1).view(np.uint8)
+    return <void *>&values[0]
 
 
 def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, bint wide,

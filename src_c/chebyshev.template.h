@@ -4,16 +4,14 @@
  * order k - 1 at a distance of `radius` rows, so the rows of the operator are
  * read once per group and while still in cache, and the orders in between live
  * in rings of a few rows.  Wide images are swept strip of columns by strip, or
- * these rows would not stay in cache.  A band of rows, and a strip of it,
- * recomputes what it needs of its neighbours' pixels; every pixel is computed by
- * the same operations wherever it is computed, so results do not depend on the
- * bands and strips.
+ * these rows would not stay in cache.  A strip recomputes what it needs of its
+ * neighbours' pixels; every pixel is computed by the same operations wherever it
+ * is computed, so results do not depend on the groups and strips.
  */
 
 typedef struct {
     const nnk_grid_operator *op;
     const nnk_group *group;
-    int64_t b0, b1;     /* blocks of the strip */
     int64_t ring_rows, ring_stride;
     T *rings;           /* [orders][ring_rows][ring_stride], from column ring_first on */
     int64_t ring_first;
@@ -65,10 +63,11 @@ static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 /* The blocks of order k that the strip depends on. */
 static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_t *from, int64_t *to)
 {
-    const int64_t pixels = (int64_t)(s->group->orders - 1 - k) * s->op->radius;
+    const nnk_group *g = s->group;
+    const int64_t pixels = (int64_t)(g->orders - 1 - k) * s->op->radius;
     const int64_t halo = (pixels + CAT(PACKET, S) - 1) / CAT(PACKET, S);
-    *from = s->b0 > halo ? s->b0 - halo : 0;
-    *to = s->b1 + halo < s->op->blocks ? s->b1 + halo : s->op->blocks;
+    *from = g->b0 > halo ? g->b0 - halo : 0;
+    *to = g->b1 + halo < s->op->blocks ? g->b1 + halo : s->op->blocks;
 }
 
 /* Row y of order k: scale (a x - r W x) - shift x - older (+ forcing). */
@@ -126,7 +125,7 @@ CAT(accumulate, S)(T *band, int64_t width, const T *const *rows, const T *c, int
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_group *g = s->group;
-    const int64_t left = s->b0 * CAT(PACKET, S), right = s->b1 * CAT(PACKET, S);
+    const int64_t left = g->b0 * CAT(PACKET, S), right = g->b1 * CAT(PACKET, S);
     const int64_t width = (right < s->op->width ? right : s->op->width) - left, begin = s->op->pad + left;
     const T *rows[NNK_MAX_ORDERS], *zeroth = g->start ? CAT(sweep_row, S)(s, -1, y) + begin : NULL;
     for (int32_t k = 0; k < g->orders; k++)
@@ -143,33 +142,22 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
     }
 }
 
-/* The rows of order k that rows [y0, y1) of the last order depend on. */
-static inline void CAT(order_range, S)(const CAT(sweep, S) *s, int32_t k, int64_t y0, int64_t y1, int64_t *from,
-                                       int64_t *to)
-{
-    const int64_t halo = (int64_t)(s->group->orders - 1 - k) * s->op->radius;
-    *from = y0 > halo ? y0 - halo : 0;
-    *to = y1 + halo < s->op->height ? y1 + halo : s->op->height;
-}
-
-static void CAT(sweep_down, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
+/* The front goes over rows [y0, y1), order k radius rows behind order k - 1; at the
+ * end of the image until the last order has come through. */
+static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_group *g = s->group;
-    const int64_t radius = s->op->radius, lag = (g->orders - 1) * radius;
-    const int64_t left = s->op->pad + s->b0 * CAT(PACKET, S);
-    const size_t strip_bytes = sizeof(T) * (size_t)(s->b1 - s->b0) * CAT(PACKET, S);
-    int64_t begin, end;
-    CAT(order_range, S)(s, 0, y0, y1, &begin, &end);
-    for (int64_t t = begin; t < y1 + lag; t++) {
+    const int64_t height = s->op->height, radius = s->op->radius, lag = (g->orders - 1) * radius;
+    const int64_t left = s->op->pad + g->b0 * CAT(PACKET, S);
+    const size_t strip_bytes = sizeof(T) * (size_t)(g->b1 - g->b0) * CAT(PACKET, S);
+    for (int64_t front = y0; front < (y1 == height ? height + lag : y1); front++) {
         for (int32_t k = 0; k < g->orders; k++) {
-            const int64_t y = t - k * radius;
-            int64_t from, to;
-            CAT(order_range, S)(s, k, y0, y1, &from, &to);
-            if (y >= from && y < to)
+            const int64_t y = front - k * radius;
+            if (y >= 0 && y < height)
                 CAT(recurrence_row, S)(s, k, y);
         }
-        const int64_t y = t - lag;
-        if (y < y0)
+        const int64_t y = front - lag;
+        if (y < 0)
             continue;
         if (!g->forcing)
             CAT(accumulate_row, S)(s, y);
@@ -179,39 +167,35 @@ static void CAT(sweep_down, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
     }
 }
 
-/* Sweep down one strip after the other. */
-static void CAT(sweep_strips, S)(CAT(sweep, S) *s, int64_t y0, int64_t y1)
-{
-    const int64_t blocks = s->group->strip / CAT(PACKET, S);
-    const size_t rings = (size_t)(s->ring_rows * s->ring_stride) * (size_t)s->group->orders;
-    for (s->b0 = 0; s->b0 < s->op->blocks; s->b0 = s->b1) {
-        int64_t from, to;
-        s->b1 = s->b0 + blocks < s->op->blocks ? s->b0 + blocks : s->op->blocks;
-        CAT(block_range, S)(s, 0, &from, &to);
-        s->ring_first = from * CAT(PACKET, S);
-        if (s->b0 > 0)
-            memset(s->rings, 0, rings * sizeof(T)); /* the padding is zero */
-        CAT(sweep_down, S)(s, y0, y1);
-    }
-}
-
-static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, int64_t y0, int64_t y1)
+/* Places the rings, without their memory. */
+static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_group *group)
 {
     CAT(sweep, S) s = {.op = op, .group = group};
-    const int64_t longest = group->orders > 2 ? group->orders : 2;
-    const int64_t widest = group->strip + 2 * (group->orders * op->radius + CAT(PACKET, S));
-    const int64_t width = op->blocks * CAT(PACKET, S);
-    s.ring_rows = longest * op->radius + 1;
-    s.ring_stride = 2 * op->pad + (widest < width ? widest : width);
-    const size_t ring = (size_t)s.ring_rows * (size_t)s.ring_stride;
-    s.rings = calloc(ring * (size_t)group->orders, sizeof(T));
+    int64_t from, to;
+    CAT(block_range, S)(&s, 0, &from, &to);
+    s.ring_first = from * CAT(PACKET, S);
+    s.ring_rows = (group->orders > 2 ? group->orders : 2) * op->radius + 1;
+    s.ring_stride = 2 * op->pad + (to - from) * CAT(PACKET, S);
+    return s;
+}
+
+static size_t CAT(ring_bytes, S)(const nnk_grid_operator *op, const nnk_group *group)
+{
+    const CAT(sweep, S) s = CAT(new_sweep, S)(op, group);
+    return sizeof(T) * (size_t)(s.ring_rows * s.ring_stride) * (size_t)group->orders;
+}
+
+static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, void *rings, int64_t y0, int64_t y1)
+{
+    CAT(sweep, S) s = CAT(new_sweep, S)(op, group);
+    s.rings = rings;
     s.forcing = calloc((size_t)op->stride, sizeof(T));
     s.neighbour = malloc(sizeof *s.neighbour * (size_t)op->n_offsets);
     int status = NNK_NO_MEMORY;
-    if (s.rings && s.forcing && s.neighbour) {
-        CAT(sweep_strips, S)(&s, y0, y1);
+    if (s.forcing && s.neighbour) {
+        CAT(sweep_down, S)(&s, y0, y1);
         status = NNK_OK;
     }
-    free(s.rings), free(s.forcing), free(s.neighbour);
+    free(s.forcing), free(s.neighbour);
     return status;
 }

@@ -93,12 +93,11 @@ typedef struct {
 /* One group of orders of the recurrence
  *     T_k = scale (L T_{k-1}) - shift T_{k-1} - T_{k-2} (+ forcing_k)
  * for k = first .. first + orders - 1, at most NNK_MAX_ORDERS of them.
- *   older, old            T_{first-2}, T_{first-1}: [height][stride], read with a
- *                         halo of rows around the band.  Without `older` the group
- *                         starts the recurrence: T_1 takes half of scale and shift.
- *   new_older, new_old    the last two orders of the group, rows of the band
- *   strip                 columns to sweep down together, a multiple of 8: as many as the
- *                         cache holds rows of; it does not change the results
+ *   older, old            T_{first-2}, T_{first-1}: [height][stride].  Without `older` the
+ *                         group starts the recurrence: T_1 takes half of scale and shift.
+ *   new_older, new_old    the last two orders of the group, columns of the strip
+ *   b0, b1                blocks of the strip: as many as the cache holds rows of; the
+ *                         inputs are read with a halo of orders * radius columns
  *   bands, coefficients   n_bands images [height][width] and, per band,
  *                         `orders` numbers, order by order.
  *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
@@ -107,7 +106,7 @@ typedef struct {
  */
 typedef struct {
     int32_t orders, n_bands, forcing;
-    int64_t strip;
+    int64_t b0, b1;
     double scale, shift;
     const void *older, *old;
     void *new_older, *new_old, *bands;
@@ -174,9 +173,14 @@ typedef struct {
     float (*edge_bound_f32)(const nnk_grid_operator *, const float *degree, int64_t y0, int64_t y1);
     double (*edge_bound_f64)(const nnk_grid_operator *, const double *degree, int64_t y0, int64_t y1);
 
-    /* One group of the Chebyshev recurrence on rows [y0, y1). */
-    int (*group_f32)(const nnk_grid_operator *, const nnk_group *, int64_t y0, int64_t y1);
-    int (*group_f64)(const nnk_grid_operator *, const nnk_group *, int64_t y0, int64_t y1);
+    /* One group of the Chebyshev recurrence, front going over rows [y0, y1).  Called for
+     * all rows, one band after the other, it writes row y as the front passes y +
+     * (orders - 1) radius and reads no row behind the front by more than the radius.
+     * rings: ring_bytes bytes kept from call to call, zero before the first. */
+    int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
+    int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
+    size_t (*ring_bytes_f32)(const nnk_grid_operator *, const nnk_group *);
+    size_t (*ring_bytes_f64)(const nnk_grid_operator *, const nnk_group *);
 
     /* Members of the groups of grid rows [g0, g1): nearest by squared difference,
      * nearer positions in reading order first among equals. */

@@ -204,7 +204,7 @@ def test_same_bits_for_any_n_jobs(method, dtype, monkeypatch):
     image = (np.random.default_rng(19).random((150, 23)) * 255).astype(dtype)
     expected = denoise(image, 25, method=method)
     monkeypatch.setattr("nnk_image.bands.PIXELS_PER_BAND", 100)
-    monkeypatch.setattr("nnk_image.recurrence._PIXELS_PER_SWEEP", 1)
+    monkeypatch.setattr("nnk_image.sweeps._PIXELS_PER_STEP", 1)
     for n_jobs in (1, 2, 3, -1, 50):
         np.testing.assert_array_equal(denoise(image, 25, method=method, n_jobs=n_jobs), expected)
 

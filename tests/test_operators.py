@@ -188,7 +188,7 @@ def test_bits_do_not_depend_on_bands(monkeypatch, window, dtype, kind, method):
     coefficients = random_bank(3, 13)
     values = np.random.default_rng(2).standard_normal((1 if method == "analyze" else 3, 1350))
     whole = [run(o, method, values, coefficients) for o in both_layouts(graph, kind, dtype)]
-    monkeypatch.setattr("nnk_image.recurrence._PIXELS_PER_SWEEP", 1)
+    monkeypatch.setattr("nnk_image.sweeps._PIXELS_PER_STEP", 1)
     monkeypatch.setattr("nnk_image.bands.PIXELS_PER_BAND", 11)
     for n_jobs in (1, 2, 3, 40):
         for operator, expected in zip(both_layouts(graph, kind, dtype), whole, strict=True):
@@ -350,6 +350,8 @@ def test_bits_do_not_depend_on_strips(height, width, window, method, dtype, monk
     values = np.random.default_rng(2).standard_normal((lead, height * width))
     expected = run(next(both_layouts(graph, "regularized", dtype)), method, values, coefficients)
     for strip in (8, 16, 40, 128):
-        monkeypatch.setattr("nnk_image.recurrence._STRIP", strip)
-        operator = next(both_layouts(graph, "regularized", dtype))
-        np.testing.assert_array_equal(run(operator, method, values, coefficients), expected)
+        monkeypatch.setattr("nnk_image.sweeps._STRIP", strip)
+        for n_jobs in (1, 3):
+            operator = next(both_layouts(graph, "regularized", dtype))
+            found = run(operator, method, values, coefficients, n_jobs)
+            np.testing.assert_array_equal(found, expected)

@@ -47,7 +47,7 @@ def test_eight_threads_share_a_graph_and_its_wavelets():
 
 def test_any_number_of_threads_gives_the_same_bits(expected, monkeypatch):
     monkeypatch.setattr(nnk_image.bands, "PIXELS_PER_BAND", 100)
-    monkeypatch.setattr("nnk_image.recurrence._PIXELS_PER_SWEEP", 1)
+    monkeypatch.setattr("nnk_image.sweeps._PIXELS_PER_STEP", 1)
     for n_jobs in (None, 1, 2, 3, -1, 10**4):
         assert whole_chain(n_jobs) == expected
 

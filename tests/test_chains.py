@@ -1,0 +1,72 @@
+"""Chains: every row once and in order, never ahead of what a step waits for."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from nnk_image.bands import Bands
+from nnk_image.chains import Chain
+
+
+class Watched:
+    """A few chains that check, at each step, what they were promised."""
+
+    def __init__(self, rng):
+        self.n_rows = int(rng.integers(1, 60))
+        self.spans, self.broken, self.chains = [], [], []
+        for number in range(int(rng.integers(1, 9))):
+            after = [chain for chain in self.chains if rng.random() < 0.4]
+            lead, rows = int(rng.integers(0, 20)), int(rng.integers(1, 20))
+            self.spans.append([])
+            work = self.work(number, after, lead, float(rng.choice([0, 0, 2e-4])))
+            self.chains.append(Chain(work, self.n_rows, rows, after, lead))
+
+    def work(self, number, after, lead, seconds):
+        def step(y0, y1):
+            needed = min(y1 + lead, self.n_rows)
+            if any(chain.front < needed for chain in after):
+                self.broken.append((number, y0, y1))
+            time.sleep(seconds)
+            self.spans[number].append((y0, y1, threading.get_ident()))
+
+        return step
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+def test_rows_in_order_and_behind_their_leaders(n_jobs):
+    for seed in range(40):
+        watched = Watched(np.random.default_rng(seed))
+        progress = []
+        with Bands(n_jobs, lambda done, total: progress.append((done, total)), 17) as bands:
+            bands.run_chains(watched.chains, 17)
+        assert not watched.broken
+        for chain, spans in zip(watched.chains, watched.spans, strict=True):
+            assert chain.finished and len(spans) == chain.n_steps
+            ends = [y1 for _, y1, _ in spans]
+            assert [y0 for y0, _, _ in spans] == [0, *ends[:-1]] and ends[-1] == watched.n_rows
+        assert progress[-1] == (17, 17) and progress == sorted(progress)
+
+
+def test_threads_share_chains_that_do_not_wait_for_each_other():
+    together = threading.Barrier(3)
+    chains = [Chain(lambda y0, y1: together.wait(timeout=60), 4, 1) for _ in range(3)]
+    with Bands(3) as bands:
+        bands.run_chains(chains, 1)
+    assert all(chain.finished for chain in chains)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_a_step_that_fails_ends_it_all(n_jobs):
+    def fail(y0, y1):
+        if y0 == 3:
+            raise MemoryError("row 3")
+
+    first = Chain(fail, 9, 1)
+    second = Chain(lambda y0, y1: None, 9, 1, [first], 0)
+    before = threading.active_count()
+    with pytest.raises(MemoryError, match="row 3"), Bands(n_jobs) as bands:
+        bands.run_chains([first, second], 9)
+    assert first.front == 3 and second.front <= 3
+    assert threading.active_count() == before
