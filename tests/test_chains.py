@@ -15,7 +15,7 @@ class Watched:
 
     def __init__(self, rng):
         self.n_rows = int(rng.integers(1, 60))
-        self.spans, self.broken, self.chains = [], [], []
+        self.spans, self.broken, self.chains, self.progress = [], [], [], []
         for number in range(int(rng.integers(1, 9))):
             after = [chain for chain in self.chains if rng.random() < 0.4]
             lead, rows = int(rng.integers(0, 20)), int(rng.integers(1, 20))
@@ -23,13 +23,16 @@ class Watched:
             work = self.work(number, after, lead, float(rng.choice([0, 0, 2e-4])))
             self.chains.append(Chain(work, self.n_rows, rows, after, lead))
 
+    def report(self, done, total):
+        self.progress.append((done, total))
+
     def work(self, number, after, lead, seconds):
         def step(y0, y1):
             needed = min(y1 + lead, self.n_rows)
             if any(chain.front < needed for chain in after):
                 self.broken.append((number, y0, y1))
             time.sleep(seconds)
-            self.spans[number].append((y0, y1, threading.get_ident()))
+            self.spans[number].append((y0, y1))
 
         return step
 
@@ -38,15 +41,17 @@ class Watched:
 def test_rows_in_order_and_behind_their_leaders(n_jobs):
     for seed in range(40):
         watched = Watched(np.random.default_rng(seed))
-        progress = []
-        with Bands(n_jobs, lambda done, total: progress.append((done, total)), 17) as bands:
+        with Bands(n_jobs, watched.report, 17) as bands:
             bands.run_chains(watched.chains, 17)
         assert not watched.broken
         for chain, spans in zip(watched.chains, watched.spans, strict=True):
-            assert chain.finished and len(spans) == chain.n_steps
-            ends = [y1 for _, y1, _ in spans]
-            assert [y0 for y0, _, _ in spans] == [0, *ends[:-1]] and ends[-1] == watched.n_rows
-        assert progress[-1] == (17, 17) and progress == sorted(progress)
+            assert chain.finished
+            assert len(spans) == chain.n_steps
+            ends = [y1 for _, y1 in spans]
+            assert [y0 for y0, _ in spans] == [0, *ends[:-1]]
+            assert ends[-1] == watched.n_rows
+        assert watched.progress[-1] == (17, 17)
+        assert watched.progress == sorted(watched.progress)
 
 
 def test_threads_share_chains_that_do_not_wait_for_each_other():
@@ -68,5 +73,6 @@ def test_a_step_that_fails_ends_it_all(n_jobs):
     before = threading.active_count()
     with pytest.raises(MemoryError, match="row 3"), Bands(n_jobs) as bands:
         bands.run_chains([first, second], 9)
-    assert first.front == 3 and second.front <= 3
+    assert first.front == 3
+    assert second.front <= 3
     assert threading.active_count() == before
