@@ -10,19 +10,21 @@ enum { TILE = 4 }; /* rows a side of a tile: its sums stay in registers */
 enum { TILE = 2 };
 #endif
 
-/* Add to g[i * n + j] the sums over `width` numbers for TILE x TILE pairs of rows. */
-static inline __attribute__((always_inline)) void pair_tile(const double *a, const double *b, int64_t width, double *g,
-                                                            int64_t n, const int distance)
+/* Add to g[i * n + j] the sums over `width` numbers for TILE x `columns` pairs of rows; of a
+ * tile on the diagonal those above it. */
+static inline __attribute__((always_inline)) void pair_tile(const double *const *a, const double *const *b,
+                                                            int64_t width, double *g, int64_t n, const int distance,
+                                                            const int diagonal, const int columns)
 {
     part sum[TILE][TILE][PARTS] = {{{{0}}}};
     for (int64_t l = 0; l < width; l += LANES)
         for (int p = 0; p < PARTS; p++) {
             part right[TILE];
-            for (int j = 0; j < TILE; j++)
-                right[j] = load_part(b + j * width + l + p * PART);
-            for (int i = 0; i < TILE; i++) {
-                const part left = load_part(a + i * width + l + p * PART);
-                for (int j = 0; j < TILE; j++) {
+            for (int j = 0; j < columns; j++)
+                right[j] = load_part(b[j] + l + p * PART);
+            for (int i = 0; i < (diagonal ? columns - 1 : TILE); i++) {
+                const part left = diagonal ? right[i] : load_part(a[i] + l + p * PART);
+                for (int j = diagonal ? i + 1 : 0; j < columns; j++) {
                     const part d = distance ? left - right[j] : left;
                     sum[i][j][p] += distance ? d * d : left * right[j];
                 }
@@ -36,16 +38,34 @@ static inline __attribute__((always_inline)) void pair_tile(const double *a, con
     }
 }
 
-/* Add to g[i][j] rows[i].rows[j], or |rows[i] - rows[j]|^2, for pairs on and above the
- * diagonal tiles; n rows of `width` numbers, both whole octets. */
-static void add_pairs(const double *rows, int64_t n, int64_t width, double *g, int distance)
+static inline __attribute__((always_inline)) void pair_all(const double *const *rows, int64_t n, int64_t used,
+                                                           int64_t width, double *g, const int distance)
 {
-    for (int64_t i = 0; i < n; i += TILE)
-        for (int64_t j = i; j < n; j += TILE)
-            if (distance)
-                pair_tile(rows + i * width, rows + j * width, width, g + i * n + j, n, 1);
+    for (int64_t i = 0; i < used; i += TILE)
+        for (int64_t j = i; j < used; j += TILE) {
+            const double *const *a = rows + i, *const *b = rows + j;
+            double *tile = g + i * n + j;
+            if (used - j > 2)
+                if (i == j)
+                    pair_tile(a, b, width, tile, n, distance, 1, TILE);
+                else
+                    pair_tile(a, b, width, tile, n, distance, 0, TILE);
+            else if (i == j)
+                pair_tile(a, b, width, tile, n, distance, 1, 2);
             else
-                pair_tile(rows + i * width, rows + j * width, width, g + i * n + j, n, 0);
+                pair_tile(a, b, width, tile, n, distance, 0, 2);
+        }
+}
+
+/* Add to g[i][j] rows[i].rows[j], or |rows[i] - rows[j]|^2, for pairs above the diagonal of
+ * the first `used` of n rows of `width` numbers; n and width whole octets, rows not used
+ * zeros. */
+static void add_pairs(const double *const *rows, int64_t n, int64_t used, int64_t width, double *g, int distance)
+{
+    if (distance)
+        pair_all(rows, n, used, width, g, 1);
+    else
+        pair_all(rows, n, used, width, g, 0);
 }
 
 /* Below the diagonal as above, n rows of `row` numbers. */

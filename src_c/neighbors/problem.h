@@ -9,19 +9,25 @@
 #include "neighbors.h"
 #include "solver.h"
 
-enum { STRIP = 256 }; /* features at a time: so much of all candidates stays in cache */
+enum { STRIP = 256 };         /* features at a time: so much of all candidates stays in cache */
+enum { MOST_KEPT = 1 << 16 }; /* numbers of candidates' rows kept from their first reading on */
 
-/* Scratch for one query at a time: arrays of a number per candidate; `block`, STRIP
- * features of those that take part; `query` and `a`, rows of `width` numbers. */
+/* Scratch for one query at a time: arrays of a number per candidate; the rows of `width`
+ * numbers `query`, `zeros` and candidates as they are read, all of them kept where room is,
+ * else one after the other; `block`, where they are not kept, STRIP features of those that
+ * take part. */
 typedef struct {
     nnk_problem s;
     int64_t capacity, width;
     int32_t taken;           /* candidates before the nearest n_neighbors are kept */
     int64_t *point;          /* their numbers, most similar first */
+    int32_t *place;          /* where their rows are kept */
     double *key, *square;    /* what they are ordered by; |a_j|^2 */
     double *similarity;      /* b before scaling */
     double *root;            /* sqrt(K_jj), 0 where K_jj is not positive */
-    double *block, *query, *a;
+    double *rows, *block, *query, *zeros;
+    const double **line;     /* of those that take part: where their rows begin */
+    int64_t stride;          /* of the rows kept, 0 if they are not */
     double scale, query_square;
     void *memory;
 } nnk_scratch;
@@ -33,21 +39,25 @@ static size_t take(size_t *used, size_t n_bytes)
     return at;
 }
 
-/* Room for problems of n candidates of which `kept` take part. */
-static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width)
+/* Room for problems of n candidates of which `kept` take part; `paired`: with each other. */
+static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, int paired)
 {
     const int64_t capacity = whole_octets(n > 0 ? n : 1), row = whole_octets(kept > 0 ? kept : 1);
+    const int64_t stride = (width / LANES | 1) * LANES; /* odd, so that rows do not share cache sets */
+    const int keep = paired && capacity * stride <= MOST_KEPT;
     const size_t line = sizeof(double) * (size_t)row, long_line = sizeof(double) * (size_t)capacity;
     size_t used = 0;
     const size_t k = take(&used, line * (size_t)row), r = take(&used, line * (size_t)row);
-    size_t lines[8], long_lines[5];
+    size_t lines[8], long_lines[6];
     for (int i = 0; i < 8; i++)
         lines[i] = take(&used, line);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         long_lines[i] = take(&used, long_line);
-    const size_t block = take(&used, line * (size_t)(width < STRIP ? width : STRIP));
+    const size_t block = take(&used, keep || !paired ? 0 : line * (size_t)(width < STRIP ? width : STRIP));
+    const size_t rows = take(&used, sizeof(double) * (size_t)(keep ? capacity * stride : width));
     const size_t query = take(&used, sizeof(double) * (size_t)width);
-    const size_t a = take(&used, sizeof(double) * (size_t)width);
+    const size_t zeros = take(&used, sizeof(double) * (size_t)width);
+    const size_t pointers = take(&used, sizeof *w->line * (size_t)row);
     memset(w, 0, sizeof *w);
     if (posix_memalign(&w->memory, 64, used))
         return NNK_NO_MEMORY;
@@ -60,41 +70,66 @@ static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width)
     w->s.passive = (int32_t *)(base + lines[6]), w->s.state = (uint8_t *)(base + lines[7]);
     w->point = (int64_t *)(base + long_lines[0]), w->key = (double *)(base + long_lines[1]);
     w->square = (double *)(base + long_lines[2]), w->similarity = (double *)(base + long_lines[3]);
-    w->root = (double *)(base + long_lines[4]);
-    w->block = (double *)(base + block), w->query = (double *)(base + query), w->a = (double *)(base + a);
-    w->capacity = capacity, w->width = width;
+    w->root = (double *)(base + long_lines[4]), w->place = (int32_t *)(base + long_lines[5]);
+    w->rows = (double *)(base + rows), w->block = (double *)(base + block);
+    w->query = (double *)(base + query), w->zeros = (double *)(base + zeros);
+    w->line = (const double **)(base + pointers);
+    w->capacity = capacity, w->width = width, w->stride = keep ? stride : 0;
     return NNK_OK;
 }
 
 static int is_centred(int32_t kind) { return kind <= NNK_ANGULAR; }
 
-/* Features [from, to) of row `i` of points or queries as doubles, less `centre` where given. */
-static void read_row(const nnk_task *t, const void *rows, int64_t i, int64_t from, int64_t to, const double *centre,
-                     double *out)
+/* An octet less `centre` to `out`, its squares to `sum`. */
+static inline void centre_octet(const part *values, const double *centre, double *out, part *sum)
 {
-    const float *x = (const float *)rows + i * t->n_features + from;
-    const double *y = (const double *)rows + i * t->n_features + from;
-    const int64_t n = to - from;
-    if (t->single && centre)
-        for (int64_t l = 0; l < n; l++)
-            out[l] = (double)x[l] - centre[from + l];
-    else if (t->single)
-        for (int64_t l = 0; l < n; l++)
-            out[l] = (double)x[l];
-    else if (centre)
-        for (int64_t l = 0; l < n; l++)
-            out[l] = y[l] - centre[from + l];
-    else
-        memcpy(out, y, sizeof *out * (size_t)n);
+    for (int p = 0; p < PARTS; p++) {
+        const part a = values[p] - load_part(centre + p * PART);
+        store_part(out + p * PART, a);
+        sum[p] += a * a;
+    }
 }
 
-/* Ask for a row that is read next: rows lie anywhere, and waiting for them takes the time. */
+/* Features [from, to) of row `i` of points or queries as doubles, less `centre`, in whole octets;
+ * returns the sum of their squares. */
+static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t from, int64_t to, const double *centre,
+                       double *out)
+{
+    typedef float single_part __attribute__((vector_size(sizeof(part) / 2)));
+    const float *x = (const float *)rows + i * t->n_features + from;
+    const double *y = (const double *)rows + i * t->n_features + from;
+    const int64_t n = to - from, whole = n / LANES * LANES;
+    part sum[PARTS] = {{0}}, values[PARTS];
+    for (int64_t l = 0; l < whole; l += LANES) {
+        for (int p = 0; p < PARTS; p++) {
+            single_part single;
+            if (t->single) {
+                memcpy(&single, x + l + p * PART, sizeof single);
+                values[p] = __builtin_convertvector(single, part);
+            } else {
+                values[p] = load_part(y + l + p * PART);
+            }
+        }
+        centre_octet(values, centre + from + l, out + l, sum);
+    }
+    if (whole < n) {
+        double last[LANES] = {0};
+        for (int64_t l = whole; l < n; l++)
+            last[l - whole] = t->single ? (double)x[l] : y[l];
+        memcpy(values, last, sizeof last);
+        centre_octet(values, centre + from + whole, out + whole, sum);
+    }
+    return lane_sum(sum);
+}
+
+/* Ask for the beginning of a row that is read next: rows lie anywhere, and what follows the
+ * processor fetches ahead by itself. */
 static void fetch_ahead(const nnk_task *t, int64_t i)
 {
-    enum { LINE = 64 };
+    enum { LINE = 64, BEGINNING = 256 };
     const int64_t n_bytes = t->n_features * (t->single ? 4 : 8);
     const char *row = (const char *)t->points + (i > 0 ? i : 0) * n_bytes;
-    for (int64_t at = 0; at < n_bytes; at += LINE)
+    for (int64_t at = 0; at < n_bytes && at < BEGINNING; at += LINE)
         __builtin_prefetch(row + at, 0, 2);
 }
 
@@ -103,9 +138,7 @@ static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
 {
     const int centred = is_centred(t->kind), given = t->kind == NNK_PRECOMPUTED;
     int32_t n = 0;
-    if (!given)
-        read_row(t, t->queries, q, 0, t->n_features, NULL, w->query);
-    w->query_square = given ? 0 : dot(w->query, w->query, w->width);
+    w->query_square = given ? 0 : read_row(t, t->queries, q, 0, t->n_features, w->zeros, w->query);
     for (int64_t e = t->indptr[q]; e < t->indptr[q + 1]; e++) {
         const int64_t j = csr_index(t->indices, t->wide, e);
         if (j < 0 || (t->exclude_self && j == q))
@@ -116,11 +149,11 @@ static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
             w->key[n++] = -((const double *)t->queries)[q * t->n_features + j];
             continue;
         }
-        double *a = w->a;
+        w->place[n] = n;
+        double *a = w->rows + n * w->stride;
         if (e + 1 < t->indptr[q + 1])
             fetch_ahead(t, csr_index(t->indices, t->wide, e + 1));
-        read_row(t, t->points, j, 0, t->n_features, centred ? w->query : NULL, a);
-        w->square[n] = dot(a, a, w->width);
+        w->square[n] = read_row(t, t->points, j, 0, t->n_features, centred ? w->query : w->zeros, a);
         w->similarity[n] = centred ? 0 : dot(a, w->query, w->width);
         if (t->kind == NNK_COSINE || t->kind == NNK_SHIFTED_COSINE) {
             const double norm = sqrt(w->square[n]) * sqrt(w->query_square);
@@ -138,12 +171,14 @@ static void sort_candidates(nnk_scratch *w)
     for (int32_t i = 1; i < w->taken; i++) {
         const int64_t point = w->point[i];
         const double key = w->key[i], square = w->square[i], similarity = w->similarity[i];
+        const int32_t place = w->place[i];
         int32_t j = i;
         for (; j > 0 && (w->key[j - 1] > key || (w->key[j - 1] == key && w->point[j - 1] > point)); j--) {
             w->point[j] = w->point[j - 1], w->key[j] = w->key[j - 1], w->square[j] = w->square[j - 1];
-            w->similarity[j] = w->similarity[j - 1];
+            w->similarity[j] = w->similarity[j - 1], w->place[j] = w->place[j - 1];
         }
         w->point[j] = point, w->key[j] = key, w->square[j] = square, w->similarity[j] = similarity;
+        w->place[j] = place;
     }
 }
 
@@ -156,7 +191,7 @@ static void choose_candidates(const nnk_task *t, nnk_scratch *w)
         if (n && w->point[n - 1] == w->point[i])
             continue;
         w->point[n] = w->point[i], w->square[n] = w->square[i], w->similarity[n] = w->similarity[i];
-        n++;
+        w->place[n++] = w->place[i];
     }
     w->s.n = n;
     w->s.row = whole_octets(n);
@@ -248,25 +283,38 @@ static double polynomial(const nnk_task *t, nnk_scratch *w)
     return power(t->gamma * w->query_square + t->coef0, t->degree);
 }
 
+/* Where features [from, to) of the candidates begin, and of as many zeros as make whole octets of
+ * candidates. */
+static void find_lines(const nnk_task *t, nnk_scratch *w, int64_t from, int64_t to)
+{
+    const double *centre = is_centred(t->kind) ? w->query : w->zeros;
+    const int64_t width = whole_octets(to - from);
+    for (int64_t i = 0; i < w->s.row; i++) {
+        if (i >= w->s.n) {
+            w->line[i] = w->zeros;
+        } else if (w->stride) {
+            w->line[i] = w->rows + w->place[i] * w->stride + from;
+        } else {
+            read_row(t, t->points, w->point[i], from, to, centre, w->block + i * width);
+            w->line[i] = w->block + i * width;
+        }
+    }
+}
+
 /* Products, or squared distances, of the candidates' rows into K, on and above its
  * diagonal. */
 static void pair_candidates(const nnk_task *t, nnk_scratch *w)
 {
     const int64_t row = w->s.row;
-    const double *centre = is_centred(t->kind) ? w->query : NULL;
+    const int distance = t->kind == NNK_LAPLACIAN;
     memset(w->s.k, 0, sizeof *w->s.k * (size_t)(row * row));
     for (int64_t from = 0; from < t->n_features; from += STRIP) {
         const int64_t to = from + STRIP < t->n_features ? from + STRIP : t->n_features;
-        const int64_t width = whole_octets(to - from);
-        for (int64_t i = 0; i < row; i++) {
-            double *a = w->block + i * width;
-            if (i < w->s.n)
-                read_row(t, t->points, w->point[i], from, to, centre, a);
-            for (int64_t l = i < w->s.n ? to - from : 0; l < width; l++)
-                a[l] = 0;
-        }
-        add_pairs(w->block, row, width, w->s.k, t->kind == NNK_LAPLACIAN);
+        find_lines(t, w, from, to);
+        add_pairs(w->line, row, w->s.n, whole_octets(to - from), w->s.k, distance);
     }
+    for (int32_t i = 0; i < w->s.n; i++)
+        w->s.k[i * row + i] = distance ? 0 : w->square[i];
 }
 
 /* K_SS, on and above its diagonal, and b of query q; returns K_qq. */

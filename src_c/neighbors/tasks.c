@@ -14,16 +14,17 @@ static int64_t most_candidates(const nnk_task *t, int64_t i0, int64_t i1)
     return most;
 }
 
-static int task_scratch(nnk_scratch *w, const nnk_task *t, int64_t i0, int64_t i1)
+static int task_scratch(nnk_scratch *w, const nnk_task *t, int paired, int64_t i0, int64_t i1)
 {
     const int64_t most = most_candidates(t, i0, i1), kept = most < t->n_neighbors ? most : t->n_neighbors;
-    return scratch_make(w, most, kept, t->kind == NNK_PRECOMPUTED ? 0 : whole_octets(t->n_features));
+    return scratch_make(w, most, kept, t->kind == NNK_PRECOMPUTED ? 0 : whole_octets(t->n_features),
+                        paired);
 }
 
 static int distances(const nnk_task *t, double *distance, int64_t i0, int64_t i1)
 {
     nnk_scratch w;
-    if (task_scratch(&w, t, i0, i1))
+    if (task_scratch(&w, t, 0, i0, i1))
         return NNK_NO_MEMORY;
     for (int64_t q = i0; q < i1; q++) {
         read_candidates(t, &w, q);
@@ -144,7 +145,7 @@ static void solve_query(const nnk_task *t, const nnk_solved *out, nnk_scratch *w
 static int solve_task(const nnk_task *t, const nnk_solved *out, int64_t i0, int64_t i1)
 {
     nnk_scratch w;
-    if (task_scratch(&w, t, i0, i1))
+    if (task_scratch(&w, t, t->method != NNK_K_STAR, i0, i1))
         return NNK_NO_MEMORY;
     for (int64_t q = i0; q < i1; q++)
         solve_query(t, out, &w, q);
@@ -156,7 +157,7 @@ static int solve_given(const double *k, const double *b, int32_t n, double l1, d
                        int64_t i0, int64_t i1)
 {
     nnk_scratch w;
-    if (scratch_make(&w, n, n, 0))
+    if (scratch_make(&w, n, n, 0, 0))
         return NNK_NO_MEMORY;
     w.s.n = n, w.s.row = whole_octets(n);
     for (int64_t p = i0; p < i1; p++) {
