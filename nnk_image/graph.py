@@ -17,9 +17,6 @@ from nnk_image.image import (
 )
 from nnk_image.window import check_window, window_of
 
-INDEX32_LIMIT = 2**31 - 1
-"""Most nodes and edges that int32 indices are used for."""
-
 EDGE_STAGES = 2
 """Passes over all rows of `choose_edges`, for progress bars."""
 
@@ -442,8 +439,8 @@ def _to_csr(plan, edges, bands):
     counts = np.empty((height, width), np.int32)
     bands.run(lambda y0, y1: _core.count(edges, counts, y0, y1), height, plan.row_work)
     n_nodes, n_stored = height * width, int(counts.sum(dtype=np.int64))
-    wide = max(n_stored, n_nodes) > INDEX32_LIMIT
-    indptr = np.zeros(n_nodes + 1, np.int64 if wide else np.int32)
+    indptr = np.zeros(n_nodes + 1, memory.index_dtype(max(n_stored, n_nodes)))
+    wide = indptr.dtype == np.int64
     np.cumsum(counts, dtype=indptr.dtype, out=indptr[1:])
     n_bytes = n_stored * (indptr.itemsize + plan.image.dtype.itemsize)
     memory.require(n_bytes, f"the adjacency of {n_stored} entries")

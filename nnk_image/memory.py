@@ -1,16 +1,29 @@
-"""What a call will need against what is free: a clear MemoryError instead of thrashing."""
+"""How large things get: what a call will need against what is free, and how wide indices are.
+
+A clear MemoryError comes before any thrashing.
+"""
 
 import os
 from pathlib import Path
 
+import numpy as np
+
 SMALL = 1 << 26
 """Needs below this many bytes are not looked into."""
+
+INDEX32_LIMIT = 2**31 - 1
+"""Largest number that indices of 32 bits hold."""
 
 
 IMAGE_ADVICE = (
     "use float32, a smaller window, or tiles with the border that "
     "nnk_image.halo(order, window) gives"
 )
+
+
+def index_dtype(largest):
+    """int32 where it holds indices and counts up to `largest`, else int64."""
+    return np.dtype(np.int32 if largest <= INDEX32_LIMIT else np.int64)
 
 
 def require(n_bytes, what, advice=IMAGE_ADVICE):

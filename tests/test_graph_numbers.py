@@ -138,7 +138,7 @@ def test_extreme_widths_are_refused_or_harmless(dtype, sigma_f):
 
 def test_int64_indices_beyond_the_int32_limit(monkeypatch):
     narrow = {build: build(GREY).adjacency for build in (image_graph, bilateral_graph)}
-    monkeypatch.setattr(nnk_image.graph, "INDEX32_LIMIT", 100)
+    monkeypatch.setattr(nnk_image.memory, "INDEX32_LIMIT", 100)
     for build, expected in narrow.items():
         assert expected.indices.dtype == expected.indptr.dtype == np.int32
         wide = build(GREY, n_jobs=2).adjacency

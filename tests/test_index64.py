@@ -21,7 +21,7 @@ def low_limit(monkeypatch):
     """Graphs have int64 indices from 100 entries on."""
 
     def lower():
-        monkeypatch.setattr(nnk_image.graph, "INDEX32_LIMIT", 100)
+        monkeypatch.setattr(nnk_image.memory, "INDEX32_LIMIT", 100)
 
     return lower
 

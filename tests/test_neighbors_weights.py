@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nnk_image._core import simd_variant, simd_variants
 from nnk_problems import SUPPORT, random_problem
 from scipy.spatial.distance import cdist
 
@@ -143,11 +144,10 @@ def test_bad_problems(K, b, error, text):
         nnk_weights(K, b)
 
 
-@pytest.fixture(params=_core.simd_variants())
+@pytest.fixture(params=simd_variants())
 def variant(request):
-    before = _core.simd_variant()
     yield request.param
-    _core.use_simd(before)
+    _core.use_simd(simd_variant())
 
 
 def test_every_vector_variant_gives_the_same_bits(variant):

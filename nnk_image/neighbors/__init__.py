@@ -2,9 +2,9 @@
 
 from importlib import import_module
 
+from nnk_image.neighbors.agreement import WindowAgreement, window_agreement
 from nnk_image.neighbors.embedding import laplacian_eigenmaps, lle_embedding, spectral_clusters
 from nnk_image.neighbors.graph import nnk_graph
-from nnk_image.neighbors.image import WindowAgreement, window_agreement
 from nnk_image.neighbors.labels import few_shot_labels, label_propagation
 from nnk_image.neighbors.manifold import (
     ManifoldMetrics,

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial import KDTree
 
+from nnk_image import memory
 from nnk_image.bands import resolve_n_jobs
-from nnk_image.graph import INDEX32_LIMIT
 from nnk_image.neighbors import indexes
 from nnk_image.neighbors.features import check_choice
 
@@ -323,5 +323,4 @@ def _checked(indices, n_points):
 
 
 def _index_array(indices):
-    fits = indices.size == 0 or indices.max() <= INDEX32_LIMIT
-    return np.ascontiguousarray(indices, np.int32 if fits else np.int64)
+    return np.ascontiguousarray(indices, memory.index_dtype(indices.max(initial=0)))

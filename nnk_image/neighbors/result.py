@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from nnk_image import memory
 from nnk_image.bands import Bands
-from nnk_image.graph import INDEX32_LIMIT
 from nnk_image.neighbors import _core
 
 ROWS_PER_BAND = 1 << 14
@@ -161,6 +161,6 @@ class Solved:
                 n,
                 rows_per_band=ROWS_PER_BAND,
             )
-        if len(weights) > INDEX32_LIMIT:
+        if memory.index_dtype(len(weights)) == np.int64:
             indices = indices.astype(np.int64, copy=False)
         return indices, indptr.astype(indices.dtype, copy=False), weights

@@ -6,11 +6,11 @@ The Python modules check arguments; nothing here repeats that.  Arguments ``i0, 
 select the queries or rows to work on.
 """
 
-import os
-
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
+
+from nnk_image._core import simd_variant
 
 cdef extern from "neighbors.h" nogil:
     enum: NNK_OK
@@ -114,33 +114,18 @@ RULES = {
 cdef const nnk_neighbor_kernels *kernels = NULL
 
 
-def simd_variants():
-    """Names of the vector variants this machine can run, the fastest last."""
-    cdef const nnk_neighbor_kernels *found[4]
-    cdef int n = nnk_neighbor_variants(found)
-    return [found[i].name.decode() for i in range(n)]
-
-
-def simd_variant():
-    """Name of the vector variant in use."""
-    return kernels.name.decode()
-
-
-def use_simd(name=None):
-    """Use the named vector variant, or the fastest one; results never differ."""
+def use_simd(name):
+    """Use the vector variant of that name (`nnk_image._core.simd_variants`); results never differ."""
     global kernels
     cdef const nnk_neighbor_kernels *found[4]
-    cdef int n = nnk_neighbor_variants(found)
-    names = simd_variants()
-    if name and name not in names:
-        raise ValueError(
-            f"NNK_IMAGE_SIMD={name!r} is not a vector variant of this machine; "
-            f"choose one of {', '.join(names)}, or unset it for the fastest"
-        )
-    kernels = found[names.index(name) if name else n - 1]
+    for i in range(nnk_neighbor_variants(found)):
+        if found[i].name == name.encode():
+            kernels = found[i]
+            return
+    raise ValueError(f"{name!r} is not a vector variant of this machine")
 
 
-use_simd(os.environ.get("NNK_IMAGE_SIMD"))
+use_simd(simd_variant())
 
 
 cdef int check(int status) except -1:

@@ -1,0 +1,45 @@
+/* NNK_DEFINE_VARIANTS(f, type, table) defines f(found): it lists the tables table_<variant>
+ * that this build has and this machine can run, best last, and returns how many there are.
+ * The generic one always is. */
+#ifndef NNK_VARIANTS_H
+#define NNK_VARIANTS_H
+
+#if defined(NNK_X86)
+#define NNK_HAS_AVX2                                                                            \
+    (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
+#define NNK_HAS_AVX512                                                                          \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&                 \
+     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+#define NNK_DEFINE_VARIANTS(f, type, table)                                                     \
+    extern const type table##_generic, table##_avx2, table##_avx512;                            \
+    int f(const type *found[4])                                                                 \
+    {                                                                                           \
+        int n = 0;                                                                              \
+        found[n++] = &table##_generic;                                                          \
+        __builtin_cpu_init();                                                                   \
+        if (NNK_HAS_AVX2)                                                                       \
+            found[n++] = &table##_avx2;                                                         \
+        if (NNK_HAS_AVX512)                                                                     \
+            found[n++] = &table##_avx512;                                                       \
+        return n;                                                                               \
+    }
+#elif defined(NNK_ARM)
+#define NNK_DEFINE_VARIANTS(f, type, table)                                                     \
+    extern const type table##_generic, table##_neon;                                            \
+    int f(const type *found[4])                                                                 \
+    {                                                                                           \
+        found[0] = &table##_generic;                                                            \
+        found[1] = &table##_neon; /* part of every 64-bit ARM processor */                      \
+        return 2;                                                                               \
+    }
+#else
+#define NNK_DEFINE_VARIANTS(f, type, table)                                                     \
+    extern const type table##_generic;                                                          \
+    int f(const type *found[4])                                                                 \
+    {                                                                                           \
+        found[0] = &table##_generic;                                                            \
+        return 1;                                                                               \
+    }
+#endif
+
+#endif
