@@ -42,10 +42,14 @@ class FilterBank:
         The design, or 'custom'.
     """
 
-    def __init__(self, evaluate, n_bands, name):
+    def __init__(self, evaluate, n_bands, name, recipe):
         self._evaluate = evaluate
         self.n_bands = n_bands
         self.name = name
+        self._recipe = recipe  # arguments of `design`
+
+    def __reduce__(self):
+        return design, self._recipe  # for what it evaluates, pickle has no name
 
     def evaluate(self, eigenvalues):
         """(n_bands, n) float64 values at n eigenvalues.
@@ -93,7 +97,8 @@ def design(filters, n_scales, lmax):
     if isinstance(filters, str):
         return _pygsp_design(filters, n_scales, float(lmax))
     if hasattr(filters, "evaluate"):
-        return FilterBank(filters.evaluate, len(filters), type(filters).__name__)
+        recipe = filters, n_scales, lmax
+        return FilterBank(filters.evaluate, len(filters), type(filters).__name__, recipe)
     if callable(filters):
         filters = [filters]
     if not isinstance(filters, Sequence) or not filters or not all(map(callable, filters)):
@@ -106,7 +111,7 @@ def design(filters, n_scales, lmax):
     def evaluate(x):
         return [_values_of(i, g(x), x.shape) for i, g in enumerate(functions)]
 
-    return FilterBank(evaluate, len(functions), "custom")
+    return FilterBank(evaluate, len(functions), "custom", (functions, n_scales, lmax))
 
 
 def _values_of(band, values, shape):
@@ -137,7 +142,9 @@ def _pygsp_design(name, n_scales, lmax):
     else:
         bank = getattr(filters, _FIXED[name])(graph)
     # A design says nothing beyond lmax: some vanish there and would lose the frame.
-    return FilterBank(lambda x: bank.evaluate(np.minimum(x, lmax)), len(bank), name)
+    return FilterBank(
+        lambda x: bank.evaluate(np.minimum(x, lmax)), len(bank), name, (name, n_scales, lmax)
+    )
 
 
 def chebyshev_coefficients(evaluate, order, top, approximation="interpolation"):

@@ -320,6 +320,16 @@ cdef class GridOperator:
         self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0],
                                    &dy[0], &dx[0], &start[0], &id[0], &weight[0], NULL, NULL)
 
+    def __reduce__(self):
+        sizes = self.c.height, self.c.width, self.c.blocks, self.c.stride, self.c.pad
+        offsets = np.asarray(self.dy), np.asarray(self.dx)
+        packets = np.asarray(self.start), np.asarray(self.id), np.asarray(self.weight)
+        laplacian = np.asarray(self.diagonal), np.asarray(self.row_scale)
+        return GridOperator, (*sizes, self.c.radius, *offsets, *packets), laplacian
+
+    def __setstate__(self, laplacian):
+        self.set_laplacian(*laplacian)
+
     @property
     def n_packets(self):
         """Packets of all blocks."""

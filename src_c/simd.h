@@ -83,12 +83,12 @@ static inline packet_f64 load_f32_f64(const float *p)
 static inline packeti_f32 lanes_f32(uint64_t bits)
 {
     const packeti_f32 bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    return ((packeti_f32){0} + (int32_t)(bits & 255) & bit) != 0;
+    return (((packeti_f32){0} + (int32_t)(bits & 255)) & bit) != 0;
 }
 static inline packeti_f64 lanes_f64(uint64_t bits)
 {
     const packeti_f64 bit = {1, 2, 4, 8};
-    return ((packeti_f64){0} + (int64_t)(bits & 15) & bit) != 0;
+    return (((packeti_f64){0} + (int64_t)(bits & 15)) & bit) != 0;
 }
 
 enum { NNK_ABREAST = 4 }; /* vectors a kernel works on side by side, within the registers */

@@ -1,5 +1,7 @@
 """Spectral graph wavelets against golden data, PyGSP and dense linear algebra."""
 
+import copy
+import pickle
 from functools import cache
 
 import dense
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
+from nnk_image.filters import DESIGNS
 from nnk_image.laplacian import KINDS
 
 GOLDEN_IMAGES = ("camera", "camera_ns", "brick", "coins")
@@ -300,3 +303,25 @@ def test_response_that_is_no_function(response):
     wavelets = SpectralGraphWavelets(small_graph())
     with pytest.raises(TypeError, match="function of the eigenvalue"):
         wavelets.filter(signal_for(wavelets), response)
+
+
+# --- copies ------------------------------------------------------------------------------
+
+
+def through_pickle(wavelets):
+    return pickle.loads(pickle.dumps(wavelets))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("filters", [*DESIGNS, np.exp, [np.cos, np.sinc]])
+def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
+    image = golden_data.image_float("camera")[:40, :27]
+    graph = image_graph(image)
+    for of, signal in ((graph, image), (graph.adjacency, image.ravel())):
+        wavelets = SpectralGraphWavelets(of, filters, laplacian=kind, order=12)
+        other = duplicate(wavelets)
+        found, expected = other.analyze(signal), wavelets.analyze(signal)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(other.synthesize(found), wavelets.synthesize(expected))
+        assert other.frame_bounds("kernels") == wavelets.frame_bounds("kernels")
