@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 import zlib
 
@@ -23,6 +24,7 @@ from command import command, process, run
 from PIL import Image
 
 import nnk_image
+from nnk_image.cli import main
 from nnk_image.reading import read_image
 
 
@@ -268,7 +270,8 @@ def test_killed_while_writing(photo, tmp_path, step):
     assert process("compaction", tmp_path / "*.png").returncode == 1  # no draft passes for an image
 
 
-def test_interrupt_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_nothing(tmp_path, stop):
     path, out = tmp_path / "large.pgm", tmp_path / "out.pgm"
     noise = np.random.default_rng(0).integers(0, 256, (3000, 3000), np.uint8)
     Image.fromarray(noise).save(path)
@@ -279,14 +282,29 @@ def test_interrupt_leaves_nothing(tmp_path):
         text=True,
     )
     time.sleep(3)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(stop)
     _, err = child.communicate(timeout=60)
     if child.returncode == 0:
         pytest.skip("this machine was done before the interrupt")
-    assert child.returncode in (130, -signal.SIGINT)  # the latter while still importing
+    assert child.returncode in (130, -stop)  # the latter while still importing
     assert {p.name for p in tmp_path.iterdir()} == {"large.pgm"}
     if child.returncode == 130:
         assert "interrupted" in err
+
+
+def test_main_leaves_the_signals_as_they_were(capsys, photo, tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    assert run(capsys, "denoise", photo, tmp_path / "out.png", "--sigma", "5")[0] == 0
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_thread_may_run_the_command(capsys):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(main(["--version"])))
+    thread.start()
+    thread.join()
+    assert found == [0]
+    assert nnk_image.__version__ in capsys.readouterr().out
 
 
 def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):

@@ -1,13 +1,15 @@
 """The command ``nnk-image``: denoise files, build and measure graphs, demonstrate.
 
 Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, one
-for the whole), 2 on wrong usage, 130 after Ctrl-C.  One module per sub-command, each with
-``add_command(commands)``.
+for the whole), 2 on wrong usage, 130 after Ctrl-C or SIGTERM.  One module per sub-command,
+each with ``add_command(commands)``.
 """
 
 import argparse
 import os
+import signal
 import sys
+from contextlib import contextmanager
 
 import nnk_image
 from nnk_image.cli.common import FAILURES, complain, one_line
@@ -35,7 +37,8 @@ def main(arguments=None):
     for stream in (sys.stdout, sys.stderr):  # file names need not be in the terminal's encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    status = _run(arguments)
+    with _terminated_as_interrupted():
+        status = _run(arguments)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -46,6 +49,20 @@ def main(arguments=None):
             complain(f"standard output: {error.strerror}")
         return status or 1
     return status
+
+
+@contextmanager
+def _terminated_as_interrupted():
+    """SIGTERM raises KeyboardInterrupt, so that it too leaves no unfinished file behind."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:  # only the main thread may
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _run(arguments):
