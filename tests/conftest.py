@@ -1,6 +1,9 @@
 """What all tests share: vector variants by turns, and repeatable random examples."""
 
 import os
+import platform
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,3 +51,15 @@ def photo(tmp_path):
     path.parent.mkdir()
     Image.fromarray(np.clip(np.rint(noisy), 0, 255).astype(np.uint8)).save(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def failing_malloc(tmp_path_factory):
+    """The library of failing_malloc.c, to be preloaded."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc" or compiler is None:
+        pytest.skip("needs Linux, glibc and a C compiler")
+    library = tmp_path_factory.mktemp("faults") / "failing_malloc.so"
+    source = Path(__file__).with_name("failing_malloc.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    return library

@@ -2,31 +2,22 @@
 
 import itertools
 import os
-import platform
-import shutil
-import subprocess
-import sys
 import threading
 
 import pytest
-from child import HERE, JOBS, leaving_no_task, on_linux, python
+from child import JOBS, leaving_no_task, on_linux, python
 from whole_chain import GREY, graph_sum
 
 import nnk_image.bands
 from nnk_image import image_graph
 
-FAIL_EACH_ALLOCATION = """
-    import ctypes, itertools, sys
-    import numpy as np
+CALLS = """
+    import sys
+    from failing import fail_each_allocation, watch
     from nnk_image import SpectralGraphWavelets, _core, bilateral_graph, denoise, image_graph
     from whole_chain import GREY, checksum, graph_sum
 
-    faults, dtype, n_jobs = ctypes.CDLL(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    with open("/proc/self/maps") as maps:
-        ranges = [line.split()[0].split("-") for line in maps if _core.__file__ in line]
-    ends = [int(address, 16) for pair in ranges for address in pair]
-    faults.watch(ctypes.c_size_t(min(ends)), ctypes.c_size_t(max(ends)))
-
+    faults, dtype, n_jobs = watch(sys.argv[1], _core), sys.argv[2], int(sys.argv[3])
     image = (GREY / 255).astype(dtype) if dtype[0] == "f" else GREY.astype(dtype)
     graph = image_graph(image)
     wavelets = SpectralGraphWavelets(graph, order=12, n_jobs=n_jobs)
@@ -38,46 +29,15 @@ FAIL_EACH_ALLOCATION = """
         "sgw": lambda: checksum(denoise(image, 25, method="sgw", n_jobs=n_jobs)),
         "fast": lambda: checksum(denoise(image, 25, method="fast", n_jobs=n_jobs)),
     }
-    for name, call in calls.items():
-        faults.fail(0)
-        expected, held = call(), faults.n_held()
-        n_allocations = faults.n_asked()
-        assert n_allocations > 0, name
-        for n in range(1, n_allocations + 1):
-            faults.fail(n)
-            try:
-                call()
-            except MemoryError as error:
-                assert "ran out of memory" in str(error), error
-            else:
-                raise AssertionError(f"{name}: allocation {n} failed and nobody noticed")
-            assert faults.n_asked() >= n
-            faults.fail(0)
-            assert faults.n_held() == held, f"{name}: {n} left {faults.n_held() - held} blocks"
-            if n < 9 or n % 16 == 0:
-                assert call() == expected, (name, n)
-        assert call() == expected, name
-        print(name, n_allocations)
+    fail_each_allocation(faults, calls)
 """
-
-
-@pytest.fixture(scope="module")
-def failing_malloc(tmp_path_factory):
-    """The library of failing_malloc.c, to be preloaded."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc" or compiler is None:
-        pytest.skip("needs Linux, glibc and a C compiler")
-    library = tmp_path_factory.mktemp("faults") / "failing_malloc.so"
-    source = HERE / "failing_malloc.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
-    return library
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "n_jobs"), [("u1", 1), ("f4", 1), ("f4", 2), ("f8", 1)])
 def test_each_allocation_of_the_core_may_fail(failing_malloc, dtype, n_jobs):
     preload = f"{failing_malloc} {os.environ.get('LD_PRELOAD', '')}".strip()
-    words = python(FAIL_EACH_ALLOCATION, failing_malloc, dtype, n_jobs, LD_PRELOAD=preload)
+    words = python(CALLS, failing_malloc, dtype, n_jobs, LD_PRELOAD=preload)
     assert words[::2] == ["graph", "bilateral", "operator", "wavelets", "sgw", "fast"]
 
 
