@@ -262,7 +262,7 @@ def image_graph(
     if weights not in ("kernel", "nnk"):
         raise ValueError(f"weights={weights!r} is unknown; choose 'kernel' or 'nnk'")
     with Bands(n_jobs) as bands:
-        plan = _plan("nnk", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        plan = plan_graph("nnk", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         graph = build_graph(plan, "nnk", bands, directed=bool(directed) or weights == "nnk")
     if weights == "nnk":
         from nnk_image.neighbors.image import nnk_weighted
@@ -299,12 +299,14 @@ def bilateral_graph(
     20
     """
     with Bands(n_jobs) as bands:
-        plan = _plan("bilateral", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        plan = plan_graph(
+            "bilateral", image, window, sigma_d, sigma_f, data_range, channel_axis, mask
+        )
         return build_graph(plan, "bilateral", bands)
 
 
-def _plan(kind, image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
-    """Check everything cheap before the pixels are touched."""
+def plan_graph(kind, image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
+    """A `GraphPlan` from the arguments of `image_graph`: what is cheap to check comes first."""
     n_offsets = check_window(window) ** 2 - 1
     neighbours = n_offsets if kind == "bilateral" else 4
 

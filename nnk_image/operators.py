@@ -55,7 +55,7 @@ class LaplacianOperator:
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, bands, tau=None):
-        """Of an ImageGraph, or of a scipy.sparse adjacency, in arithmetic of `dtype`."""
+        """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         if isinstance(graph, ImageGraph):
             if graph.directed:
                 check_symmetric(graph.adjacency)
@@ -64,9 +64,9 @@ class LaplacianOperator:
         return cls(CsrRecurrence(adjacency), kind, bands, tau)
 
     @classmethod
-    def of_plan(cls, plan, kind, bands):
+    def of_plan(cls, plan, kind, bands, tau=None):
         """Of the NNK graph of a `GraphPlan`, which is never written as a matrix."""
-        return cls(GridRecurrence.of_plan(plan, "nnk", bands), kind, bands)
+        return cls(GridRecurrence.of_plan(plan, "nnk", bands), kind, bands, tau)
 
     def sweeps(self, order):
         """Passes over all rows of `analyze` with that order (for progress bars)."""

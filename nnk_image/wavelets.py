@@ -8,7 +8,7 @@ import numpy as np
 from nnk_image import filters as _filters
 from nnk_image import laplacian as _laplacian
 from nnk_image.bands import Bands
-from nnk_image.graph import ImageGraph
+from nnk_image.graph import GraphPlan, ImageGraph, plan_graph
 from nnk_image.image import check_positive, working_dtype
 from nnk_image.operators import LaplacianOperator
 
@@ -115,11 +115,62 @@ class SpectralGraphWavelets:
             if laplacian != "regularized":
                 raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {laplacian!r}")
         with Bands(n_jobs) as bands:
-            self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, bands, tau)
+            if isinstance(graph, GraphPlan):
+                self._operator = LaplacianOperator.of_plan(graph, laplacian, bands, tau)
+            else:
+                self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, bands, tau)
             self.lmax, self.bound = self._interval(graph, lmax, bands)
         self.bank = _filters.design(filters, self._n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
         self._fitted()
+
+    @classmethod
+    def of_image(
+        cls,
+        image,
+        window=11,
+        sigma_d=2.0,
+        sigma_f=None,
+        *,
+        data_range=None,
+        channel_axis=None,
+        mask=None,
+        **options,
+    ):
+        """The transform on an image's NNK graph, without that graph as a matrix.
+
+        Bit for bit that of ``SpectralGraphWavelets(image_graph(image, ...), **options)``, for
+        less memory and time: the matrix is neither written nor read.
+
+        Parameters
+        ----------
+        image, window, sigma_d, sigma_f, data_range, channel_axis, mask
+            As for `image_graph`.
+        **options
+            As for `SpectralGraphWavelets`, but for `dtype`: arithmetic is in the image's
+            floating type, float64 for integers.
+
+        Returns
+        -------
+        SpectralGraphWavelets
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError
+            As `image_graph` and `SpectralGraphWavelets`.
+
+        Examples
+        --------
+        >>> import nnk_image
+        >>> image = nnk_image.standard_image("camera")
+        >>> wavelets = nnk_image.SpectralGraphWavelets.of_image(image, sigma_f=10, order=20)
+        >>> wavelets.analyze(image).shape
+        (7, 256, 256)
+        """
+        if "dtype" in options:
+            raise TypeError("of_image takes no dtype; convert the image: image.astype(dtype)")
+        given = data_range, channel_axis, mask
+        return cls(plan_graph("nnk", image, window, sigma_d, sigma_f, *given), **options)
 
     @property
     def shape(self):
@@ -282,7 +333,10 @@ class SpectralGraphWavelets:
             return bound, bound
         if lmax is None and self.laplacian != "combinatorial":
             return bound, bound
-        if lmax is None and isinstance(graph, ImageGraph) and graph.kind == "nnk":
+        pruned = isinstance(graph, GraphPlan) or (
+            isinstance(graph, ImageGraph) and graph.kind == "nnk"
+        )
+        if lmax is None and pruned:
             return bound / _laplacian.IMAGE_BOUND_RATIO, bound
         return min(sum(self._lanczos(bands)), bound), bound
 
@@ -373,5 +427,7 @@ def _operator_dtype(graph, dtype):
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
         return np.dtype(dtype)
+    if isinstance(graph, GraphPlan):
+        return graph.image.dtype
     adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
     return working_dtype(adjacency.dtype) if hasattr(adjacency, "dtype") else np.dtype(float)

@@ -325,3 +325,45 @@ def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(other.synthesize(found), wavelets.synthesize(expected))
         assert other.frame_bounds("kernels") == wavelets.frame_bounds("kernels")
+
+
+# --- straight from an image ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+def test_of_image_is_that_of_the_graph(dtype, kind):
+    image = golden_data.image_float("camera")[:61, :47]
+    image = (image * 255).astype(dtype) if np.dtype(dtype).kind == "u" else image.astype(dtype)
+    sigma_f = image.max() / 20
+    options = {"laplacian": kind, "order": 9, "n_jobs": 2}
+    ours = SpectralGraphWavelets.of_image(image, 7, 1.5, sigma_f, **options)
+    expected = SpectralGraphWavelets(image_graph(image, 7, 1.5, sigma_f), **options)
+    assert (ours.lmax, ours.bound, ours.dtype) == (expected.lmax, expected.bound, expected.dtype)
+    np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image), strict=True)
+
+
+def test_of_image_in_colour_with_a_mask():
+    image = np.random.default_rng(4).random((23, 31, 3))
+    mask = np.random.default_rng(5).random((23, 31)) < 0.9
+    ours = SpectralGraphWavelets.of_image(
+        image, sigma_f=0.4, channel_axis=2, mask=mask, laplacian="regularized", tau=2.0
+    )
+    graph = image_graph(image, sigma_f=0.4, channel_axis=2, mask=mask)
+    expected = SpectralGraphWavelets(graph, laplacian="regularized", tau=2.0)
+    np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"dtype": np.float32}, TypeError, "convert the image"),
+        ({"window": 4}, ValueError, "window=4"),
+        ({"laplacian": "none"}, ValueError, "'none'"),
+        ({"tau": 1.0}, ValueError, "tau"),
+        ({"directed": True}, TypeError, "directed"),
+    ],
+)
+def test_of_image_with_bad_arguments(options, error, text):
+    with pytest.raises(error, match=text):
+        SpectralGraphWavelets.of_image(np.zeros((5, 5)), **options)
