@@ -126,7 +126,6 @@ def spectral_bound(degree, kind, largest_edge_sum, tau=None):
     if top == 0:
         return 0.0
     if kind == "regularized":
-        tau = regularization(degree) if tau is None else tau
         return 2 * top / (top + float(tau))
     if kind != "combinatorial":
         return 2.0

@@ -11,7 +11,13 @@ T_{k-1} - T_{k-2}``; its adjoint by Clenshaw's recurrence.
 import numpy as np
 
 from nnk_image.graph import EDGE_STAGES, ImageGraph
-from nnk_image.laplacian import check_adjacency, check_symmetric, node_terms, spectral_bound
+from nnk_image.laplacian import (
+    check_adjacency,
+    check_symmetric,
+    node_terms,
+    regularization,
+    spectral_bound,
+)
 from nnk_image.recurrence import CsrRecurrence, GridRecurrence
 
 
@@ -48,6 +54,8 @@ class LaplacianOperator:
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
         _check_magnitude(degree)
+        if kind == "regularized" and tau is None:
+            tau = regularization(degree)
         self.bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(bands), tau)
         diagonal, square = node_terms(degree, kind, tau)
         recurrence.set_laplacian(diagonal, None if square is None else 1 / square)
