@@ -84,8 +84,10 @@ class Wavefront:
 
     def offer(self):
         """Put the steps that may be taken now."""
-        self._unfinished = [chain for chain in self._unfinished if not chain.finished]
-        for chain in islice(self._unfinished, self._n_live):
+        unfinished = [chain for chain in self._unfinished if not chain.finished]
+        # Not read again below: another thread may store an older list in between.
+        self._unfinished = unfinished
+        for chain in islice(unfinished, self._n_live):
             if chain.claim():
                 self._put((self._step, (chain,)))
 

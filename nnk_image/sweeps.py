@@ -76,8 +76,9 @@ class Sweeps:
         if not self._groups:
             return (), 0
         orders_before, before = self._groups[-1]
-        packet = 32 // self._grid.dtype.itemsize
-        halo = -(-max(orders_before, n_orders) * self._grid.radius // packet)
+        packet, radius = 32 // self._grid.dtype.itemsize, self._grid.radius
+        # Blocks of the first order that are computed, and those it reads around them.
+        halo = -(-(max(orders_before, n_orders) - 1) * radius // packet) - (-radius // packet)
         near = [
             chain
             for chain, (b0, b1) in zip(before, self._strips, strict=True)

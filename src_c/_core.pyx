@@ -303,18 +303,21 @@ def fill(Edges edges, Kernel kernel, const unsigned char[::1] indptr, unsigned c
 # --- operators ---------------------------------------------------------------------------
 
 cdef class GridOperator:
-    """An adjacency by packets, and a Laplacian of it (nnk_grid_operator)."""
+    """An adjacency by packets, and a Laplacian of it (nnk_grid_operator).
+
+    `fill_packets` and `copy_packets` write `id` and `weight`; else they may be read-only.
+    """
 
     cdef nnk_grid_operator c
     cdef const int32_t[::1] dy, dx
     cdef const int64_t[::1] start
-    cdef uint16_t[::1] id
-    cdef unsigned char[::1] weight
-    cdef const unsigned char[::1] diagonal, row_scale
+    cdef const uint16_t[::1] id
+    cdef const unsigned char[::1] weight, diagonal, row_scale
 
     def __init__(self, int64_t height, int64_t width, int64_t blocks, int64_t stride, int64_t pad,
                  int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
-                 const int64_t[::1] start, uint16_t[::1] id, unsigned char[::1] weight):
+                 const int64_t[::1] start, const uint16_t[::1] id,
+                 const unsigned char[::1] weight):
         self.dy, self.dx = dy, dx
         self.start, self.id, self.weight = start, id, weight
         self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0],
@@ -359,7 +362,7 @@ def fill_packets(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_
     if kernel.double_weights:
         work = kernels.fill_packets_f64_f64 if kernel.double_features else kernels.fill_packets_f32_f64
     with nogil:
-        status = work(&kernel.c, &edges.c, &op.c, &op.id[0], &op.weight[0], y0, y1)
+        status = work(&kernel.c, &edges.c, &op.c, <uint16_t *> op.c.id, <void *> op.c.weight, y0, y1)
     check(status)
 
 
@@ -371,11 +374,11 @@ def copy_packets(GridOperator op, Edges edges, const unsigned char[::1] indptr, 
         return
     with nogil:
         if real is float:
-            status = nnk_copy_packets_f32(&edges.c, &indptr[0], wide, &data[0], &op.c, &op.id[0],
-                                          <float *> &op.weight[0], y0, y1)
+            status = nnk_copy_packets_f32(&edges.c, &indptr[0], wide, &data[0], &op.c,
+                                          <uint16_t *> op.c.id, <float *> op.c.weight, y0, y1)
         else:
-            status = nnk_copy_packets_f64(&edges.c, &indptr[0], wide, &data[0], &op.c, &op.id[0],
-                                          <double *> &op.weight[0], y0, y1)
+            status = nnk_copy_packets_f64(&edges.c, &indptr[0], wide, &data[0], &op.c,
+                                          <uint16_t *> op.c.id, <double *> op.c.weight, y0, y1)
     check(status)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nnk_image.bands import Bands
-from nnk_image.chains import Chain
+from nnk_image.chains import Chain, Wavefront
 
 
 class Watched:
@@ -76,3 +76,23 @@ def test_a_step_that_fails_ends_it_all(n_jobs):
     assert first.front == 3
     assert second.front <= 3
     assert threading.active_count() == before
+
+
+class Forgetful(Wavefront):
+    """As if another thread, long delayed, always stored an old list of what is unfinished."""
+
+    def __setattr__(self, name, value):
+        if name != "_unfinished" or not hasattr(self, name):
+            super().__setattr__(name, value)
+
+
+def test_old_lists_stored_late_stop_nothing():
+    chains = []
+    for _ in range(8):
+        chains.append(Chain(lambda y0, y1: None, 3, 2, chains[-1:], 1))
+    todo = []
+    Forgetful(chains, 2, todo.append).offer()
+    while todo:
+        work, arguments = todo.pop(0)
+        work(*arguments)
+    assert all(chain.finished for chain in chains)

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import termios
+import textwrap
 import threading
 import time
 import zlib
@@ -296,6 +297,22 @@ def test_main_leaves_the_signals_as_they_were(capsys, photo, tmp_path):
     before = signal.getsignal(signal.SIGTERM)
     assert run(capsys, "denoise", photo, tmp_path / "out.png", "--sigma", "5")[0] == 0
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_that_is_ignored_stays_ignored(photo, tmp_path):
+    script = """
+    import os, signal, sys
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    import nnk_image
+    nnk_image.estimate_sigma = lambda *a, **k: (os.kill(os.getpid(), signal.SIGTERM), 5.0)[1]
+    from nnk_image.cli import main
+    sys.exit(main())
+    """
+    arguments = ["denoise", str(photo), str(tmp_path / "out.png")]
+    script = textwrap.dedent(script)
+    done = subprocess.run([sys.executable, "-c", script, *arguments], check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "out.png").exists()
 
 
 def test_a_thread_may_run_the_command(capsys):

@@ -271,6 +271,22 @@ def test_equal_points_share_or_not():
     np.testing.assert_allclose(shared.to_csr().toarray()[3, :3], np.exp(-12.5) / 3)
 
 
+@pytest.mark.parametrize("n_features", [3, 257, 784])
+@pytest.mark.parametrize(
+    "kernel",
+    ["gaussian", "laplacian", "cosine", "shifted_cosine", "polynomial", "lle", "angular"],
+)
+def test_equal_points_share_with_every_kernel(kernel, n_features):
+    rng = np.random.default_rng(n_features)
+    points, queries = rng.random((20, n_features)), rng.random((50, n_features))
+    found = nnk_neighbors(
+        np.concatenate([points, points]), queries, 40, kernel=kernel, duplicates="share"
+    )
+    weights = found.to_csr().toarray()
+    assert (weights.sum(axis=1) > 0).all()
+    np.testing.assert_array_equal(weights[:, :20], weights[:, 20:])
+
+
 def test_isolated_points():
     far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)  # the kernel is 0
     assert len(far.indices) == 0

@@ -312,7 +312,13 @@ def through_pickle(wavelets):
     return pickle.loads(pickle.dumps(wavelets))
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle])
+def through_read_only_buffers(wavelets):
+    buffers = []
+    pickled = pickle.dumps(wavelets, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(pickled, buffers=[bytes(buffer.raw()) for buffer in buffers])
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle, through_read_only_buffers])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("filters", [*DESIGNS, np.exp, [np.cos, np.sinc]])
 def test_a_copy_gives_the_same_bits(filters, kind, duplicate):

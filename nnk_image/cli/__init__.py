@@ -9,6 +9,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 from contextlib import contextmanager
 
 import nnk_image
@@ -54,11 +55,12 @@ def main(arguments=None):
 @contextmanager
 def _terminated_as_interrupted():
     """SIGTERM raises KeyboardInterrupt, so that it too leaves no unfinished file behind."""
-    try:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    except ValueError:  # only the main thread may
+    before = signal.getsignal(signal.SIGTERM)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if before == signal.SIG_IGN or not in_main_thread:  # no other thread may
         yield
         return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -100,7 +100,12 @@ static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t f
     const double *y = (const double *)rows + i * t->n_features + from;
     const int64_t n = to - from, whole = n / LANES * LANES;
     part sum[PARTS] = {{0}}, values[PARTS];
+    double total = 0;
     for (int64_t l = 0; l < whole; l += LANES) {
+        if (l % STRIP == 0 && l > 0) { /* added up as add_pairs does, for equal rows to give the same */
+            total += lane_sum(sum);
+            memset(sum, 0, sizeof sum);
+        }
         for (int p = 0; p < PARTS; p++) {
             single_part single;
             if (t->single) {
@@ -117,9 +122,13 @@ static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t f
         for (int64_t l = whole; l < n; l++)
             last[l - whole] = t->single ? (double)x[l] : y[l];
         memcpy(values, last, sizeof last);
+        if (whole % STRIP == 0 && whole > 0) {
+            total += lane_sum(sum);
+            memset(sum, 0, sizeof sum);
+        }
         centre_octet(values, centre + from + whole, out + whole, sum);
     }
-    return lane_sum(sum);
+    return total + lane_sum(sum);
 }
 
 /* Ask for the beginning of a row that is read next: rows lie anywhere, and what follows the

@@ -1,5 +1,6 @@
 /* NNK of many queries, compiled once per instruction set.  NNK_VARIANT names the table
  * this compilation defines. */
+#include <float.h>
 #include <math.h>
 
 #include "../templating.h"
@@ -37,6 +38,12 @@ static int distances(const nnk_task *t, double *distance, int64_t i0, int64_t i1
     return NNK_OK;
 }
 
+/* Does candidate i equal j?  A similarity of 1 may be rounded, equal b never differ. */
+static int are_twins(const nnk_problem *s, int32_t i, int32_t j)
+{
+    return s->k[j * s->row + i] >= 1 - 4 * DBL_EPSILON && s->b[i] == s->b[j];
+}
+
 /* Candidates equal to a chosen one take equal shares of its weight. */
 static void share(nnk_scratch *w)
 {
@@ -45,10 +52,10 @@ static void share(nnk_scratch *w)
         const int32_t j = s->passive[m];
         int32_t twins = 0;
         for (int32_t i = 0; i < s->n; i++)
-            twins += s->k[j * s->row + i] == 1 && s->b[i] == s->b[j];
+            twins += are_twins(s, i, j);
         const double part = s->theta[j] / twins;
         for (int32_t i = 0; i < s->n; i++)
-            if (s->k[j * s->row + i] == 1 && s->b[i] == s->b[j])
+            if (are_twins(s, i, j))
                 s->theta[i] = part;
     }
 }
