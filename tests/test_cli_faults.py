@@ -271,6 +271,11 @@ def test_killed_while_writing(photo, tmp_path, step):
     assert process("compaction", tmp_path / "*.png").returncode == 1  # no draft passes for an image
 
 
+def heed_interrupts():
+    """Jobs that a shell runs in the background ignore SIGINT, and so would all they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_leaves_nothing(tmp_path, stop):
     path, out = tmp_path / "large.pgm", tmp_path / "out.pgm"
@@ -281,6 +286,7 @@ def test_interrupt_leaves_nothing(tmp_path, stop):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     time.sleep(3)
     child.send_signal(stop)
