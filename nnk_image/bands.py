@@ -13,11 +13,13 @@ from contextlib import suppress
 from itertools import pairwise
 from queue import Empty, SimpleQueue
 
+from nnk_image import _core
 from nnk_image.chains import Wavefront
 
 PIXELS_PER_BAND = 1 << 18
 """Pixels in a band by default: about 50 ms of the slowest stage."""
 
+_LEAST_ROWS = 4  # of a band for threads to share, to be worth the handing over
 _PATIENCE = 0.5  # seconds without a result after which to see whether the threads live
 
 
@@ -74,14 +76,16 @@ class Bands:
     def run(self, work, n_rows, width=1, rows_per_band=None):
         """Call ``work(y0, y1)`` for bands that cover rows 0 to `n_rows`, all done on return.
 
-        `width` is the number of pixels in a row, from which the band height follows
-        unless `rows_per_band` gives it.
+        `width` is the number of pixels in a row, from which the band heights follow
+        unless `rows_per_band` gives them.
         """
-        if rows_per_band is None:
-            rows_per_band = max(1, PIXELS_PER_BAND // max(1, width))
-            if self.n_jobs > 1:  # at least four bands per thread, for balance
-                rows_per_band = min(rows_per_band, max(1, -(-n_rows // (4 * self.n_jobs))))
-        self.run_in_order(work, lambda result: None, n_rows, rows_per_band)
+        if rows_per_band is not None:
+            bands = _equal_bands(n_rows, rows_per_band)
+        elif self.n_jobs == 1:
+            bands = _equal_bands(n_rows, _rows_of(PIXELS_PER_BAND, width))
+        else:
+            bands = _shrinking_bands(n_rows, width, self.n_jobs)
+        self._run_bands(work, lambda result: None, bands)
 
     def run_in_order(self, work, consume, n_rows, rows_per_band):
         """Like `run`, with ``consume(work(y0, y1))`` called here, band after band.
@@ -89,7 +93,9 @@ class Bands:
         The bands do not depend on the number of threads, so neither does what is made
         of their results in that order.
         """
-        bands = [(y, min(y + rows_per_band, n_rows)) for y in range(0, n_rows, rows_per_band)]
+        self._run_bands(work, consume, _equal_bands(n_rows, rows_per_band))
+
+    def _run_bands(self, work, consume, bands):
         if self.n_jobs == 1 or len(bands) == 1:
             for y0, y1 in bands:
                 consume(work(y0, y1))
@@ -168,13 +174,15 @@ class _Team:
 
     This one works too: it is on a processor already, where the system takes some
     milliseconds to spread new threads, and finishes alone if the others have died.
+    The others keep off its processor: on a busy machine they would begin there and stay
+    for longer than the work takes, two threads then being slower than one.
     """
 
     def __init__(self, size):
         self.size, self.todo = size, SimpleQueue()
         self._finished, self._stopped = SimpleQueue(), False
         self._begun, self._running = [False] * size, [allocate_lock() for _ in range(size)]
-        self._n_started = 0
+        self._n_started, self._home = 0, _core.current_processor()
 
     def start(self):
         """Start the threads; each holds its lock in `_running` until it ends."""
@@ -190,6 +198,7 @@ class _Team:
     def _loop(self, number):
         try:
             self._begun[number] = True
+            _keep_off(self._home)
             while self._work_on(self.todo.get()):
                 pass
         except BaseException as error:
@@ -241,6 +250,34 @@ class _Team:
             self.todo.put(None)
         for number in range(self._n_started):
             self._running[number].acquire(timeout=-1 if self._begun[number] else _PATIENCE)
+
+
+def _rows_of(n_pixels, width):
+    return max(1, n_pixels // max(1, width))
+
+
+def _equal_bands(n_rows, height):
+    return [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
+
+
+def _shrinking_bands(n_rows, width, n_threads):
+    """Bands of half a thread's share of what is left: all end at nearly the same time."""
+    most, bands, y = _rows_of(PIXELS_PER_BAND, width), [], 0
+    while y < n_rows:
+        share = -(-(n_rows - y) // (2 * n_threads))
+        end = min(y + min(max(share, _LEAST_ROWS), most), n_rows)
+        bands.append((y, end))
+        y = end
+    return bands
+
+
+def _keep_off(processor):
+    """Keep this thread off a processor, where there are others it may use."""
+    if hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # not every sandbox allows it
+            others = os.sched_getaffinity(0) - {processor}
+            if others:
+                os.sched_setaffinity(0, others)
 
 
 def _tqdm():

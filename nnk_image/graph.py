@@ -438,21 +438,22 @@ def _all_pairs(plan, bands):
 def _to_csr(plan, edges, bands):
     """Count, sum, fill: sorted CSR rows with kernel weights, and how many were too small."""
     height, width = plan.image.shape
-    counts = np.empty((height, width), np.int32)
-    bands.run(lambda y0, y1: _core.count(edges, counts, y0, y1), height, plan.row_work)
-    n_nodes, n_stored = height * width, int(counts.sum(dtype=np.int64))
-    indptr = np.zeros(n_nodes + 1, memory.index_dtype(max(n_stored, n_nodes)))
-    wide = indptr.dtype == np.int64
-    np.cumsum(counts, dtype=indptr.dtype, out=indptr[1:])
-    n_bytes = n_stored * (indptr.itemsize + plan.image.dtype.itemsize)
+    row_start = np.zeros(height + 1, np.int64)
+    bands.run(lambda y0, y1: _core.count_rows(edges, row_start[1:], y0, y1), height, plan.row_work)
+    np.cumsum(row_start, out=row_start)
+    n_nodes, n_stored = height * width, int(row_start[-1])
+    index_dtype = memory.index_dtype(max(n_stored, n_nodes))
+    n_bytes = n_stored * (index_dtype.itemsize + plan.image.dtype.itemsize)
     memory.require(n_bytes, f"the adjacency of {n_stored} entries")
-    indices = np.empty(n_stored, indptr.dtype)
+    indptr = np.full(n_nodes + 1, n_stored, index_dtype)
+    indices = np.empty(n_stored, index_dtype)
     data = np.empty(n_stored, plan.image.dtype)
+    wide = index_dtype == np.int64
     kernel, n_underflow = plan.kernel(), []
 
     def work(y0, y1):
         arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)
-        n_underflow.append(_core.fill(edges, kernel, *arrays, y0, y1))
+        n_underflow.append(_core.fill(edges, kernel, row_start, *arrays, y0, y1))
 
     bands.run(work, height, plan.row_work)
     adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))

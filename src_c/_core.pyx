@@ -79,8 +79,8 @@ cdef extern from "nnk_core.h" nogil:
         void *weights
         int64_t first_row
 
-    ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const void *, void *, int32_t,
-                          void *, int64_t *, int64_t, int64_t) noexcept nogil
+    ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *, void *, void *,
+                          int32_t, void *, int64_t *, int64_t, int64_t) noexcept nogil
     ctypedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
                                   uint16_t *, void *, int64_t, int64_t) noexcept nogil
 
@@ -120,7 +120,7 @@ cdef extern from "nnk_core.h" nogil:
     void nnk_all_pairs(const nnk_edges *, const uint64_t *, int64_t, int64_t)
     int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
                          const int32_t *, int64_t, int64_t)
-    int nnk_count(const nnk_edges *, int32_t *, int64_t, int64_t)
+    void nnk_count_rows(const nnk_edges *, int64_t *, int64_t, int64_t)
     int nnk_count_packets(const nnk_edges *, int32_t, int64_t, int32_t *, int64_t, int64_t)
     int nnk_copy_packets_f32(const nnk_edges *, const void *, int32_t, const float *,
                              const nnk_grid_operator *, uint16_t *, float *, int64_t, int64_t)
@@ -139,6 +139,24 @@ ctypedef fused real:
 
 MAX_ORDERS = NNK_MAX_ORDERS
 PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
+
+
+# --- processors --------------------------------------------------------------------------
+
+cdef extern from *:
+    """
+    #ifdef __linux__
+    #include <sched.h>
+    #else
+    static int sched_getcpu(void) { return -1; }
+    #endif
+    """
+    int sched_getcpu() noexcept nogil
+
+
+def current_processor():
+    """Number of the processor this thread is on, -1 where the system does not tell."""
+    return sched_getcpu()
 
 
 # --- the vector variant ------------------------------------------------------------------
@@ -275,27 +293,25 @@ def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned ch
     check(status)
 
 
-def count(Edges edges, int32_t[:, ::1] counts, int64_t y0, int64_t y1):
-    """Edges per pixel."""
-    cdef int status
+def count_rows(Edges edges, int64_t[::1] counts, int64_t y0, int64_t y1):
+    """Edges of the pixels of each row."""
     with nogil:
-        status = nnk_count(&edges.c, &counts[0, 0], y0, y1)
-    check(status)
+        nnk_count_rows(&edges.c, &counts[0], y0, y1)
 
 
-def fill(Edges edges, Kernel kernel, const unsigned char[::1] indptr, unsigned char[::1] indices,
-         bint wide, unsigned char[::1] data, int64_t y0, int64_t y1):
-    """CSR rows, all arrays as byte views; returns how many weights are 0."""
+def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char[::1] indptr,
+         unsigned char[::1] indices, bint wide, unsigned char[::1] data, int64_t y0, int64_t y1):
+    """CSR rows, all arrays but `row_start` as byte views; returns how many weights are 0."""
+    cdef unsigned char *columns = &indices[0] if indices.shape[0] else NULL
+    cdef unsigned char *weights = &data[0] if data.shape[0] else NULL
     cdef int64_t underflown = 0
     cdef int status
     cdef nnk_fill *work = kernels.fill_f32_f32
-    if data.shape[0] == 0:
-        return 0
     if kernel.double_weights:
         work = kernels.fill_f64_f64 if kernel.double_features else kernels.fill_f32_f64
     with nogil:
-        status = work(&kernel.c, &edges.c, &indptr[0], &indices[0], wide, &data[0], &underflown,
-                      y0, y1)
+        status = work(&kernel.c, &edges.c, &row_start[0], &indptr[0], columns, wide, weights,
+                      &underflown, y0, y1)
     check(status)
     return underflown
 

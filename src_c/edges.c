@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits.h"
 #include "csr.h"
 
 void nnk_symmetrise(const nnk_edges *e, int64_t y0, int64_t y1)
@@ -71,52 +70,32 @@ int nnk_edges_of_csr(const nnk_edges *e, const void *indptr, const void *indices
     return NNK_OK;
 }
 
-/* Add three bits per pixel: their sum into *ones, what carries over returned. */
-static inline uint64_t full_add(uint64_t *ones, uint64_t a, uint64_t b)
+static int64_t bits_set(const uint64_t *words, int64_t n)
 {
-    const uint64_t half_sum = *ones ^ a, carry = (*ones & a) | (half_sum & b);
-    *ones = half_sum ^ b;
-    return carry;
-}
-
-static inline void add_from(uint64_t *plane, int bit, uint64_t carry)
-{
-    for (; carry; bit++) {
-        const uint64_t next = plane[bit] & carry;
-        plane[bit] ^= carry;
-        carry = next;
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) { /* in arithmetic: few baselines have an instruction */
+        uint64_t v = words[i];
+        v -= v >> 1 & 0x5555555555555555u;
+        v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+        v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+        sum += (int64_t)(v * 0x0101010101010101u >> 56);
     }
+    return sum;
 }
 
-/* How many of n words, a multiple of four, have the bit of each pixel. */
-static void count_bits(const uint64_t *words, int64_t n, uint64_t count[64])
+void nnk_count_rows(const nnk_edges *e, int64_t *count, int64_t y0, int64_t y1)
 {
-    memset(count, 0, 64 * sizeof *count); /* first, bit x of count[b] is bit b of pixel x's count */
-    for (int64_t o = 0; o < n; o += 4) {
-        const uint64_t low = full_add(count, words[o], words[o + 1]);
-        const uint64_t high = full_add(count, words[o + 2], words[o + 3]);
-        add_from(count, 2, full_add(count + 1, low, high));
-    }
-    transpose(count);
-}
-
-int nnk_count(const nnk_edges *e, int32_t *count, int64_t y0, int64_t y1)
-{
-    uint64_t *row = new_edge_row(e);
-    if (!row)
-        return NNK_NO_MEMORY;
+    const int64_t row_words = e->half * e->words;
     for (int64_t y = y0; y < y1; y++) {
-        edge_row(e, y, row);
-        for (int64_t w = 0; w < e->words; w++) {
-            const int64_t left = e->width - 64 * w, n_pixels = left < 64 ? left : 64;
-            uint64_t sums[64];
-            count_bits(row + w * edge_stride(e), 2 * e->half, sums);
-            for (int64_t x = 0; x < n_pixels; x++)
-                count[y * e->width + 64 * w + x] = (int32_t)sums[x];
+        count[y] = bits_set(plane_row(e, e->forward, y, 0), row_words);
+        if (e->backward) {
+            count[y] += bits_set(plane_row(e, e->backward, y, 0), row_words);
+            continue;
         }
+        for (int64_t o = 0; o < e->half; o++)
+            if (y >= e->dy[o])
+                count[y] += bits_set(plane_row(e, e->forward, y - e->dy[o], o), e->words);
     }
-    free(row);
-    return NNK_OK;
 }
 
 /* Byte counters: of every 8 pixels, or of every other 4 (`odd` the others). */

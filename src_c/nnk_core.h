@@ -141,10 +141,11 @@ typedef struct {
     int64_t first_row;
 } nnk_patch_pass;
 
-/* Write the CSR rows of the pixels of rows [y0, y1), whose places indptr gives: sorted
- * columns and kernel weights.  Adds to *underflown how many are 0. */
-typedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const void *indptr, void *indices, int32_t wide,
-                     void *weights, int64_t *underflown, int64_t y0, int64_t y1);
+/* Write the CSR rows of the pixels of rows [y0, y1), where they start included: sorted
+ * columns and kernel weights.  row_start[y] is where the first of image row y starts.
+ * Adds to *underflown how many weights are 0. */
+typedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *row_start, void *indptr, void *indices,
+                     int32_t wide, void *weights, int64_t *underflown, int64_t y0, int64_t y1);
 
 /* Write ids and weights of the packets of rows [y0, y1), whose places op->start gives:
  * the same weights. */
@@ -209,8 +210,8 @@ void nnk_all_pairs(const nnk_edges *, const uint64_t *valid, int64_t y0, int64_t
  * row-major order. */
 int nnk_edges_of_csr(const nnk_edges *, const void *indptr, const void *indices, int32_t wide, int32_t radius,
                      const int32_t *offset_at, int64_t y0, int64_t y1);
-/* Number of edges of each pixel, into count[height][width]. */
-int nnk_count(const nnk_edges *, int32_t *count, int64_t y0, int64_t y1);
+/* Number of edges of the pixels of each row, into count[height]. */
+void nnk_count_rows(const nnk_edges *, int64_t *count, int64_t y0, int64_t y1);
 /* Number of packets of each block of `packet` (4 or 8) pixels, into count[height][blocks]. */
 int nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1);
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import nnk_image.bands
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.bands import Bands, resolve_n_jobs
+from nnk_image.bands import PIXELS_PER_BAND, Bands, _shrinking_bands, resolve_n_jobs
 from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
 from nnk_image.image import check_image
 
@@ -85,6 +85,41 @@ def test_bands_cover_every_row_once(n_rows, width, n_jobs, rows_per_band):
     assert [0, *(y1 for _, y1 in done)] == [*(y0 for y0, _ in done), n_rows]
     if rows_per_band:
         assert all(y1 - y0 <= rows_per_band for y0, y1 in done)
+
+
+@given(n_rows=st.integers(1, 5000), width=st.integers(1, 2**20), n_jobs=st.integers(2, 9))
+def test_bands_for_threads_shrink(n_rows, width, n_jobs):
+    """So that threads end at nearly the same time, however unequal they are."""
+    bands = _shrinking_bands(n_rows, width, n_jobs)
+    heights = [y1 - y0 for y0, y1 in bands]
+    assert sum(heights) == n_rows
+    assert heights == sorted(heights, reverse=True)
+    assert heights[0] <= max(1, PIXELS_PER_BAND // width)
+    for (y0, _), height in zip(bands, heights, strict=True):
+        assert height <= max(4, -(-(n_rows - y0) // (2 * n_jobs)))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor affinity here")
+@pytest.mark.parametrize("alone", [False, True])
+def test_threads_keep_off_the_callers_processor(alone, monkeypatch):
+    """The system would start them there on a busy machine; what the caller may use stays."""
+    allowed, meeting, seen = os.sched_getaffinity(0), threading.Barrier(2, timeout=30), {}
+    home = nnk_image._core.current_processor()
+    assert home in allowed
+    monkeypatch.setattr(nnk_image._core, "current_processor", lambda: home)
+
+    def work(y0, y1):
+        meeting.wait()
+        seen[threading.get_ident()] = os.sched_getaffinity(0)
+
+    may_use = {home} if alone else allowed
+    os.sched_setaffinity(0, may_use)
+    try:
+        Bands(2).run(work, 2, rows_per_band=1)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert seen.pop(threading.get_ident()) == may_use
+    assert list(seen.values()) == [may_use - {home} or may_use]
 
 
 def test_every_thread_gets_work():
