@@ -148,7 +148,7 @@ class GridRecurrence:
 
     def synthesize(self, bands_in, coefficients, top, bands):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
-        sweeps = Sweeps(self, self.padded(), self.padded(), bands)
+        sweeps = Sweeps(self, self.padded(0), self.padded(0), bands)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
             sweeps.add(4 / top, 2.0, bands_in, c, _NONE, True)
         sweeps.add(2 / top, 1.0, bands_in, coefficients[:, :1], _NONE, True)
@@ -159,8 +159,12 @@ class GridRecurrence:
         bands.run(work, self.height, self.width)
 
     def padded(self, image=None):
-        """A new image with columns of zeros at its sides, as the C core wants them."""
-        rows = np.zeros((self.height, self.stride), self.dtype)
+        """A new image with columns of zeros at its sides, as the C core wants them.
+
+        `image` is what is inside: an array, a number, or None for what will be written.
+        """
+        rows = np.empty((self.height, self.stride), self.dtype)
+        rows[:, : self.pad] = rows[:, self.pad + self.width :] = 0
         if image is not None:
             rows[:, self.pad : self.pad + self.width] = image
         return rows
