@@ -104,14 +104,16 @@ def node_terms(degree, kind, tau=None):
     elif tau is None:
         tau = regularization(degree)
     square = degree + degree.dtype.type(tau)
-    square = np.where(degree > 0, square, 1).astype(degree.dtype)
+    square[~(degree > 0)] = 1
     return degree / square, square
 
 
 def regularization(degree):
     """tau of the regularised Laplacian: the mean degree of the nodes that have edges."""
     linked = degree > 0
-    return degree.dtype.type(degree[linked].mean(dtype=np.float64)) if linked.any() else 0
+    # The same values in the same order, but copied at once.
+    values = degree.ravel() if linked.all() else degree[linked]
+    return degree.dtype.type(values.mean(dtype=np.float64)) if values.size else 0
 
 
 def spectral_bound(degree, kind, largest_edge_sum, tau=None):

@@ -8,6 +8,8 @@ bank of polynomials is ``p_s(L) = sum_k c[s, k] T_k(X)``, evaluated by ``T_k = 2
 T_{k-1} - T_{k-2}``; its adjoint by Clenshaw's recurrence.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from nnk_image.graph import EDGE_STAGES, ImageGraph
@@ -59,7 +61,7 @@ class LaplacianOperator:
         self.bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(bands), tau)
         diagonal, square = node_terms(degree, kind, tau)
         recurrence.set_laplacian(diagonal, None if square is None else 1 / square)
-        self._root = None if square is None else np.sqrt(square)
+        self._square = square
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, bands, tau=None):
@@ -125,6 +127,10 @@ class LaplacianOperator:
         product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, bands)[0]
         return product if self._root is None else product * self._root
 
+    @cached_property
+    def _root(self):
+        return None if self._square is None else np.sqrt(self._square)
+
     def _to_random_walk(self, x):
         return x / self._root if self.kind == "normalized" else x
 
@@ -134,12 +140,14 @@ class LaplacianOperator:
 
 def _check_magnitude(degree):
     """Raise ValueError where degrees have no normal inverse or sum: weights out of range."""
-    linked = degree[degree > 0]
+    least, most = degree.min(), degree.max()
+    if most == 0:
+        return
+    if least == 0:
+        least = degree[degree > 0].min()
     range_of = np.finfo(degree.dtype)
-    if linked.size and not (
-        range_of.tiny <= linked.min() and 4 * range_of.tiny < linked.max() < range_of.max / 16
-    ):
+    if not (range_of.tiny <= least and 4 * range_of.tiny < most < range_of.max / 16):
         raise ValueError(
-            f"degrees from {linked.min():g} to {linked.max():g} are too small or too large for "
+            f"degrees from {least:g} to {most:g} are too small or too large for "
             f"{degree.dtype} arithmetic; scale the edge weights, W * factor"
         )

@@ -172,17 +172,18 @@ def _denoise_scaled(image, sigmas, run, bands):
         return pixels
     centre = image.dtype.type(image.low / 2 + image.high / 2)
     scale = np.minimum(sigmas[noisy], float(limits.max) / 16).astype(image.dtype)
-    units = (pixels[..., noisy] - centre) / scale
+    chosen = slice(None) if noisy.all() else noisy
+    units = (pixels[..., chosen] - centre) / scale
     if image.valid is not None:
         units = _fill_absent(units, image.valid)
     uneven = sigmas[noisy].max() / UNEVEN > sigmas[noisy].min()
     parts = np.split(units, units.shape[2], axis=2) if uneven else [units]
     denoised = np.concatenate([run(_image_of(image, part), bands) for part in parts], axis=2)
-    result = pixels.copy()
-    result[..., noisy] = denoised * scale + centre
+    result = denoised * scale + centre
     if image.valid is not None:
-        result[~image.valid] = pixels[~image.valid]
-    return result
+        result[~image.valid] = pixels[..., chosen][~image.valid]
+    pixels[..., chosen] = result
+    return pixels
 
 
 def _image_of(image, units):
