@@ -81,7 +81,8 @@ static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges 
                  : CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, kernel->channels, node + x,
                                          at, indices, wide, weights, spatial + (at - first));
     }
-    *underflown += CAT3(weigh, FS, S)(spatial, weights + first, at - first, (T)kernel->two_sigma2);
+    if (at > first) /* else there may be no array at all */
+        *underflown += CAT3(weigh, FS, S)(spatial, weights + first, at - first, (T)kernel->two_sigma2);
     return at;
 }
 
