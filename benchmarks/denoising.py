@@ -10,7 +10,7 @@ from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 import nnk_image
 from benchmarks import denoisers
-from benchmarks.graph import noisy_camera
+from benchmarks.graph import noisy_camera, skimage_bilateral
 from benchmarks.timing import Table, comparison
 from nnk_image.reading import image_paths, read_image
 from nnk_image.reproduce.pictures import BUNDLED
@@ -135,6 +135,8 @@ def _speed(methods, rounds):
         "sgw float64": lambda: nnk_image.denoise(image, sigma, method="sgw"),
         "fast float32": lambda: nnk_image.denoise(single, sigma, method="fast"),
         "fast float64": lambda: nnk_image.denoise(image, sigma, method="fast"),
+        "skimage denoise_bilateral float32, window 11": lambda: skimage_bilateral(single, 11),
+        "skimage denoise_bilateral float64, window 11": lambda: skimage_bilateral(image, 11),
     }
     for name in sorted(set(methods) & {"fast", "best"}):
         contenders[f"{name} float32, 2 threads"] = lambda name=name: nnk_image.denoise(
@@ -144,7 +146,7 @@ def _speed(methods, rounds):
         if f"{name} float64" not in contenders:
             label = f"{name} ({method.usual_text()})" if method.usual else name
             contenders[label] = lambda m=method: m.run(image, sigma, **m.usual)
-    ours = {f"{name} float32": f"/ {name} float32" for name in ("sgw", "fast")}
+    ours = {name: f"/ {name}" for name in ("sgw float32", "sgw float64", "fast float32")}
     return comparison(
         f"Time of denoising: camera 512x512, sigma {sigma:g}, {rounds} rounds",
         contenders,

@@ -44,8 +44,8 @@ def _table(title, image, window, rounds, every_peer=False):
         "image_graph float64": lambda: _ours(nnk_image.image_graph, image, window),
         "image_graph float32, 2 threads": lambda: _ours(nnk_image.image_graph, single, window, 2),
         "image_graph float64, 2 threads": lambda: _ours(nnk_image.image_graph, image, window, 2),
-        "skimage denoise_bilateral float32": lambda: _skimage_bilateral(single, window),
-        "skimage denoise_bilateral float64": lambda: _skimage_bilateral(image, window),
+        "skimage denoise_bilateral float32": lambda: skimage_bilateral(single, window),
+        "skimage denoise_bilateral float64": lambda: skimage_bilateral(image, window),
     }
     if window <= LARGEST_NUMPY_WINDOW:
         contenders["numpy + scipy bilateral graph, dia"] = lambda: bilateral_dia(image, window)
@@ -87,7 +87,7 @@ def _ours(build, image, window, n_jobs=None):
     return build(image, window, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
 
 
-def _skimage_bilateral(image, window):
+def skimage_bilateral(image, window):
     """In units of 1/255 and from 0 upwards, as it wants; scaling costs it under 1 %."""
     pixels = (image - image.min()) / image.dtype.type(255)
     return denoise_bilateral(pixels, window, sigma_color=SIGMA_F / 255, sigma_spatial=SIGMA_D)

@@ -21,6 +21,8 @@
  *                  words = ceil(width / 64).  Bit x%64 of word x/64 of
  *                  forward[y][o] says that pixel (y, x) has an edge to
  *                  (y + dy[o], x + dx[o]); backward the same for -dy[o], -dx[o].
+ *                  Every set bit is an edge: none lies past the width, none
+ *                  leads out of the image (rows of CSR are counted by bits).
  *                  `half` offsets, those after (0,0) in row-major order, sorted
  *                  in row-major order:
  *
