@@ -9,6 +9,7 @@ of finished rows.
 import numbers
 import os
 from _thread import allocate_lock, start_new_thread
+from collections import deque
 from contextlib import suppress
 from itertools import pairwise
 from queue import Empty, SimpleQueue
@@ -105,18 +106,27 @@ class Bands:
                 lambda team: self._distribute(team, work, consume, bands), len(bands)
             )
 
-    def run_chains(self, chains, n_rows):
-        """Do all the steps of a list of `Chain`, which count as `n_rows` rows of progress."""
+    def run_chains(self, chains, n_rows, n_live=None):
+        """Do all the steps of a list of `Chain`, which count as `n_rows` rows of progress.
+
+        The first `n_live` unfinished go on at a time; by default as few as keep the threads
+        busy, twice as many: there is work while one is kept from ending its step.
+        """
         n_steps = sum(chain.n_steps for chain in chains)
         done = [n_rows * n // n_steps for n in range(n_steps + 1)]
         advances = (end - begin for begin, end in pairwise(done))
         if self.n_jobs == 1 or len(chains) == 1:
-            for chain in chains:
-                while chain.claim():
-                    chain.take_step()
-                    self.advance(next(advances))
+            todo = deque()
+            Wavefront(chains, n_live or 1, todo.append).offer()
+            for rows in advances:
+                work, arguments = todo.popleft()
+                work(*arguments)
+                self.advance(rows)
         else:
-            self._run_on_threads(lambda team: self._let_run(team, chains, advances), len(chains))
+            n_live = n_live or 2 * self.n_jobs
+            self._run_on_threads(
+                lambda team: self._let_run(team, chains, n_live, advances), len(chains)
+            )
 
     def _run_on_threads(self, give_work, most):
         # Waits on C queues and locks only: Ctrl-C may come between any two bytecodes, and
@@ -148,9 +158,8 @@ class Bands:
             for later in bands[n + n_ahead : n + n_ahead + 1]:
                 team.todo.put((work, later))
 
-    def _let_run(self, team, chains, advances):
-        # Twice the threads: there is work while one is kept from ending its step.
-        Wavefront(chains, 2 * self.n_jobs, team.todo.put).offer()
+    def _let_run(self, team, chains, n_live, advances):
+        Wavefront(chains, n_live, team.todo.put).offer()
         for rows in advances:
             team.next_result()
             self.advance(rows)

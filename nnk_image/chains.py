@@ -20,7 +20,7 @@ class Chain:
         What it follows.
     lead : int
         Rows that those must be ahead: rows up to ``y1 + lead`` of each are done, or all
-        of them, before ``work(y0, y1)``.
+        of them, before ``work(y0, y1)``.  Negative: it may be ahead of them that far.
     """
 
     def __init__(self, work, n_rows, rows_per_step, after=(), lead=0):
@@ -28,6 +28,10 @@ class Chain:
         self.n_rows, self._rows_per_step = n_rows, rows_per_step
         self.front = 0
         self._claimed = allocate_lock()
+
+    def follow(self, chains, lead):
+        """Follow others than those given at first."""
+        self._after, self._lead = chains, lead
 
     @property
     def n_steps(self):

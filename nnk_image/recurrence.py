@@ -1,8 +1,7 @@
-"""The Chebyshev recurrence on a graph, in the layout the C core is fast on.
+"""The Chebyshev recurrence on a graph.
 
-`GridRecurrence` for graphs on the pixel grid: the adjacency by packets, made straight
-from a graph's plan or from an `ImageGraph`.  `CsrRecurrence` for any other graph.  Both
-have
+`GridRecurrence` for graphs on the pixel grid, made straight from a graph's plan or from an
+`ImageGraph`.  `CsrRecurrence` for any other graph.  Both have
 
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape
@@ -15,7 +14,7 @@ have
 import numpy as np
 
 from nnk_image import _core, memory
-from nnk_image.graph import choose_edges
+from nnk_image.grid import Grid, KernelWeights, MatrixWeights
 from nnk_image.sweeps import ORDERS_PER_SWEEP, Sweeps
 from nnk_image.window import window_of
 
@@ -23,107 +22,32 @@ _NONE = np.empty(0)
 
 
 class GridRecurrence:
-    """The recurrence on the packets of a graph on the pixel grid (nnk_grid_operator).
+    """The recurrence on a `Grid`."""
 
-    Parameters
-    ----------
-    shape : (int, int)
-        (H, W) of the image.
-    window : Window
-        All edges lie in it.
-    edges : _core.Edges
-        The edges of every pixel.
-    dtype : numpy.dtype
-        float32 or float64.
-    fill : callable
-        ``fill(op, y0, y1)`` writes the packets of some rows.
-    bands : Bands
-    """
-
-    SETUP_STAGES = 3
+    SETUP_STAGES = Grid.SETUP_STAGES
     """Passes over all rows of setting up, for progress bars."""
 
-    def __init__(self, shape, window, edges, dtype, fill, bands):
-        self.shape, self.dtype = shape, dtype
-        self.height, self.width = shape
-        self.radius = window.radius
-        packet = 32 // dtype.itemsize
-        self.blocks = -(-self.width // packet)
-        self.pad = -(-window.radius // packet) * packet
-        self.stride = self.pad + self.blocks * packet + self.pad
-        counts = np.empty((self.height, self.blocks), np.int32)
-        self._run(lambda y0, y1: _core.count_packets(edges, packet, counts, y0, y1), bands)
-        start = np.zeros(counts.size + 1, np.int64)
-        np.cumsum(counts.ravel(), out=start[1:])
-        memory.require(34 * int(start[-1]), f"the operator of {self.height}x{self.width} pixels")
-        self.operator = _core.GridOperator(
-            *shape,
-            self.blocks,
-            self.stride,
-            self.pad,
-            window.radius,
-            *_all_offsets(window),
-            start,
-            np.empty(max(1, start[-1]), np.uint16),
-            np.empty(max(1, start[-1]) * 32, np.uint8),
-        )
-        self._run(lambda y0, y1: fill(self.operator, y0, y1), bands)
-        self._degrees = self.padded()
-        self._run(lambda y0, y1: _core.degrees(self.operator, self._degrees, y0, y1), bands)
+    def __init__(self, grid):
+        self._grid, self.shape, self.dtype = grid, grid.shape, grid.dtype
+        self.largest_edge_sum, self.set_laplacian = grid.largest_edge_sum, grid.set_laplacian
 
     @classmethod
     def of_plan(cls, plan, kind, bands):
         """The graph of a `GraphPlan`, straight from its edges."""
-        edges, kernel = choose_edges(plan, kind, bands), plan.kernel()
-
-        def fill(op, y0, y1):
-            _core.fill_packets(op, edges, kernel, y0, y1)
-
-        return cls(plan.image.shape, plan.window, edges, plan.image.dtype, fill, bands)
+        weights = KernelWeights(plan, kind, bands)
+        return cls(Grid(plan.image.shape, plan.window, plan.image.dtype, weights, bands))
 
     @classmethod
     def of_graph(cls, graph, dtype, bands):
         """The graph of an `ImageGraph`, with its weights."""
-        window, adjacency = window_of(graph.window), graph.adjacency
-        data = adjacency.data.astype(dtype, copy=False)
-        indptr, indices = adjacency.indptr.view(np.uint8), adjacency.indices.view(np.uint8)
-        wide = adjacency.indices.dtype == np.int64
-        edges = _core.Edges(*graph.shape, window.dy, window.dx)
-        numbers = np.arange(window.size**2, dtype=np.int32)
-        numbers[len(numbers) // 2 :] -= 1  # (0, 0) has none
-
-        def read(y0, y1):
-            _core.edges_of_csr(edges, indptr, indices, wide, window.radius, numbers, y0, y1)
-
-        bands.run(read, *graph.shape)
-
-        def fill(op, y0, y1):
-            _core.copy_packets(op, edges, indptr, wide, data, y0, y1)
-
-        return cls(graph.shape, window, edges, np.dtype(dtype), fill, bands)
+        window, dtype = window_of(graph.window), np.dtype(dtype)
+        weights = MatrixWeights(graph, window, dtype, bands)
+        return cls(Grid(graph.shape, window, dtype, weights, bands))
 
     @property
     def degrees(self):
         """(H, W) row sums of the adjacency, added in the order of the recurrence."""
-        return self._degrees[:, self.pad : self.pad + self.width]
-
-    def largest_edge_sum(self, bands):
-        """Largest sum of the degrees of an edge's ends."""
-        largest = []
-
-        def work(y0, y1):
-            largest.append(_core.edge_bound(self.operator, self._degrees, y0, y1))
-
-        self._run(work, bands)
-        return max(largest)
-
-    def set_laplacian(self, diagonal, row_scale):
-        """Choose the operator ``diag(diagonal) - diag(row_scale) W``."""
-        padded = [
-            self.padded(diagonal),
-            np.empty(0) if row_scale is None else self.padded(row_scale),
-        ]
-        self.operator.set_laplacian(*(image.reshape(-1).view(np.uint8) for image in padded))
+        return self._grid.degrees
 
     def sweeps(self, order):
         """Passes over all rows of `analyze`."""
@@ -135,45 +59,29 @@ class GridRecurrence:
 
     def analyze(self, signal, coefficients, top, bands):
         """All Chebyshev series on one signal: (n_bands, H, W)."""
-        n_bytes = (len(coefficients) + 5) * signal.size * self.dtype.itemsize
-        memory.require(n_bytes, f"the transform into {len(coefficients)} bands")
-        result = np.empty((len(coefficients), *self.shape), self.dtype)
-        sweeps = Sweeps(self, np.empty((0, self.stride), self.dtype), self.padded(signal), bands)
+        n_bands, order = len(coefficients), coefficients.shape[1] - 1
+        n_bytes = (n_bands + 5) * signal.size * self.dtype.itemsize
+        memory.require(n_bytes, f"the transform into {n_bands} bands")
+        result = np.empty((n_bands, *self.shape), self.dtype)
+        grid = self._grid
+        older = np.empty((0, grid.stride), self.dtype)
+        sweeps = Sweeps(grid, older, grid.padded(signal), order, bands)
         start = np.ascontiguousarray(coefficients[:, 0])
         for c in sweeps.split(coefficients[:, 1:]):
             sweeps.add(4 / top, 2.0, result, c, start, False)
             start = _NONE
-        sweeps.run(self.sweeps(coefficients.shape[1] - 1) * self.height)
+        sweeps.run(self.sweeps(order) * grid.height)
         return result
 
     def synthesize(self, bands_in, coefficients, top, bands):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
-        sweeps = Sweeps(self, self.padded(0), self.padded(0), bands)
+        grid, order = self._grid, coefficients.shape[1] - 1
+        sweeps = Sweeps(grid, grid.padded(0), grid.padded(0), order + 1, bands)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
             sweeps.add(4 / top, 2.0, bands_in, c, _NONE, True)
         sweeps.add(2 / top, 1.0, bands_in, coefficients[:, :1], _NONE, True)
-        sweeps.run(self.synthesis_sweeps(coefficients.shape[1] - 1) * self.height)
-        return np.ascontiguousarray(sweeps.last[:, self.pad : self.pad + self.width])
-
-    def _run(self, work, bands):
-        bands.run(work, self.height, self.width)
-
-    def padded(self, image=None):
-        """A new image with columns of zeros at its sides, as the C core wants them.
-
-        `image` is what is inside: an array, a number, or None for what will be written.
-        """
-        rows = np.empty((self.height, self.stride), self.dtype)
-        rows[:, : self.pad] = rows[:, self.pad + self.width :] = 0
-        if image is not None:
-            rows[:, self.pad : self.pad + self.width] = image
-        return rows
-
-
-def _all_offsets(window):
-    """Row and column offsets of the whole window but (0, 0), in row-major order."""
-    offsets = np.concatenate([-window.forward[::-1], window.forward])
-    return np.ascontiguousarray(offsets[:, 0]), np.ascontiguousarray(offsets[:, 1])
+        sweeps.run(self.synthesis_sweeps(order) * grid.height)
+        return np.ascontiguousarray(sweeps.last[:, grid.pad : grid.pad + grid.width])
 
 
 class CsrRecurrence:

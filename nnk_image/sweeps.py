@@ -7,6 +7,7 @@ for each other's sake.
 """
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,17 @@ _ORDERS_OF_FOLLOWERS = 5  # where groups must share the threads: the next begins
 _STRIP = 512  # columns swept down together: of wider images too many rows are in use
 _PIXELS_PER_STEP = 1 << 18
 _LEAST_ROWS = 16  # of a step, to be worth the handing over
+_GROUPS_PER_FILLING = 4  # that use the same packets, where these are not kept
+_ROWS_PER_FILLING = 32  # of packets, and of all steps where packets are not kept
 _STEPS = 16  # down the image, at least, for the next group to begin soon
 _PACKETS_PER_BLOCK = 30  # of NNK graphs; where there are more, steps are shorter
+
+
+class _Pass(NamedTuple):
+    """Groups that use the same packets, and the chain that fills these in, if they are not kept."""
+
+    filling: Chain | None
+    groups: list
 
 
 class Sweeps:
@@ -29,20 +39,24 @@ class Sweeps:
 
     Parameters
     ----------
-    grid : GridRecurrence
+    grid : Grid
     older, last : (H, stride) ndarrays
         The two orders to begin with, overwritten; `older` is empty if there is one.
         Afterwards `last` is the last order.
+    n_orders : int
+        Of all groups together.
     bands : Bands
     """
 
-    def __init__(self, grid, older, last, bands):
+    def __init__(self, grid, older, last, n_orders, bands):
         self._grid, self._bands = grid, bands
         self._older, self.last, self._spare = older, last, (grid.padded(), grid.padded())
         n_strips = min(max(1, round(grid.width / _STRIP)), grid.blocks)
         bounds = np.linspace(0, grid.blocks, n_strips + 1).round().astype(int)
         self._strips = list(pairwise(bounds.tolist()))
-        self._groups = []
+        self._passes = []
+        self._n_held = self._rows_in_use(n_orders)
+        self._operator = grid.operator(self._n_held)
 
     def split(self, coefficients):
         """The columns of (n_bands, order) coefficients in groups of orders."""
@@ -55,27 +69,60 @@ class Sweeps:
         grid, coefficients = self._grid, np.ascontiguousarray(coefficients)
         planes = self._older, self.last, *self._spare
         n_orders = coefficients.shape[1]
+        this_pass = self._pass_for_one_more()
         chains = []
         for strip in self._strips:
             sweep = _core.ChebyshevSweep(
-                grid.operator, *strip, scale, shift, *planes, images, coefficients, start, forcing
+                self._operator, *strip, scale, shift, *planes, images, coefficients, start, forcing
             )
-            followed = self._leaders(strip, n_orders)
+            followed = self._leaders(this_pass, strip, n_orders)
             rows = self._rows_per_step(strip)
             chains.append(Chain(sweep.advance, grid.height, rows, *followed))
-        self._groups.append((n_orders, chains))
+        this_pass.groups.append((n_orders, chains))
         free = self._older if self._older.size else grid.padded()
         (self._older, self.last), self._spare = self._spare, (free, self.last)
 
     def run(self, n_rows):
         """Do it all; counts as `n_rows` rows of progress."""
-        self._bands.run_chains([chain for _, chains in self._groups for chain in chains], n_rows)
+        ends = [n_rows * n // len(self._passes) for n in range(len(self._passes) + 1)]
+        for one, (begin, end) in zip(self._passes, pairwise(ends), strict=True):
+            chains = [chain for _, chains in one.groups for chain in chains]
+            if one.filling is None:
+                self._bands.run_chains(chains, end - begin)
+                continue
+            n_orders, last = one.groups[-1]
+            if self._n_held < self._grid.height:  # else no packets take the place of others
+                lag = (n_orders - 1) * self._grid.radius
+                one.filling.follow(last, lag - self._n_held)
+            # All at once: the first ones alone would wait for room that the others must make.
+            self._bands.run_chains([one.filling, *chains], end - begin, n_live=1 + len(chains))
 
-    def _leaders(self, strip, n_orders):
-        """The chains of the group before that read or write around a strip, and their lead."""
-        if not self._groups:
-            return (), 0
-        orders_before, before = self._groups[-1]
+    def _pass_for_one_more(self):
+        """The pass over the packets that the next group joins."""
+        grid, operator = self._grid, self._operator
+        if grid.keeps_packets:
+            self._passes = self._passes or [_Pass(None, [])]
+        elif not self._passes or len(self._passes[-1].groups) == _GROUPS_PER_FILLING:
+
+            def fill(y0, y1):
+                grid.fill(operator, y0, y1)
+
+            self._passes.append(_Pass(Chain(fill, grid.height, _ROWS_PER_FILLING), []))
+        return self._passes[-1]
+
+    def _rows_in_use(self, n_orders):
+        """Rows from the one being filled to the last that the groups behind it still read."""
+        most = min(n_orders, _GROUPS_PER_FILLING * ORDERS_PER_SWEEP)
+        return most * self._grid.radius + (_GROUPS_PER_FILLING + 3) * _ROWS_PER_FILLING
+
+    def _leaders(self, this_pass, strip, n_orders):
+        """The chains that must be ahead of a strip of the next group, and their lead.
+
+        They are those of the group before that read or write around it.
+        """
+        if not this_pass.groups:
+            return [] if this_pass.filling is None else [this_pass.filling], 0
+        orders_before, before = this_pass.groups[-1]
         packet, radius = 32 // self._grid.dtype.itemsize, self._grid.radius
         # Blocks of the first order that are computed, and those it reads around them.
         halo = -(-(max(orders_before, n_orders) - 1) * radius // packet) - (-radius // packet)
@@ -88,9 +135,9 @@ class Sweeps:
 
     def _rows_per_step(self, strip):
         grid, (b0, b1) = self._grid, strip
-        work = grid.operator.n_packets / (grid.height * grid.blocks * _PACKETS_PER_BLOCK)
+        work = grid.n_packets / (grid.height * grid.blocks * _PACKETS_PER_BLOCK)
         pixels = _PIXELS_PER_STEP / min(max(1, work), 16)
         rows = max(1, int(pixels * grid.blocks / grid.width) // (b1 - b0))
         if self._bands.n_jobs > 1:
             rows = min(rows, max(_LEAST_ROWS, grid.height // _STEPS))
-        return rows
+        return rows if grid.keeps_packets else min(rows, _ROWS_PER_FILLING)

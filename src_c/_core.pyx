@@ -44,7 +44,9 @@ cdef extern from "nnk_core.h" nogil:
         int32_t radius, n_offsets
         const int32_t *dy
         const int32_t *dx
-        const int64_t *start
+        const int32_t *before
+        const int64_t *row_start
+        int64_t n_held
         const uint16_t *id
         const void *weight
         const void *diagonal
@@ -222,18 +224,30 @@ cdef class Edges:
 
     cdef nnk_edges c
     cdef const int32_t[::1] dy, dx
-    cdef uint64_t[:, :, ::1] forward, backward
+    cdef const uint64_t[:, :, ::1] forward, backward
 
     def __init__(self, int64_t height, int64_t width, const int32_t[::1] dy,
                  const int32_t[::1] dx, backward=True):
         cdef int64_t words = (width + 63) // 64
         self.dy, self.dx = dy, dx
         self.c = nnk_edges(height, width, words, dy.shape[0], &dy[0], &dx[0], NULL, NULL)
-        self.forward = np.empty((height, dy.shape[0], words), np.uint64)
-        self.c.forward = &self.forward[0, 0, 0]
-        if backward:
-            self.backward = np.empty((height, dy.shape[0], words), np.uint64)
-            self.c.backward = &self.backward[0, 0, 0]
+        planes = [np.empty((height, dy.shape[0], words), np.uint64) for _ in range(1 + backward)]
+        self.__setstate__(planes)
+
+    def __reduce__(self):
+        given = self.c.height, self.c.width, np.asarray(self.dy), np.asarray(self.dx)
+        planes = [np.asarray(self.forward)]
+        if self.backward is not None:
+            planes.append(np.asarray(self.backward))
+        return Edges, given, planes
+
+    def __setstate__(self, planes):
+        self.forward = planes[0]
+        self.c.forward = <uint64_t *> &self.forward[0, 0, 0]
+        self.release_backward()
+        if len(planes) == 2:
+            self.backward = planes[1]
+            self.c.backward = <uint64_t *> &self.backward[0, 0, 0]
 
     def release_backward(self):
         """Give back the backward planes: an undirected graph needs only forward."""
@@ -245,16 +259,21 @@ cdef class Kernel:
     """The bilateral kernel on feature planes (nnk_kernel)."""
 
     cdef nnk_kernel c
+    cdef object given
     cdef const unsigned char[::1] planes, spatial
     cdef bint double_features, double_weights
 
     def __init__(self, planes, spatial, int32_t radius, double two_sigma2):
+        self.given = planes, spatial, radius, two_sigma2
         self.planes, self.spatial = planes.reshape(-1).view(np.uint8), spatial.view(np.uint8)
         self.double_features, self.double_weights = planes.itemsize == 8, spatial.itemsize == 8
         if self.double_features and not self.double_weights:
             raise TypeError("float64 features have float64 weights")
         self.c = nnk_kernel(&self.planes[0], &self.spatial[0], planes.shape[2], planes.shape[0],
                             radius, two_sigma2)
+
+    def __reduce__(self):
+        return Kernel, self.given
 
 
 def prune(Edges edges, Window window, const real[:, :, ::1] planes,
@@ -326,33 +345,31 @@ cdef class GridOperator:
 
     cdef nnk_grid_operator c
     cdef const int32_t[::1] dy, dx
-    cdef const int64_t[::1] start
+    cdef const int32_t[:, ::1] before
+    cdef const int64_t[::1] row_start
     cdef const uint16_t[::1] id
     cdef const unsigned char[::1] weight, diagonal, row_scale
 
     def __init__(self, int64_t height, int64_t width, int64_t blocks, int64_t stride, int64_t pad,
                  int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
-                 const int64_t[::1] start, const uint16_t[::1] id,
-                 const unsigned char[::1] weight):
-        self.dy, self.dx = dy, dx
-        self.start, self.id, self.weight = start, id, weight
+                 const int32_t[:, ::1] before, const int64_t[::1] row_start,
+                 const uint16_t[::1] id, const unsigned char[::1] weight):
+        self.dy, self.dx, self.before, self.row_start = dy, dx, before, row_start
+        self.id, self.weight = id, weight
         self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0],
-                                   &dy[0], &dx[0], &start[0], &id[0], &weight[0], NULL, NULL)
+                                   &dy[0], &dx[0], &before[0, 0], &row_start[0],
+                                   row_start.shape[0], &id[0], &weight[0], NULL, NULL)
 
     def __reduce__(self):
         sizes = self.c.height, self.c.width, self.c.blocks, self.c.stride, self.c.pad
         offsets = np.asarray(self.dy), np.asarray(self.dx)
-        packets = np.asarray(self.start), np.asarray(self.id), np.asarray(self.weight)
+        places = np.asarray(self.before), np.asarray(self.row_start)
+        packets = *places, np.asarray(self.id), np.asarray(self.weight)
         laplacian = np.asarray(self.diagonal), np.asarray(self.row_scale)
         return GridOperator, (*sizes, self.c.radius, *offsets, *packets), laplacian
 
     def __setstate__(self, laplacian):
         self.set_laplacian(*laplacian)
-
-    @property
-    def n_packets(self):
-        """Packets of all blocks."""
-        return self.start[self.start.shape[0] - 1]
 
     def set_laplacian(self, const unsigned char[::1] diagonal, const unsigned char[::1] row_scale):
         """Attach diagonal and row scale, byte views of padded images; an empty scale is 1."""
@@ -363,11 +380,11 @@ cdef class GridOperator:
             self.c.row_scale = &row_scale[0]
 
 
-def count_packets(Edges edges, int32_t packet, int32_t[:, ::1] counts, int64_t y0, int64_t y1):
-    """Packets of each block of rows [y0, y1)."""
+def count_packets(Edges edges, int32_t packet, int32_t[:, ::1] before, int64_t y0, int64_t y1):
+    """Packets before each block of rows [y0, y1), and of the whole row."""
     cdef int status
     with nogil:
-        status = nnk_count_packets(&edges.c, packet, counts.shape[1], &counts[0, 0], y0, y1)
+        status = nnk_count_packets(&edges.c, packet, before.shape[1] - 1, &before[0, 0], y0, y1)
     check(status)
 
 

@@ -131,16 +131,19 @@ static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64
     }
 }
 
-int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, int32_t *count, int64_t y0, int64_t y1)
+int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, int32_t *before, int64_t y0, int64_t y1)
 {
     uint64_t *row = new_edge_row(e);
     if (!row)
         return NNK_NO_MEMORY;
     for (int64_t y = y0; y < y1; y++) {
         edge_row(e, y, row);
-        memset(count + y * blocks, 0, (size_t)blocks * sizeof *count);
+        int32_t *sum = before + y * (blocks + 1), *count = sum + 1;
+        memset(sum, 0, (size_t)(blocks + 1) * sizeof *sum);
         for (int64_t w = 0; w < e->words; w++)
-            count_groups(row + w * edge_stride(e), 2 * e->half, packet, 64 / packet * w, blocks, count + y * blocks);
+            count_groups(row + w * edge_stride(e), 2 * e->half, packet, 64 / packet * w, blocks, count);
+        for (int64_t b = 0; b < blocks; b++)
+            count[b] += sum[b];
     }
     free(row);
     return NNK_OK;

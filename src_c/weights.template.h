@@ -126,30 +126,32 @@ static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *
 {
     const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
     CAT3(step, FS, S) *steps = malloc(sizeof *steps * 2 * (size_t)edges->half);
-    int64_t *place = malloc(sizeof *place * (size_t)op->blocks);
+    int32_t *place = malloc(sizeof *place * (size_t)op->blocks);
     uint64_t *edge_words = new_edge_row(edges);
     const int status = steps && place && edge_words ? NNK_OK : NNK_NO_MEMORY;
     if (status == NNK_OK)
         CAT3(set_steps, FS, S)(kernel, edges, steps);
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
         const F *row = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius;
-        memcpy(place, op->start + y * op->blocks, sizeof *place * (size_t)op->blocks);
+        memcpy(place, packets_before(op, y), sizeof *place * (size_t)op->blocks);
+        uint16_t *ids = id + packets_start(op, y);
+        T *packets = (T *)weights + packets_start(op, y) * CAT(PACKET, S);
         edge_row(edges, y, edge_words);
-        for (int64_t o = 0; o < 2 * edges->half; o++)
-            for (int64_t w = 0; w < edges->words; w++) {
+        for (int64_t w = 0; w < edges->words; w++)
+            for (int64_t o = 0; o < 2 * edges->half; o++) {
                 const uint64_t word = edge_words[w * edge_stride(edges) + o];
                 for (uint64_t left = groups_of(word, CAT(PACKET, S)); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
                     const F *pixel = row + 64 * w + first;
-                    const int64_t at = place[(64 * w + first) / CAT(PACKET, S)]++;
+                    const int32_t at = place[(64 * w + first) / CAT(PACKET, S)]++;
                     const CAT(packet, S) block =
                         kernel->channels == 1
                             ? CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, 1, steps[o].spatial,
                                                          (T)kernel->two_sigma2, word >> first)
                             : CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, kernel->channels,
                                                          steps[o].spatial, (T)kernel->two_sigma2, word >> first);
-                    id[at] = (uint16_t)o;
-                    CAT(store_packet, S)((T *)weights + at * CAT(PACKET, S), block);
+                    ids[at] = (uint16_t)o;
+                    CAT(store_packet, S)(packets + at * CAT(PACKET, S), block);
                 }
             }
     }

@@ -54,6 +54,22 @@ def test_rows_in_order_and_behind_their_leaders(n_jobs):
         assert watched.progress == sorted(watched.progress)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize(("rows", "others"), [(1, (1, 1)), (4, (3, 7)), (10, (10, 2, 5))])
+def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
+    n_rows, room, distances = 97, rows + 4 + 2 * sum(others), []
+    first = Chain(lambda y0, y1: distances.append(y1 - last.front), n_rows, rows)
+    chains = [first]
+    for step in others:
+        chains.append(Chain(lambda y0, y1: time.sleep(1e-5), n_rows, step, chains[-1:], 2))
+    last = chains[-1]
+    first.follow([last], -room)
+    with Bands(n_jobs) as bands:
+        bands.run_chains(chains, 1, n_live=len(chains))
+    assert all(chain.finished for chain in chains)
+    assert max(distances) <= room
+
+
 def test_threads_share_chains_that_do_not_wait_for_each_other():
     together = threading.Barrier(3)
     chains = [Chain(lambda y0, y1: together.wait(timeout=60), 4, 1) for _ in range(3)]

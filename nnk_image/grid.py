@@ -1,0 +1,209 @@
+"""Operators on the pixel grid, in the layout the C core is fast on (nnk_grid_operator).
+
+The adjacency goes by packets.  Those of small graphs are kept.  Those of large ones would be
+most of the memory in use, and fresh memory costs more than they do: where their edges and
+features tell them, they are made anew for every use, some rows at a time.
+"""
+
+import numpy as np
+
+from nnk_image import _core, memory
+from nnk_image.graph import choose_edges
+
+KEPT = 1 << 27
+"""Most bytes of packets that are kept though they could be made anew."""
+
+_PACKET = 32 + 2  # bytes: weights and an offset's number
+_HELD = 1 << 20  # bytes of packets that a pass over rows holds: they stay in cache
+
+
+class KernelWeights:
+    """Writes packets of the edges of a `GraphPlan`, with weights of its kernel."""
+
+    lasting = True  # nobody else holds what they are made from
+
+    def __init__(self, plan, kind, bands):
+        self.edges, self._kernel = choose_edges(plan, kind, bands), plan.kernel()
+
+    def fill(self, operator, y0, y1):
+        """The packets of rows [y0, y1)."""
+        _core.fill_packets(operator, self.edges, self._kernel, y0, y1)
+
+
+class MatrixWeights:
+    """Writes packets of an `ImageGraph`, with its weights in a given dtype."""
+
+    lasting = False  # the caller may change the matrix
+
+    def __init__(self, graph, window, dtype, bands):
+        adjacency = graph.adjacency
+        self._data = adjacency.data.astype(dtype, copy=False)
+        self._indptr, indices = adjacency.indptr.view(np.uint8), adjacency.indices.view(np.uint8)
+        self._wide = wide = adjacency.indices.dtype == np.int64
+        self.edges = edges = _core.Edges(*graph.shape, window.dy, window.dx)
+        numbers = np.arange(window.size**2, dtype=np.int32)
+        numbers[len(numbers) // 2 :] -= 1  # (0, 0) has none
+
+        def read(y0, y1):
+            _core.edges_of_csr(edges, self._indptr, indices, wide, window.radius, numbers, y0, y1)
+
+        bands.run(read, *graph.shape)
+
+    def fill(self, operator, y0, y1):
+        """The packets of rows [y0, y1)."""
+        _core.copy_packets(operator, self.edges, self._indptr, self._wide, self._data, y0, y1)
+
+
+class Grid:
+    """An operator ``L = diag(a) - diag(r) W`` on images, W by packets.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        (H, W) of the image.
+    window : Window
+        All edges lie in it.
+    dtype : numpy.dtype
+        float32 or float64.
+    weights : KernelWeights or MatrixWeights
+        Tells the edges and writes their packets.
+    bands : Bands
+
+    Attributes
+    ----------
+    height, width, radius : int
+    blocks : int
+        Of a row: its packets' worth of pixels.
+    pad, stride : int
+        Columns beside a padded row, and all its columns.
+    n_packets : int
+    """
+
+    SETUP_STAGES = 3
+    """Passes over all rows of setting up, for progress bars."""
+
+    def __init__(self, shape, window, dtype, weights, bands):
+        self.shape, self.dtype = shape, dtype
+        self.height, self.width = shape
+        self.radius = window.radius
+        packet = 32 // dtype.itemsize
+        self.blocks = -(-self.width // packet)
+        self.pad = -(-window.radius // packet) * packet
+        self.stride = self.pad + self.blocks * packet + self.pad
+        self._offsets = _all_offsets(window)
+        self._before = before = np.empty((self.height, self.blocks + 1), np.int32)
+        edges = weights.edges
+        self._run(lambda y0, y1: _core.count_packets(edges, packet, before, y0, y1), bands)
+        of_rows = before[:, -1].astype(np.int64)
+        self.n_packets, self._most = int(of_rows.sum()), max(1, int(of_rows.max()))
+        self._weights, self._kept, self._laplacian = weights, None, None
+        if not weights.lasting or self.n_packets * _PACKET <= KEPT:
+            self._keep(np.cumsum(of_rows) - of_rows, bands)
+        self._degrees = self.padded()
+        self._visit(lambda op, y0, y1: _core.degrees(op, self._degrees, y0, y1), bands)
+
+    @property
+    def keeps_packets(self):
+        """Whether the packets of all rows are there for good."""
+        return self._kept is not None
+
+    @property
+    def degrees(self):
+        """(H, W) row sums of the adjacency, added in the order of the recurrence."""
+        return self._degrees[:, self.pad : self.pad + self.width]
+
+    def largest_edge_sum(self, bands):
+        """Largest sum of the degrees of an edge's ends."""
+        largest = []
+        self._visit(
+            lambda op, y0, y1: largest.append(_core.edge_bound(op, self._degrees, y0, y1)), bands
+        )
+        return max(largest)
+
+    def set_laplacian(self, diagonal, row_scale):
+        """Choose a and r; r None is 1."""
+        padded = self.padded(diagonal), _NONE if row_scale is None else self.padded(row_scale)
+        self._laplacian = [image.reshape(-1).view(np.uint8) for image in padded]
+        if self._kept is not None:
+            self._kept.set_laplacian(*self._laplacian)
+
+    def operator(self, n_rows):
+        """L for going down the image once, with room for the packets of `n_rows` rows.
+
+        Unless the packets are kept, `fill` must write those of a row before they are used,
+        and they take the place of those of the row `n_rows` above.
+        """
+        if self._kept is not None:
+            return self._kept
+        operator = self._hold(n_rows)
+        operator.set_laplacian(*self._laplacian)
+        return operator
+
+    def fill(self, operator, y0, y1):
+        """Write the packets of rows [y0, y1)."""
+        self._weights.fill(operator, y0, y1)
+
+    def padded(self, image=None):
+        """A new image with columns of zeros at its sides, as the C core wants them.
+
+        `image` is what is inside: an array, a number, or None for what will be written.
+        """
+        rows = np.empty((self.height, self.stride), self.dtype)
+        rows[:, : self.pad] = rows[:, self.pad + self.width :] = 0
+        if image is not None:
+            rows[:, self.pad : self.pad + self.width] = image
+        return rows
+
+    def _keep(self, row_start, bands):
+        operator = self._new_operator(row_start, self.n_packets)
+        self._run(lambda y0, y1: self.fill(operator, y0, y1), bands)
+        self._kept, self._weights = operator, None
+
+    def _hold(self, n_rows):
+        n_rows = min(n_rows, self.height)
+        return self._new_operator(self._most * np.arange(n_rows), self._most * n_rows)
+
+    def _new_operator(self, row_start, n_packets):
+        height, width = self.shape
+        memory.require(_PACKET * n_packets, f"the operator of {height}x{width} pixels")
+        return _core.GridOperator(
+            height,
+            width,
+            self.blocks,
+            self.stride,
+            self.pad,
+            self.radius,
+            *self._offsets,
+            self._before,
+            row_start,
+            np.empty(max(1, n_packets), np.uint16),
+            np.empty(max(1, n_packets) * 32, np.uint8),
+        )
+
+    def _visit(self, work, bands):
+        """Call ``work(operator, y0, y1)`` for all rows, with an operator that has their packets."""
+
+        def visit(y0, y1):
+            if self._kept is not None:
+                work(self._kept, y0, y1)
+                return
+            step = max(1, _HELD // (_PACKET * self._most))
+            operator = self._hold(step)
+            for y in range(y0, y1, step):
+                end = min(y + step, y1)
+                self.fill(operator, y, end)
+                work(operator, y, end)
+
+        self._run(visit, bands)
+
+    def _run(self, work, bands):
+        bands.run(work, self.height, self.width)
+
+
+_NONE = np.empty(0)
+
+
+def _all_offsets(window):
+    """Row and column offsets of the whole window but (0, 0), in row-major order."""
+    offsets = np.concatenate([-window.forward[::-1], window.forward])
+    return np.ascontiguousarray(offsets[:, 0]), np.ascontiguousarray(offsets[:, 1])
