@@ -65,7 +65,7 @@ class GridRecurrence:
         result = np.empty((n_bands, *self.shape), self.dtype)
         grid = self._grid
         older = np.empty((0, grid.stride), self.dtype)
-        sweeps = Sweeps(grid, older, grid.padded(signal), order, bands)
+        sweeps = Sweeps(grid, older, grid.padded(signal), order, False, bands)
         start = np.ascontiguousarray(coefficients[:, 0])
         for c in sweeps.split(coefficients[:, 1:]):
             sweeps.add(4 / top, 2.0, result, c, start, False)
@@ -76,7 +76,7 @@ class GridRecurrence:
     def synthesize(self, bands_in, coefficients, top, bands):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
         grid, order = self._grid, coefficients.shape[1] - 1
-        sweeps = Sweeps(grid, grid.padded(0), grid.padded(0), order + 1, bands)
+        sweeps = Sweeps(grid, grid.padded(0), grid.padded(0), order + 1, True, bands)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
             sweeps.add(4 / top, 2.0, bands_in, c, _NONE, True)
         sweeps.add(2 / top, 1.0, bands_in, coefficients[:, :1], _NONE, True)

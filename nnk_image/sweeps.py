@@ -42,15 +42,17 @@ class Sweeps:
     grid : Grid
     older, last : (H, stride) ndarrays
         The two orders to begin with, overwritten; `older` is empty if there is one.
-        Afterwards `last` is the last order.
+        Afterwards `last` is the last order, if `keep_last`.
     n_orders : int
         Of all groups together.
+    keep_last : bool
     bands : Bands
     """
 
-    def __init__(self, grid, older, last, n_orders, bands):
+    def __init__(self, grid, older, last, n_orders, keep_last, bands):
         self._grid, self._bands = grid, bands
-        self._older, self.last, self._spare = older, last, (grid.padded(), grid.padded())
+        self._older, self.last, self._free = older, last, []
+        self._n_left, self._keep_last = n_orders, keep_last
         n_strips = min(max(1, round(grid.width / _STRIP)), grid.blocks)
         bounds = np.linspace(0, grid.blocks, n_strips + 1).round().astype(int)
         self._strips = list(pairwise(bounds.tolist()))
@@ -67,20 +69,29 @@ class Sweeps:
     def add(self, scale, shift, images, coefficients, start, forcing):
         """A group of orders behind those before it (arguments: `_core.ChebyshevSweep`)."""
         grid, coefficients = self._grid, np.ascontiguousarray(coefficients)
-        planes = self._older, self.last, *self._spare
         n_orders = coefficients.shape[1]
+        self._n_left -= n_orders
+        results = [self._new_image() for _ in range(2)]
+        in_turn = self._older, self.last, *results
         this_pass = self._pass_for_one_more()
         chains = []
         for strip in self._strips:
             sweep = _core.ChebyshevSweep(
-                self._operator, *strip, scale, shift, *planes, images, coefficients, start, forcing
+                self._operator, *strip, scale, shift, *in_turn, images, coefficients, start, forcing
             )
             followed = self._leaders(this_pass, strip, n_orders)
             rows = self._rows_per_step(strip)
             chains.append(Chain(sweep.advance, grid.height, rows, *followed))
         this_pass.groups.append((n_orders, chains))
-        free = self._older if self._older.size else grid.padded()
-        (self._older, self.last), self._spare = self._spare, (free, self.last)
+        self._free += [image for image in in_turn[:2] if image.size]
+        self._older, self.last = results
+
+    def _new_image(self):
+        """Room for an order that the next group begins with, empty if there is none."""
+        grid = self._grid
+        if self._n_left == 0 and not self._keep_last:
+            return np.empty((0, grid.stride), grid.dtype)
+        return self._free.pop() if self._free else np.empty((grid.height, grid.stride), grid.dtype)
 
     def run(self, n_rows):
         """Do it all; counts as `n_rows` rows of progress."""

@@ -142,14 +142,24 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
     }
 }
 
+/* Row y of the last two orders, to the next group. */
+static void CAT(hand_over, S)(const CAT(sweep, S) *s, int64_t y)
+{
+    const nnk_group *g = s->group;
+    const nnk_grid_operator *op = s->op;
+    const int64_t left = g->b0 ? op->pad + g->b0 * CAT(PACKET, S) : 0;
+    const int64_t right = g->b1 < op->blocks ? op->pad + g->b1 * CAT(PACKET, S) : op->stride;
+    const size_t size = sizeof(T) * (size_t)(right - left);
+    memcpy((T *)g->new_older + y * op->stride + left, CAT(sweep_row, S)(s, g->orders - 2, y) + left, size);
+    memcpy((T *)g->new_old + y * op->stride + left, CAT(sweep_row, S)(s, g->orders - 1, y) + left, size);
+}
+
 /* The front goes over rows [y0, y1), order k radius rows behind order k - 1; at the
  * end of the image until the last order has come through. */
 static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_group *g = s->group;
     const int64_t height = s->op->height, radius = s->op->radius, lag = (g->orders - 1) * radius;
-    const int64_t left = s->op->pad + g->b0 * CAT(PACKET, S);
-    const size_t strip_bytes = sizeof(T) * (size_t)(g->b1 - g->b0) * CAT(PACKET, S);
     for (int64_t front = y0; front < (y1 == height ? height + lag : y1); front++) {
         for (int32_t k = 0; k < g->orders; k++) {
             const int64_t y = front - k * radius;
@@ -161,9 +171,8 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
             continue;
         if (!g->forcing)
             CAT(accumulate_row, S)(s, y);
-        const int64_t at = y * s->op->stride + left;
-        memcpy((T *)g->new_older + at, CAT(sweep_row, S)(s, g->orders - 2, y) + left, strip_bytes);
-        memcpy((T *)g->new_old + at, CAT(sweep_row, S)(s, g->orders - 1, y) + left, strip_bytes);
+        if (g->new_old)
+            CAT(hand_over, S)(s, y);
     }
 }
 

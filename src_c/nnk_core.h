@@ -110,7 +110,8 @@ static inline int64_t packets_start(const nnk_grid_operator *op, int64_t y) { re
  * for k = first .. first + orders - 1, at most NNK_MAX_ORDERS of them.
  *   older, old            T_{first-2}, T_{first-1}: [height][stride].  Without `older` the
  *                         group starts the recurrence: T_1 takes half of scale and shift.
- *   new_older, new_old    the last two orders of the group, columns of the strip
+ *   new_older, new_old    the last two orders of the group, columns of the strip, with zeros
+ *                         beside the image; NULL where nobody needs them
  *   b0, b1                blocks of the strip: as many as the cache holds rows of; the
  *                         inputs are read with a halo of orders * radius columns
  *   bands, coefficients   n_bands images [height][width] and, per band,
