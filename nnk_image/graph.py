@@ -445,7 +445,8 @@ def _to_csr(plan, edges, bands):
     index_dtype = memory.index_dtype(max(n_stored, n_nodes))
     n_bytes = n_stored * (index_dtype.itemsize + plan.image.dtype.itemsize)
     memory.require(n_bytes, f"the adjacency of {n_stored} entries")
-    indptr = np.full(n_nodes + 1, n_stored, index_dtype)
+    indptr = np.empty(n_nodes + 1, index_dtype)
+    indptr[-1] = n_stored
     indices = np.empty(n_stored, index_dtype)
     data = np.empty(n_stored, plan.image.dtype)
     wide = index_dtype == np.int64

@@ -14,6 +14,7 @@ KEPT = 1 << 27
 """Most bytes of packets that are kept though they could be made anew."""
 
 _PACKET = 32 + 2  # bytes: weights and an offset's number
+_SPAN = 1 << 15  # pixels whose few numbers each stay in cache
 _HELD = 1 << 20  # bytes of packets that a pass over rows holds: they stay in cache
 
 
@@ -98,9 +99,16 @@ class Grid:
         self.n_packets, self._most = int(of_rows.sum()), max(1, int(of_rows.max()))
         self._weights, self._kept, self._laplacian = weights, None, None
         if not weights.lasting or self.n_packets * _PACKET <= KEPT:
-            self._keep(np.cumsum(of_rows) - of_rows, bands)
-        self._degrees = self.padded()
-        self._visit(lambda op, y0, y1: _core.degrees(op, self._degrees, y0, y1), bands)
+            self._kept = self._new_operator(np.cumsum(of_rows) - of_rows, self.n_packets)
+        self._degrees = degrees = self._new_image()
+
+        def sum_up(operator, y0, y1):
+            self._pad(degrees[y0:y1])
+            _core.degrees(operator, degrees, y0, y1)
+
+        self._visit(sum_up, bands)
+        if self._kept is not None:
+            self._weights = None
 
     @property
     def keeps_packets(self):
@@ -120,10 +128,22 @@ class Grid:
         )
         return max(largest)
 
-    def set_laplacian(self, diagonal, row_scale):
-        """Choose a and r; r None is 1."""
-        padded = self.padded(diagonal), _NONE if row_scale is None else self.padded(row_scale)
-        self._laplacian = [image.reshape(-1).view(np.uint8) for image in padded]
+    def set_laplacian(self, terms, bands):
+        """Choose L by its `node_terms` as a function of degrees."""
+        scaled = terms(self.degrees[:1])[1] is not None
+        diagonal, row_scale = self._new_image(), self._new_image() if scaled else _NONE
+
+        def work(y0, y1):
+            # By spans that stay in cache.
+            step = max(1, _SPAN // self.width)
+            for rows in (slice(y, min(y + step, y1)) for y in range(y0, y1, step)):
+                a, square = terms(self.degrees[rows])
+                self._pad(diagonal[rows], a)
+                if scaled:
+                    self._pad(row_scale[rows], 1 / square)
+
+        self._run(work, bands)
+        self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
         if self._kept is not None:
             self._kept.set_laplacian(*self._laplacian)
 
@@ -143,21 +163,20 @@ class Grid:
         """Write the packets of rows [y0, y1)."""
         self._weights.fill(operator, y0, y1)
 
-    def padded(self, image=None):
-        """A new image with columns of zeros at its sides, as the C core wants them.
-
-        `image` is what is inside: an array, a number, or None for what will be written.
-        """
-        rows = np.empty((self.height, self.stride), self.dtype)
-        rows[:, : self.pad] = rows[:, self.pad + self.width :] = 0
-        if image is not None:
-            rows[:, self.pad : self.pad + self.width] = image
+    def padded(self, image):
+        """A copy of an image (or number) with zeros at its sides, as the C core wants them."""
+        rows = self._new_image()
+        self._pad(rows, image)
         return rows
 
-    def _keep(self, row_start, bands):
-        operator = self._new_operator(row_start, self.n_packets)
-        self._run(lambda y0, y1: self.fill(operator, y0, y1), bands)
-        self._kept, self._weights = operator, None
+    def _new_image(self):
+        return np.empty((self.height, self.stride), self.dtype)
+
+    def _pad(self, rows, inside=None):
+        """Put zeros beside some rows of a padded image, and `inside` between them."""
+        rows[:, : self.pad] = rows[:, self.pad + self.width :] = 0
+        if inside is not None:
+            rows[:, self.pad : self.pad + self.width] = inside
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)
@@ -184,11 +203,11 @@ class Grid:
         """Call ``work(operator, y0, y1)`` for all rows, with an operator that has their packets."""
 
         def visit(y0, y1):
-            if self._kept is not None:
+            if self._weights is None:
                 work(self._kept, y0, y1)
                 return
             step = max(1, _HELD // (_PACKET * self._most))
-            operator = self._hold(step)
+            operator = self._hold(step) if self._kept is None else self._kept
             for y in range(y0, y1, step):
                 end = min(y + step, y1)
                 self.fill(operator, y, end)

@@ -143,8 +143,11 @@ def feature_planes(image, radius, dtype):
     """Planes (C, H + 2 radius, stride) for the C core: NaN on the border and where masked."""
     height, width = image.shape
     stride = 2 * radius + -(-width // 64) * 64
-    planes = np.full((image.channels, height + 2 * radius, stride), np.nan, dtype)
-    inside = planes[:, radius : radius + height, radius : radius + width]
+    planes = np.empty((image.channels, height + 2 * radius, stride), dtype)
+    planes[:, :radius] = planes[:, radius + height :] = np.nan
+    rows = planes[:, radius : radius + height]
+    rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
+    inside = rows[:, :, radius : radius + width]
     inside[...] = np.moveaxis(image.pixels, -1, 0)
     if image.valid is not None:
         inside[:, ~image.valid] = np.nan

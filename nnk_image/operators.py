@@ -58,10 +58,9 @@ class LaplacianOperator:
         _check_magnitude(degree)
         if kind == "regularized" and tau is None:
             tau = regularization(degree)
+        self._tau = tau
         self.bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(bands), tau)
-        diagonal, square = node_terms(degree, kind, tau)
-        recurrence.set_laplacian(diagonal, None if square is None else 1 / square)
-        self._square = square
+        recurrence.set_laplacian(self._terms, bands)
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, bands, tau=None):
@@ -127,9 +126,13 @@ class LaplacianOperator:
         product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, bands)[0]
         return product if self._root is None else product * self._root
 
+    def _terms(self, degree):
+        return node_terms(degree, self.kind, self._tau)
+
     @cached_property
     def _root(self):
-        return None if self._square is None else np.sqrt(self._square)
+        _, square = self._terms(self._recurrence.degrees)
+        return None if square is None else np.sqrt(square)
 
     def _to_random_walk(self, x):
         return x / self._root if self.kind == "normalized" else x

@@ -6,7 +6,8 @@
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape
     largest_edge_sum(bands) largest degree[i] + degree[j] over the edges
-    set_laplacian(a, r)     choose ``L = diag(a) - diag(r) W``; r None is 1
+    set_laplacian(terms, bands)  choose ``L = diag(a) - S^-1 W``, where ``terms(degrees)``
+                            gives a and s of some nodes; s None is 1
     analyze, synthesize     a bank of Chebyshev series of L, and its adjoint for
                             symmetric L
 """
@@ -112,9 +113,10 @@ class CsrRecurrence:
         ends = self.degrees[self._adjacency.indices]
         return float((self.degrees[filled] + np.maximum.reduceat(ends, starts[filled])).max())
 
-    def set_laplacian(self, diagonal, row_scale):
-        """Choose the operator ``diag(diagonal) - diag(row_scale) W``."""
-        self._laplacian = diagonal, np.empty(0, self.dtype) if row_scale is None else row_scale
+    def set_laplacian(self, terms, bands):
+        """Choose L by its `node_terms` as a function of degrees."""
+        diagonal, square = terms(self.degrees)
+        self._laplacian = diagonal, np.empty(0, self.dtype) if square is None else 1 / square
 
     def sweeps(self, order):
         """Passes over all rows of `analyze`."""

@@ -163,26 +163,31 @@ def _sigmas(sigma, image):
 
 def _denoise_scaled(image, sigmas, run, bands):
     """Centre, divide by sigma, denoise, undo; absent pixels and clean channels as they came."""
-    pixels = image.pixels.astype(image.dtype)
     half_range = image.high / 2 - image.low / 2
     # Less noise than the values' own rounding is none.
     limits = np.finfo(image.dtype)
     noisy = sigmas > max(LEAST_NOISE * half_range, float(limits.tiny))
     if half_range == 0 or not noisy.any():
-        return pixels
+        return image.pixels.astype(image.dtype)
     centre = image.dtype.type(image.low / 2 + image.high / 2)
     scale = np.minimum(sigmas[noisy], float(limits.max) / 16).astype(image.dtype)
-    chosen = slice(None) if noisy.all() else noisy
-    units = (pixels[..., chosen] - centre) / scale
+    chosen = image.pixels if noisy.all() else image.pixels[..., noisy]
+    units = np.subtract(chosen, centre, dtype=image.dtype)
+    units /= scale
     if image.valid is not None:
         units = _fill_absent(units, image.valid)
     uneven = sigmas[noisy].max() / UNEVEN > sigmas[noisy].min()
     parts = np.split(units, units.shape[2], axis=2) if uneven else [units]
-    denoised = np.concatenate([run(_image_of(image, part), bands) for part in parts], axis=2)
-    result = denoised * scale + centre
+    results = [run(_image_of(image, part), bands) for part in parts]
+    denoised = np.concatenate(results, axis=2) if uneven else results[0]
+    denoised *= scale
+    denoised += centre
     if image.valid is not None:
-        result[~image.valid] = pixels[..., chosen][~image.valid]
-    pixels[..., chosen] = result
+        denoised[~image.valid] = chosen[~image.valid]
+    if noisy.all():
+        return denoised
+    pixels = image.pixels.astype(image.dtype)
+    pixels[..., noisy] = denoised
     return pixels
 
 
