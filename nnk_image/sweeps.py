@@ -100,13 +100,18 @@ class Sweeps:
             chains = [chain for _, chains in one.groups for chain in chains]
             if one.filling is None:
                 self._bands.run_chains(chains, end - begin)
-                continue
-            n_orders, last = one.groups[-1]
-            if self._n_held < self._grid.height:  # else no packets take the place of others
-                lag = (n_orders - 1) * self._grid.radius
-                one.filling.follow(last, lag - self._n_held)
+            else:
+                self._run_with_filling(one.filling, chains, one.groups[-1], end - begin)
+
+    def _run_with_filling(self, filling, chains, last_group, n_rows):
+        n_orders, last = last_group
+        if self._n_held < self._grid.height:  # else no packets take the place of others
+            filling.follow(last, (n_orders - 1) * self._grid.radius - self._n_held)
+        try:
             # All at once: the first ones alone would wait for room that the others must make.
-            self._bands.run_chains([one.filling, *chains], end - begin, n_live=1 + len(chains))
+            self._bands.run_chains([filling, *chains], n_rows, n_live=1 + len(chains))
+        finally:
+            filling.follow((), 0)  # in a circle they would keep their images until a collection
 
     def _pass_for_one_more(self):
         """The pass over the packets that the next group joins."""

@@ -1,6 +1,7 @@
 """Packets made anew some rows at a time: the same bits as packets that are kept."""
 
 import copy
+import gc
 import pickle
 import tracemalloc
 
@@ -120,6 +121,26 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
     for g in grids:
         np.testing.assert_allclose(g.degrees, graph.degrees, rtol=8 * np.finfo(dtype).eps)
         np.testing.assert_array_equal(g.degrees, grids[0].degrees)
+
+
+@pytest.mark.parametrize("kept", [0, grid.KEPT])
+def test_images_are_given_back_at_once(kept, monkeypatch):
+    monkeypatch.setattr(grid, "KEPT", kept)
+    image = noisy((1000, 40))
+    wavelets = SpectralGraphWavelets.of_image(image, 7, sigma_f=9)
+    wavelets.analyze(image)
+    gc.disable()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for n_jobs in (1, 2):
+            wavelets.n_jobs = n_jobs
+            wavelets.analyze(image)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert after - before < image.nbytes
 
 
 def peak_of(work):
