@@ -84,8 +84,6 @@ def _low_pass(operator, pixels, bound_ratio, bands):
 
     coefficients = filters.chebyshev_coefficients(response, ORDER, operator.bound, APPROXIMATION)
     coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
-    result = np.empty_like(pixels)
-    for c in range(pixels.shape[2]):
-        channel = np.ascontiguousarray(pixels[..., c])
-        result[..., c] = operator.analyze(channel, coefficients, operator.bound, bands)[0]
-    return result
+    channels = (np.ascontiguousarray(pixels[..., c]) for c in range(pixels.shape[2]))
+    results = [operator.analyze(x, coefficients, operator.bound, bands)[0] for x in channels]
+    return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)
