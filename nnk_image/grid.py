@@ -1,8 +1,8 @@
 """Operators on the pixel grid, in the layout the C core is fast on (nnk_grid_operator).
 
 The adjacency goes by packets.  Those of small graphs are kept.  Those of large ones would be
-most of the memory in use, and fresh memory costs more than they do: where their edges and
-features tell them, they are made anew for every use, some rows at a time.
+most of the memory in use, and fresh memory often costs more than they do: where their edges
+and features tell them, they are made anew for every use, some rows at a time.
 """
 
 import numpy as np

@@ -61,7 +61,8 @@ class GridRecurrence:
     def analyze(self, signal, coefficients, top, bands):
         """All Chebyshev series on one signal: (n_bands, H, W)."""
         n_bands, order = len(coefficients), coefficients.shape[1] - 1
-        n_bytes = (n_bands + 5) * signal.size * self.dtype.itemsize
+        n_images = n_bands + (3 if order > ORDERS_PER_SWEEP else 1)  # groups hand two on
+        n_bytes = n_images * signal.size * self.dtype.itemsize
         memory.require(n_bytes, f"the transform into {n_bands} bands")
         result = np.empty((n_bands, *self.shape), self.dtype)
         grid = self._grid

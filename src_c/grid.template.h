@@ -51,7 +51,7 @@ static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_
         const T *weights = (const T *)op->weight + packets_start(op, y) * CAT(PACKET, S);
         for (int64_t b = 0; b < op->blocks; b++) {
             const T *here = degree + y * op->stride + op->pad + b * CAT(PACKET, S);
-            for (int32_t e = before[b]; e < before[b + 1]; e++) {
+            for (int64_t e = before[b]; e < before[b + 1]; e++) {
                 const int64_t there = op->dy[id[e]] * op->stride + op->dx[id[e]];
                 const CAT(packet, S) weight = CAT(load_packet, S)(weights + e * CAT(PACKET, S));
                 const CAT(packet, S) sum = CAT(load_packet, S)(here) + CAT(load_packet, S)(here + there);

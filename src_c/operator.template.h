@@ -19,7 +19,7 @@ int CAT(nnk_copy_packets, S) NNK_COPY_PACKETS(T)
                 const uint64_t word = row[w * edge_stride(edges) + o];
                 for (uint64_t left = groups_of(word, PACKET); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
-                    const int32_t at = place[(64 * w + first) / PACKET]++;
+                    const int64_t at = place[(64 * w + first) / PACKET]++;
                     T packet[PACKET] = {0};
                     for (uint64_t bits = word >> first & ((1u << PACKET) - 1); bits; bits &= bits - 1) {
                         const int p = __builtin_ctzll(bits);

@@ -143,7 +143,7 @@ static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *
                 for (uint64_t left = groups_of(word, CAT(PACKET, S)); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
                     const F *pixel = row + 64 * w + first;
-                    const int32_t at = place[(64 * w + first) / CAT(PACKET, S)]++;
+                    const int64_t at = place[(64 * w + first) / CAT(PACKET, S)]++;
                     const CAT(packet, S) block =
                         kernel->channels == 1
                             ? CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, 1, steps[o].spatial,

@@ -2,11 +2,11 @@
 
 import copy
 import gc
-import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
+from copies import through_read_only_buffers
 
 from nnk_image import SpectralGraphWavelets, denoise, grid, image_graph, sweeps
 from nnk_image.bands import Bands
@@ -76,12 +76,6 @@ def test_progress_ends_at_its_total(no_packets_kept):
     denoise(noisy((400, 30)), 6, method="sgw", progress=lambda *report: reports.append(report))
     assert reports[-1][0] == reports[-1][1] == max(done for done, _ in reports)
     assert len({total for _, total in reports}) == 1
-
-
-def through_read_only_buffers(wavelets):
-    buffers = []
-    pickled = pickle.dumps(wavelets, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(pickled, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_read_only_buffers])

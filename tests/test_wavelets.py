@@ -1,7 +1,6 @@
 """Spectral graph wavelets against golden data, PyGSP and dense linear algebra."""
 
 import copy
-import pickle
 from functools import cache
 
 import dense
@@ -10,6 +9,7 @@ import numpy as np
 import pygsp
 import pytest
 import scipy.sparse as sp
+from copies import through_pickle, through_read_only_buffers
 from dense import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -306,16 +306,6 @@ def test_response_that_is_no_function(response):
 
 
 # --- copies ------------------------------------------------------------------------------
-
-
-def through_pickle(wavelets):
-    return pickle.loads(pickle.dumps(wavelets))
-
-
-def through_read_only_buffers(wavelets):
-    buffers = []
-    pickled = pickle.dumps(wavelets, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(pickled, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle, through_read_only_buffers])
