@@ -13,7 +13,8 @@ from nnk_image.graph import choose_edges
 KEPT = 1 << 27
 """Most bytes of packets that are kept though they could be made anew."""
 
-_PACKET = 32 + 2  # bytes: weights and an offset's number
+_PAIR = 8  # bytes of two packets, besides their weights
+_PAST_ROW = 8  # weights after each row, which the C core may read
 _SPAN = 1 << 15  # pixels whose few numbers each stay in cache
 _HELD = 1 << 20  # bytes of packets that a pass over rows holds: they stay in cache
 
@@ -77,7 +78,8 @@ class Grid:
         Of a row: its packets' worth of pixels.
     pad, stride : int
         Columns beside a padded row, and all its columns.
-    n_packets : int
+    n_pairs : int
+        Of packets.
     """
 
     SETUP_STAGES = 3
@@ -92,14 +94,15 @@ class Grid:
         self.pad = -(-window.radius // packet) * packet
         self.stride = self.pad + self.blocks * packet + self.pad
         self._offsets = _all_offsets(window)
-        self._before = before = np.empty((self.height, self.blocks + 1), np.int32)
+        self._before = before = np.empty((self.height, self.blocks + 1, 2), np.int32)
         edges = weights.edges
         self._run(lambda y0, y1: _core.count_packets(edges, packet, before, y0, y1), bands)
-        of_rows = before[:, -1].astype(np.int64)
-        self.n_packets, self._most = int(of_rows.sum()), max(1, int(of_rows.max()))
+        of_rows = before[:, -1] + np.array([0, _PAST_ROW])  # pairs, weights
+        in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
+        self.n_pairs = int(in_all[0])
         self._weights, self._kept, self._laplacian = weights, None, None
-        if not weights.lasting or self.n_packets * _PACKET <= KEPT:
-            self._kept = self._new_operator(np.cumsum(of_rows) - of_rows, self.n_packets)
+        if not weights.lasting or self._bytes(in_all) <= KEPT:
+            self._kept = self._new_operator(np.cumsum(of_rows, axis=0) - of_rows, in_all)
         self._degrees = degrees = self._new_image()
 
         def sum_up(operator, y0, y1):
@@ -180,11 +183,15 @@ class Grid:
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)
-        return self._new_operator(self._most * np.arange(n_rows), self._most * n_rows)
+        return self._new_operator(self._most * np.arange(n_rows)[:, None], self._most * n_rows)
 
-    def _new_operator(self, row_start, n_packets):
-        height, width = self.shape
-        memory.require(_PACKET * n_packets, f"the operator of {height}x{width} pixels")
+    def _bytes(self, numbers):
+        n_pairs, n_weights = numbers.tolist()
+        return _PAIR * n_pairs + self.dtype.itemsize * n_weights
+
+    def _new_operator(self, row_start, room):
+        (height, width), (n_pairs, n_weights) = self.shape, room.tolist()
+        memory.require(self._bytes(room), f"the operator of {height}x{width} pixels")
         return _core.GridOperator(
             height,
             width,
@@ -195,8 +202,8 @@ class Grid:
             *self._offsets,
             self._before,
             row_start,
-            np.empty(max(1, n_packets), np.uint16),
-            np.empty(max(1, n_packets) * 32, np.uint8),
+            np.empty(max(1, n_pairs), np.uint64),
+            np.empty(n_weights * self.dtype.itemsize, np.uint8),
         )
 
     def _visit(self, work, bands):
@@ -206,7 +213,7 @@ class Grid:
             if self._weights is None:
                 work(self._kept, y0, y1)
                 return
-            step = max(1, _HELD // (_PACKET * self._most))
+            step = max(1, _HELD // self._bytes(self._most))
             operator = self._hold(step) if self._kept is None else self._kept
             for y in range(y0, y1, step):
                 end = min(y + step, y1)

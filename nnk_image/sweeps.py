@@ -24,7 +24,7 @@ _LEAST_ROWS = 16  # of a step, to be worth the handing over
 _GROUPS_PER_FILLING = 4  # that use the same packets, where these are not kept
 _ROWS_PER_FILLING = 32  # of packets, and of all steps where packets are not kept
 _STEPS = 16  # down the image, at least, for the next group to begin soon
-_PACKETS_PER_BLOCK = 30  # of NNK graphs; where there are more, steps are shorter
+_PAIRS_PER_BLOCK = 15  # of packets, in NNK graphs; where there are more, steps are shorter
 
 
 class _Pass(NamedTuple):
@@ -151,7 +151,7 @@ class Sweeps:
 
     def _rows_per_step(self, strip):
         grid, (b0, b1) = self._grid, strip
-        work = grid.n_packets / (grid.height * grid.blocks * _PACKETS_PER_BLOCK)
+        work = grid.n_pairs / (grid.height * grid.blocks * _PAIRS_PER_BLOCK)
         pixels = _PIXELS_PER_STEP / min(max(1, work), 16)
         rows = max(1, int(pixels * grid.blocks / grid.width) // (b1 - b0))
         if self._bands.n_jobs > 1:

@@ -10,7 +10,7 @@ import os
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef extern from "nnk_core.h" nogil:
     enum: NNK_OK
@@ -39,16 +39,22 @@ cdef extern from "nnk_core.h" nogil:
         int32_t channels, radius
         double two_sigma2
 
+    ctypedef struct nnk_before:
+        int32_t pairs, weights
+
+    ctypedef struct nnk_start:
+        int64_t pair, weight
+
     ctypedef struct nnk_grid_operator:
         int64_t height, width, blocks, stride, pad
         int32_t radius, n_offsets
         const int32_t *dy
         const int32_t *dx
-        const int32_t *before
-        const int64_t *row_start
+        const nnk_before *before
+        const nnk_start *row_start
         int64_t n_held
-        const uint16_t *id
-        const void *weight
+        uint64_t *pair
+        void *weight
         const void *diagonal
         const void *row_scale
 
@@ -84,7 +90,7 @@ cdef extern from "nnk_core.h" nogil:
     ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *, void *, void *,
                           int32_t, void *, int64_t *, int64_t, int64_t) noexcept nogil
     ctypedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
-                                  uint16_t *, void *, int64_t, int64_t) noexcept nogil
+                                  int64_t, int64_t) noexcept nogil
 
     ctypedef struct nnk_kernels:
         const char *name
@@ -123,11 +129,11 @@ cdef extern from "nnk_core.h" nogil:
     int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
                          const int32_t *, int64_t, int64_t)
     void nnk_count_rows(const nnk_edges *, int64_t *, int64_t, int64_t)
-    int nnk_count_packets(const nnk_edges *, int32_t, int64_t, int32_t *, int64_t, int64_t)
+    int nnk_count_packets(const nnk_edges *, int32_t, int64_t, nnk_before *, int64_t, int64_t)
     int nnk_copy_packets_f32(const nnk_edges *, const void *, int32_t, const float *,
-                             const nnk_grid_operator *, uint16_t *, float *, int64_t, int64_t)
+                             const nnk_grid_operator *, int64_t, int64_t)
     int nnk_copy_packets_f64(const nnk_edges *, const void *, int32_t, const double *,
-                             const nnk_grid_operator *, uint16_t *, double *, int64_t, int64_t)
+                             const nnk_grid_operator *, int64_t, int64_t)
     void nnk_csr_step_f32(const void *, const void *, int32_t, const float *, const float *,
                           const float *, double, double, const float *, const float *, float *,
                           float *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
@@ -340,31 +346,32 @@ def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char
 cdef class GridOperator:
     """An adjacency by packets, and a Laplacian of it (nnk_grid_operator).
 
-    `fill_packets` and `copy_packets` write `id` and `weight`; else they may be read-only.
+    `fill_packets` and `copy_packets` write `pair` and `weight`; else they may be read-only.
     """
 
     cdef nnk_grid_operator c
     cdef const int32_t[::1] dy, dx
-    cdef const int32_t[:, ::1] before
-    cdef const int64_t[::1] row_start
-    cdef const uint16_t[::1] id
+    cdef const int32_t[:, :, ::1] before
+    cdef const int64_t[:, ::1] row_start
+    cdef const uint64_t[::1] pair
     cdef const unsigned char[::1] weight, diagonal, row_scale
 
     def __init__(self, int64_t height, int64_t width, int64_t blocks, int64_t stride, int64_t pad,
                  int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
-                 const int32_t[:, ::1] before, const int64_t[::1] row_start,
-                 const uint16_t[::1] id, const unsigned char[::1] weight):
+                 const int32_t[:, :, ::1] before, const int64_t[:, ::1] row_start,
+                 const uint64_t[::1] pair, const unsigned char[::1] weight):
         self.dy, self.dx, self.before, self.row_start = dy, dx, before, row_start
-        self.id, self.weight = id, weight
-        self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0],
-                                   &dy[0], &dx[0], &before[0, 0], &row_start[0],
-                                   row_start.shape[0], &id[0], &weight[0], NULL, NULL)
+        self.pair, self.weight = pair, weight
+        self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0], &dy[0], &dx[0],
+                                   <const nnk_before *> &before[0, 0, 0],
+                                   <const nnk_start *> &row_start[0, 0], row_start.shape[0],
+                                   <uint64_t *> &pair[0], <void *> &weight[0], NULL, NULL)
 
     def __reduce__(self):
         sizes = self.c.height, self.c.width, self.c.blocks, self.c.stride, self.c.pad
         offsets = np.asarray(self.dy), np.asarray(self.dx)
         places = np.asarray(self.before), np.asarray(self.row_start)
-        packets = *places, np.asarray(self.id), np.asarray(self.weight)
+        packets = *places, np.asarray(self.pair), np.asarray(self.weight)
         laplacian = np.asarray(self.diagonal), np.asarray(self.row_scale)
         return GridOperator, (*sizes, self.c.radius, *offsets, *packets), laplacian
 
@@ -380,11 +387,12 @@ cdef class GridOperator:
             self.c.row_scale = &row_scale[0]
 
 
-def count_packets(Edges edges, int32_t packet, int32_t[:, ::1] before, int64_t y0, int64_t y1):
-    """Packets before each block of rows [y0, y1), and of the whole row."""
+def count_packets(Edges edges, int32_t packet, int32_t[:, :, ::1] before, int64_t y0, int64_t y1):
+    """Pairs of packets and weights before each block of rows [y0, y1), and of the whole row."""
     cdef int status
     with nogil:
-        status = nnk_count_packets(&edges.c, packet, before.shape[1] - 1, &before[0, 0], y0, y1)
+        status = nnk_count_packets(&edges.c, packet, before.shape[1] - 1,
+                                   <nnk_before *> &before[0, 0, 0], y0, y1)
     check(status)
 
 
@@ -395,7 +403,7 @@ def fill_packets(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_
     if kernel.double_weights:
         work = kernels.fill_packets_f64_f64 if kernel.double_features else kernels.fill_packets_f32_f64
     with nogil:
-        status = work(&kernel.c, &edges.c, &op.c, <uint16_t *> op.c.id, <void *> op.c.weight, y0, y1)
+        status = work(&kernel.c, &edges.c, &op.c, y0, y1)
     check(status)
 
 
@@ -407,11 +415,9 @@ def copy_packets(GridOperator op, Edges edges, const unsigned char[::1] indptr, 
         return
     with nogil:
         if real is float:
-            status = nnk_copy_packets_f32(&edges.c, &indptr[0], wide, &data[0], &op.c,
-                                          <uint16_t *> op.c.id, <float *> op.c.weight, y0, y1)
+            status = nnk_copy_packets_f32(&edges.c, &indptr[0], wide, &data[0], &op.c, y0, y1)
         else:
-            status = nnk_copy_packets_f64(&edges.c, &indptr[0], wide, &data[0], &op.c,
-                                          <uint16_t *> op.c.id, <double *> op.c.weight, y0, y1)
+            status = nnk_copy_packets_f64(&edges.c, &indptr[0], wide, &data[0], &op.c, y0, y1)
     check(status)
 
 

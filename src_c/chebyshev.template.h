@@ -12,9 +12,8 @@
 typedef struct {
     const nnk_grid_operator *op;
     const nnk_group *group;
-    int64_t ring_rows, ring_stride;
-    T *rings;           /* [orders][ring_rows][ring_stride], from column ring_first on */
-    int64_t ring_first;
+    T *rings; /* of each order ring_rows of ring_stride, from column ring_first on */
+    int64_t ring_start[NNK_MAX_ORDERS + 1], ring_rows[NNK_MAX_ORDERS], ring_stride, ring_first;
     T *forcing;         /* one padded row */
     const T **neighbour; /* per offset: where its row of T_{k-1} begins */
 } CAT(sweep, S);
@@ -28,7 +27,7 @@ static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int6
         return (const T *)s->group->old + y * stride;
     if (k == -2)
         return s->group->older ? (const T *)s->group->older + y * stride : NULL;
-    return s->rings + ((k * s->ring_rows + y % s->ring_rows) * s->ring_stride - s->ring_first);
+    return s->rings + (s->ring_start[k] + y % s->ring_rows[k] * s->ring_stride - s->ring_first);
 }
 
 /* Row y of forcing_k: a weighted sum of the bands, in a padded row, columns [from, to). */
@@ -176,22 +175,26 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
     }
 }
 
-/* Places the rings, without their memory. */
+/* Places the rings, without their memory.  Of an order there are the rows from the newest to the
+ * last that anything reads: the next two orders, and what is done with all of them. */
 static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_group *group)
 {
     CAT(sweep, S) s = {.op = op, .group = group};
     int64_t from, to;
     CAT(block_range, S)(&s, 0, &from, &to);
     s.ring_first = from * CAT(PACKET, S);
-    s.ring_rows = (group->orders > 2 ? group->orders : 2) * op->radius + 1;
     s.ring_stride = 2 * op->pad + (to - from) * CAT(PACKET, S);
+    for (int32_t k = 0; k < group->orders; k++) {
+        const int32_t behind = group->orders - 1 - k;
+        s.ring_rows[k] = (behind > 2 ? behind : 2) * op->radius + 1;
+        s.ring_start[k + 1] = s.ring_start[k] + s.ring_rows[k] * s.ring_stride;
+    }
     return s;
 }
 
 static size_t CAT(ring_bytes, S)(const nnk_grid_operator *op, const nnk_group *group)
 {
-    const CAT(sweep, S) s = CAT(new_sweep, S)(op, group);
-    return sizeof(T) * (size_t)(s.ring_rows * s.ring_stride) * (size_t)group->orders;
+    return sizeof(T) * (size_t)CAT(new_sweep, S)(op, group).ring_start[group->orders];
 }
 
 static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, void *rings, int64_t y0, int64_t y1)

@@ -103,47 +103,61 @@ typedef struct {
     uint64_t even, odd;
 } byte_counters;
 
-static void add_counters(byte_counters sum, int32_t packet, int64_t first, int64_t blocks, int32_t *count)
+/* Add the counters to every other number of those from block `first` on. */
+static void add_counters(byte_counters sum, int32_t packet, int64_t first, int64_t blocks, int32_t *numbers)
 {
     const int32_t step = packet == 4 ? 2 : 1;
     for (int32_t i = 0; i < 8; i++, sum.even >>= 8, sum.odd >>= 8) {
         const int64_t block = first + step * i;
         if (block < blocks)
-            count[block] += (int32_t)(sum.even & 255);
+            numbers[2 * block] += (int32_t)(sum.even & 255);
         if (packet == 4 && block + 1 < blocks)
-            count[block + 1] += (int32_t)(sum.odd & 255);
+            numbers[2 * (block + 1)] += (int32_t)(sum.odd & 255);
     }
 }
 
-/* Add the packets of n words, those of the 64 pixels from block `first` on. */
-static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64_t first, int64_t blocks, int32_t *count)
+/* Bits in each group of `packet` (4 or 8). */
+static uint64_t group_sums(uint64_t v, int32_t packet)
 {
-    const uint64_t bytes = 0x0101010101010101u;
+    v -= v >> 1 & 0x5555555555555555u;
+    v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+    return packet == 4 ? v : (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+}
+
+/* Add packets and edges of n words, those of the 64 pixels from block `first` on. */
+static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64_t first, int64_t blocks, nnk_before *count)
+{
+    const uint64_t bytes = 0x0101010101010101u, low = packet == 4 ? 0x0f0f0f0f0f0f0f0fu : ~0ull;
     for (int64_t o = 0; o < n;) {
-        const int64_t last = o + 248 < n ? o + 248 : n; /* before a byte is full */
-        byte_counters sum = {0, 0};
+        const int64_t last = o + 31 < n ? o + 31 : n; /* before a byte is full */
+        byte_counters packets = {0, 0}, edges = {0, 0};
         for (; o < last; o++) {
-            const uint64_t groups = groups_of(words[o], packet);
-            sum.even += groups & bytes;
-            sum.odd += groups >> 4 & bytes;
+            const uint64_t groups = groups_of(words[o], packet), sums = group_sums(words[o], packet);
+            packets.even += groups & bytes;
+            packets.odd += groups >> 4 & bytes;
+            edges.even += sums & low;
+            edges.odd += sums >> 4 & low;
         }
-        add_counters(sum, packet, first, blocks, count);
+        add_counters(packets, packet, first, blocks, &count->pairs);
+        add_counters(edges, packet, first, blocks, &count->weights);
     }
 }
 
-int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, int32_t *before, int64_t y0, int64_t y1)
+int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1)
 {
     uint64_t *row = new_edge_row(e);
     if (!row)
         return NNK_NO_MEMORY;
     for (int64_t y = y0; y < y1; y++) {
         edge_row(e, y, row);
-        int32_t *sum = before + y * (blocks + 1), *count = sum + 1;
+        nnk_before *sum = before + y * (blocks + 1), *count = sum + 1;
         memset(sum, 0, (size_t)(blocks + 1) * sizeof *sum);
         for (int64_t w = 0; w < e->words; w++)
             count_groups(row + w * edge_stride(e), 2 * e->half, packet, 64 / packet * w, blocks, count);
-        for (int64_t b = 0; b < blocks; b++)
-            count[b] += sum[b];
+        for (int64_t b = 0; b < blocks; b++) {
+            count[b].pairs = sum[b].pairs + (count[b].pairs + 1) / 2;
+            count[b].weights += sum[b].weights;
+        }
     }
     free(row);
     return NNK_OK;

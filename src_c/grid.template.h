@@ -1,29 +1,33 @@
 /* The adjacency by packets (nnk_grid_operator).  T, S: type and suffix. */
 
-/* Blocks [b0, b1) of row y of W x into out.  neighbour[id]: where x begins for pixel 0 + offset[id].  Even
- * and odd packets are summed apart, so that one addition need not wait for the other. */
+/* Pairs and weights of row y, from block b on. */
+static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t b, const uint64_t **pair, const T **weight)
+{
+    const nnk_start start = packets_start(op, y);
+    const nnk_before before = packets_before(op, y)[b];
+    *pair = op->pair + start.pair + before.pairs;
+    *weight = (const T *)op->weight + start.weight + before.weights;
+}
+
+/* Blocks [b0, b1) of row y of W x into out.  neighbour[number]: where x begins for pixel 0 + offset. */
 static __attribute__((noinline)) void
 CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t b1,
                      const T *const *restrict neighbour, T *restrict out)
 {
-    const int32_t *before = packets_before(op, y);
-    const int64_t start = packets_start(op, y);
-    const T *weight = (const T *)op->weight + (start + before[b0]) * CAT(PACKET, S);
-    const uint16_t *ids = op->id + start, *id = ids + before[b0];
+    const nnk_before *before = packets_before(op, y);
+    const uint64_t *pair;
+    const T *weight;
+    CAT(find, S)(op, y, b0, &pair, &weight);
     for (int64_t b = b0; b < b1; b++) {
         const int64_t at = b * CAT(PACKET, S);
-        CAT(packet, S) even = {0}, odd = {0};
-        const uint16_t *last = ids + before[b + 1];
-        for (; id + 1 < last; id += 2, weight += 2 * CAT(PACKET, S)) {
+        const uint64_t *last = pair + (before[b + 1].pairs - before[b].pairs);
+        CAT(pair, S) sum = CAT(no_pair, S)();
+        for (; pair < last; pair++) {
             __builtin_prefetch(weight + BYTES_AHEAD / sizeof(T));
-            even += CAT(load_packet, S)(weight) * CAT(load_packet, S)(neighbour[id[0]] + at);
-            odd += CAT(load_packet, S)(weight + CAT(PACKET, S)) * CAT(load_packet, S)(neighbour[id[1]] + at);
+            const T *first = neighbour[first_offset(*pair)], *second = neighbour[second_offset(*pair)];
+            sum = CAT(add_product, S)(sum, CAT(expand, S)(&weight, edges_of(*pair)), CAT(join, S)(first + at, second + at));
         }
-        if (id < last) {
-            even += CAT(load_packet, S)(weight) * CAT(load_packet, S)(neighbour[id[0]] + at);
-            id++, weight += CAT(PACKET, S);
-        }
-        CAT(store_packet, S)(out + at, even + odd);
+        CAT(store_packet, S)(out + at, CAT(fold, S)(sum));
     }
 }
 
@@ -31,37 +35,40 @@ CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t
 static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++) {
-        const int32_t *before = packets_before(op, y);
-        const T *weight = (const T *)op->weight + packets_start(op, y) * CAT(PACKET, S);
+        const nnk_before *before = packets_before(op, y);
+        const uint64_t *pair;
+        const T *weight;
+        CAT(find, S)(op, y, 0, &pair, &weight);
         for (int64_t b = 0; b < op->blocks; b++) {
-            CAT(packet, S) sum[2] = {{0}, {0}};
-            for (int32_t e = 0; e < before[b + 1] - before[b]; e++, weight += CAT(PACKET, S))
-                sum[e % 2] += CAT(load_packet, S)(weight);
-            CAT(store_packet, S)(degree + y * op->stride + op->pad + b * CAT(PACKET, S), sum[0] + sum[1]);
+            const uint64_t *last = pair + (before[b + 1].pairs - before[b].pairs);
+            CAT(pair, S) sum = CAT(no_pair, S)();
+            for (; pair < last; pair++)
+                sum = CAT(add, S)(sum, CAT(expand, S)(&weight, edges_of(*pair)));
+            CAT(store_packet, S)(degree + y * op->stride + op->pad + b * CAT(PACKET, S), CAT(fold, S)(sum));
         }
     }
 }
 
 static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_t y0, int64_t y1)
 {
-    CAT(packet, S) bound = {0};
+    T bound = 0;
     for (int64_t y = y0; y < y1; y++) {
-        const int32_t *before = packets_before(op, y);
-        const uint16_t *id = op->id + packets_start(op, y);
-        const T *weights = (const T *)op->weight + packets_start(op, y) * CAT(PACKET, S);
+        const nnk_before *before = packets_before(op, y);
+        const uint64_t *pair;
+        const T *weight;
+        CAT(find, S)(op, y, 0, &pair, &weight);
         for (int64_t b = 0; b < op->blocks; b++) {
             const T *here = degree + y * op->stride + op->pad + b * CAT(PACKET, S);
-            for (int64_t e = before[b]; e < before[b + 1]; e++) {
-                const int64_t there = op->dy[id[e]] * op->stride + op->dx[id[e]];
-                const CAT(packet, S) weight = CAT(load_packet, S)(weights + e * CAT(PACKET, S));
-                const CAT(packet, S) sum = CAT(load_packet, S)(here) + CAT(load_packet, S)(here + there);
-                const CAT(packeti, S) above = (weight > 0) & (sum > bound);
-                bound = (CAT(packet, S))(((CAT(packeti, S))sum & above) | ((CAT(packeti, S))bound & ~above));
-            }
+            const uint64_t *last = pair + (before[b + 1].pairs - before[b].pairs);
+            for (; pair < last; pair++)
+                for (uint32_t left = edges_of(*pair); left; left &= left - 1) {
+                    const int lane = __builtin_ctz(left), pixel = lane % CAT(PACKET, S);
+                    const uint32_t number = lane < CAT(PACKET, S) ? first_offset(*pair) : second_offset(*pair);
+                    const T sum = here[pixel] + here[pixel + op->dy[number] * op->stride + op->dx[number]];
+                    if (*weight++ > 0 && sum > bound)
+                        bound = sum;
+                }
         }
     }
-    T largest = 0;
-    for (int p = 0; p < CAT(PACKET, S); p++)
-        largest = bound[p] > largest ? bound[p] : largest;
-    return largest;
+    return bound;
 }

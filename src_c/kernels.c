@@ -9,6 +9,8 @@
 #include "csr.h"
 #include "gaussian.h"
 #include "nnk_core.h"
+#include "packets.h"
+#include "pairs.h"
 #include "planes.h"
 #include "selection.h"
 #include "simd.h"

@@ -76,34 +76,40 @@ typedef struct {
 } nnk_kernel;
 
 /* An operator  L = diag(a) - diag(r) W  on the pixel grid, the adjacency W stored
- * by blocks of PACKET pixels of one row (8 float, 4 double): block b of row y holds
- * the packets before[y][b] .. before[y][b + 1) of that row, packet e being the weights of
- * the block's pixels towards pixel + offset[id[e]], 0 where absent.  All offsets of the
- * window are numbered in row-major order, so packets are too.
- *   before                [height][blocks + 1], from 0 on in each row
- *   row_start             where the packets of row y begin: row_start[y % n_held].  With
- *                         n_held < height only so many rows are held at a time
+ * by blocks of PACKET pixels of one row (8 float, 4 double).  A packet is what a block has
+ * of edges towards pixel + offset; offsets are all those of the window, numbered in
+ * row-major order, and so are a block's packets.  They go by pairs, which say where the
+ * edges are; weights are stored of edges only.
+ *   before       [height][blocks + 1]: pairs and weights before each block of a row, from 0
+ *                on in each row
+ *   row_start    where those of row y begin: row_start[y % n_held].  With n_held < height
+ *                only so many rows are held at a time
+ *   pair         the offset's number of one packet in bits 0 .. 15, of the next in bits
+ *                16 .. 31, and from bit 32 on a bit per edge, 2 PACKET of them.  Where a
+ *                block's packets are odd, the last is repeated, without edges
+ *   weight       of these edges, in that order; it may be read 32 bytes past a row's end
  *   diagonal, row_scale   a and r, T[height][stride] padded like the signals;
  *                         row_scale may be NULL for r = 1
  */
 typedef struct {
+    int32_t pairs, weights;
+} nnk_before;
+
+typedef struct {
+    int64_t pair, weight;
+} nnk_start;
+
+typedef struct {
     int64_t height, width, blocks, stride, pad;
     int32_t radius, n_offsets;
     const int32_t *dy, *dx;
-    const int32_t *before;
-    const int64_t *row_start;
+    const nnk_before *before;
+    const nnk_start *row_start;
     int64_t n_held;
-    const uint16_t *id;
-    const void *weight, *diagonal, *row_scale;
+    uint64_t *pair;
+    void *weight;
+    const void *diagonal, *row_scale;
 } nnk_grid_operator;
-
-/* The packets before the blocks of row y, and where the row's begin among all that are held. */
-static inline const int32_t *packets_before(const nnk_grid_operator *op, int64_t y)
-{
-    return op->before + y * (op->blocks + 1);
-}
-
-static inline int64_t packets_start(const nnk_grid_operator *op, int64_t y) { return op->row_start[y % op->n_held]; }
 
 /* One group of orders of the recurrence
  *     T_k = scale (L T_{k-1}) - shift T_{k-1} - T_{k-2} (+ forcing_k)
@@ -163,10 +169,8 @@ typedef struct {
 typedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *row_start, void *indptr, void *indices,
                      int32_t wide, void *weights, int64_t *underflown, int64_t y0, int64_t y1);
 
-/* Write ids and weights of the packets of rows [y0, y1) to their places in the operator: the
- * same weights. */
-typedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *op, uint16_t *id,
-                             void *weights, int64_t y0, int64_t y1);
+/* Write the packets of rows [y0, y1) to their places in the operator: the same weights. */
+typedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *, int64_t y0, int64_t y1);
 
 /* The kernels of one instruction set; one such table per variant. */
 typedef struct {
@@ -228,13 +232,13 @@ int nnk_edges_of_csr(const nnk_edges *, const void *indptr, const void *indices,
                      const int32_t *offset_at, int64_t y0, int64_t y1);
 /* Number of edges of the pixels of each row, into count[height]. */
 void nnk_count_rows(const nnk_edges *, int64_t *count, int64_t y0, int64_t y1);
-/* Number of packets of `packet` (4 or 8) pixels before each block of a row, into before[height][blocks + 1]. */
-int nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, int32_t *before, int64_t y0, int64_t y1);
+/* Pairs and weights before each block of `packet` (4 or 8) pixels of a row, into before[height][blocks + 1]. */
+int nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1);
 
 /* fill_packets with the weights of CSR rows, of type T (operator.c). */
 #define NNK_COPY_PACKETS(T)                                                                               \
     (const nnk_edges *edges, const void *indptr, int32_t wide, const T *data, const nnk_grid_operator *op, \
-     uint16_t *id, T *weight, int64_t y0, int64_t y1)
+     int64_t y0, int64_t y1)
 int nnk_copy_packets_f32 NNK_COPY_PACKETS(float);
 int nnk_copy_packets_f64 NNK_COPY_PACKETS(double);
 

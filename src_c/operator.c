@@ -5,6 +5,7 @@
 
 #include "csr.h"
 #include "nnk_core.h"
+#include "packets.h"
 #include "planes.h"
 #include "templating.h"
 

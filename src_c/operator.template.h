@@ -3,34 +3,29 @@
 int CAT(nnk_copy_packets, S) NNK_COPY_PACKETS(T)
 {
     const int64_t width = edges->width;
-    int64_t *next = malloc(sizeof *next * (size_t)width); /* entry of each pixel's row to read */
-    int32_t *place = malloc(sizeof *place * (size_t)op->blocks);
+    int64_t *entry = malloc(sizeof *entry * (size_t)width); /* of each pixel's row, to read next */
+    next_packet *next = malloc(sizeof *next * (size_t)op->blocks);
     uint64_t *row = new_edge_row(edges);
-    const int status = next && place && row ? NNK_OK : NNK_NO_MEMORY;
+    const int status = entry && next && row ? NNK_OK : NNK_NO_MEMORY;
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
         for (int64_t x = 0; x < width; x++)
-            next[x] = csr_index(indptr, wide, y * width + x);
+            entry[x] = csr_index(indptr, wide, y * width + x);
         edge_row(edges, y, row);
-        memcpy(place, packets_before(op, y), sizeof *place * (size_t)op->blocks);
-        uint16_t *ids = id + packets_start(op, y);
-        T *packets = weight + packets_start(op, y) * PACKET;
+        begin_row(op, y, next);
         for (int64_t w = 0; w < edges->words; w++)
             for (int64_t o = 0; o < 2 * edges->half; o++) { /* offsets rise like the columns of a row */
                 const uint64_t word = row[w * edge_stride(edges) + o];
                 for (uint64_t left = groups_of(word, PACKET); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
-                    const int64_t at = place[(64 * w + first) / PACKET]++;
-                    T packet[PACKET] = {0};
-                    for (uint64_t bits = word >> first & ((1u << PACKET) - 1); bits; bits &= bits - 1) {
-                        const int p = __builtin_ctzll(bits);
-                        packet[p] = data[next[64 * w + first + p]++];
-                    }
-                    ids[at] = (uint16_t)o;
-                    memcpy(packets + at * PACKET, packet, sizeof packet);
+                    const uint64_t block = word >> first & ((1u << PACKET) - 1);
+                    next_packet *at = next + (64 * w + first) / PACKET;
+                    put_packet(op->pair, at->packet++, PACKET, (uint64_t)o, block);
+                    for (uint64_t bits = block; bits; bits &= bits - 1)
+                        ((T *)op->weight)[at->weight++] = data[entry[64 * w + first + __builtin_ctzll(bits)]++];
                 }
             }
     }
-    free(next), free(place), free(row);
+    free(entry), free(next), free(row);
     return status;
 }
 

@@ -17,7 +17,6 @@
  *   packet_S, PACKET_S  a 32-byte vector, the same on every instruction set:
  *                       the storage unit of the grid operator
  *   load_F_S(p)         a packet from numbers of type F
- *   lanes_S(bits)       a mask of lanes from bits
  */
 #ifndef NNK_SIMD_H
 #define NNK_SIMD_H
@@ -77,18 +76,6 @@ static inline packet_f64 load_f32_f64(const float *p)
     float v __attribute__((vector_size(16)));
     memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, packet_f64);
-}
-
-/* All bits of lane l set where bit l of `bits` is. */
-static inline packeti_f32 lanes_f32(uint64_t bits)
-{
-    const packeti_f32 bit = {1, 2, 4, 8, 16, 32, 64, 128};
-    return (((packeti_f32){0} + (int32_t)(bits & 255)) & bit) != 0;
-}
-static inline packeti_f64 lanes_f64(uint64_t bits)
-{
-    const packeti_f64 bit = {1, 2, 4, 8};
-    return (((packeti_f64){0} + (int64_t)(bits & 15)) & bit) != 0;
 }
 
 enum { NNK_ABREAST = 4 }; /* vectors a kernel works on side by side, within the registers */

@@ -108,53 +108,69 @@ static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, c
     return status;
 }
 
-/* The weights of a block's pixels towards one offset, 0 where `bits` has no edge. */
+/* Squared differences of a block's pixels and those at one offset. */
 static inline CAT(packet, S)
-CAT3(block_weights, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t channels, T spatial, T two_sigma2, uint64_t bits)
+CAT3(squares, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t channels)
 {
     CAT(packet, S) square = {0};
     for (int32_t c = 0; c < channels; c++) {
         const CAT(packet, S) d = CAT3(load, FS, S)(other + c * plane_size) - CAT3(load, FS, S)(pixel + c * plane_size);
         square += d * d;
     }
-    const CAT(packet, S) weight = CAT3(gaussian, packet, S)((CAT(packet, S)){0} + spatial, square, two_sigma2);
-    return (CAT(packet, S))((CAT(packeti, S))weight & CAT(lanes, S)(bits));
+    return square;
+}
+
+/* The packets of up to 64 pixels, whose edges are `bits`: squares where the weights will be, and
+ * their spatial factors, both from weight `start` on. */
+static inline __attribute__((always_inline)) void
+CAT3(list_packets, FS, S)(const nnk_grid_operator *op, const uint64_t *bits, int64_t n_offsets,
+                          const CAT3(step, FS, S) *steps, const F *pixels, int64_t plane_size, int32_t channels,
+                          next_packet *next, int64_t start, T *weights, T *spatial)
+{
+    for (int64_t o = 0; o < n_offsets; o++)
+        for (uint64_t left = groups_of(bits[o], CAT(PACKET, S)); left; left &= left - 1) {
+            const int first = __builtin_ctzll(left);
+            const F *pixel = pixels + first;
+            const uint32_t edges = (uint32_t)(bits[o] >> first) & ((1u << CAT(PACKET, S)) - 1);
+            next_packet *at = next + first / CAT(PACKET, S);
+            put_packet(op->pair, at->packet++, CAT(PACKET, S), (uint64_t)o, edges);
+            const CAT(packet, S) square = CAT3(squares, FS, S)(pixel, pixel + steps[o].other, plane_size, channels);
+            const int n = CAT(compress, S)(weights + (at->weight - start), square, edges);
+            CAT(repeat, S)(spatial + (at->weight - start), steps[o].spatial, n);
+            at->weight += n;
+        }
 }
 
 static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const nnk_grid_operator *op,
-                                     uint16_t *id, void *weights, int64_t y0, int64_t y1)
+                                     int64_t y0, int64_t y1)
 {
-    const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
-    CAT3(step, FS, S) *steps = malloc(sizeof *steps * 2 * (size_t)edges->half);
-    int32_t *place = malloc(sizeof *place * (size_t)op->blocks);
-    uint64_t *edge_words = new_edge_row(edges);
-    const int status = steps && place && edge_words ? NNK_OK : NNK_NO_MEMORY;
+    const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride, n_offsets = 2 * edges->half;
+    CAT3(step, FS, S) *steps = malloc(sizeof *steps * (size_t)n_offsets);
+    next_packet *next = malloc(sizeof *next * (size_t)op->blocks);
+    uint64_t *row = new_edge_row(edges);
+    T *spatial = malloc(sizeof *spatial * 64 * (size_t)n_offsets);
+    const int status = steps && next && row && spatial ? NNK_OK : NNK_NO_MEMORY;
     if (status == NNK_OK)
         CAT3(set_steps, FS, S)(kernel, edges, steps);
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
-        const F *row = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius;
-        memcpy(place, packets_before(op, y), sizeof *place * (size_t)op->blocks);
-        uint16_t *ids = id + packets_start(op, y);
-        T *packets = (T *)weights + packets_start(op, y) * CAT(PACKET, S);
-        edge_row(edges, y, edge_words);
-        for (int64_t w = 0; w < edges->words; w++)
-            for (int64_t o = 0; o < 2 * edges->half; o++) {
-                const uint64_t word = edge_words[w * edge_stride(edges) + o];
-                for (uint64_t left = groups_of(word, CAT(PACKET, S)); left; left &= left - 1) {
-                    const int first = __builtin_ctzll(left);
-                    const F *pixel = row + 64 * w + first;
-                    const int64_t at = place[(64 * w + first) / CAT(PACKET, S)]++;
-                    const CAT(packet, S) block =
-                        kernel->channels == 1
-                            ? CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, 1, steps[o].spatial,
-                                                         (T)kernel->two_sigma2, word >> first)
-                            : CAT3(block_weights, FS, S)(pixel, pixel + steps[o].other, plane_size, kernel->channels,
-                                                         steps[o].spatial, (T)kernel->two_sigma2, word >> first);
-                    ids[at] = (uint16_t)o;
-                    CAT(store_packet, S)(packets + at * CAT(PACKET, S), block);
-                }
-            }
+        const F *pixels = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius;
+        edge_row(edges, y, row);
+        begin_row(op, y, next);
+        for (int64_t w = 0; w < edges->words; w++) {
+            const int64_t b = 64 / CAT(PACKET, S) * w, end = b + 64 / CAT(PACKET, S);
+            const int64_t start = next[b].weight, last = (end < op->blocks ? end : op->blocks) - 1;
+            const uint64_t *bits = row + w * edge_stride(edges);
+            T *weights = (T *)op->weight + start;
+            if (kernel->channels == 1) /* a constant lets the compiler drop the channel loop */
+                CAT3(list_packets, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, 1, next + b,
+                                          start, weights, spatial);
+            else
+                CAT3(list_packets, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, kernel->channels,
+                                          next + b, start, weights, spatial);
+            if (next[last].weight > start)
+                CAT3(weigh, FS, S)(spatial, weights, next[last].weight - start, (T)kernel->two_sigma2);
+        }
     }
-    free(steps), free(place), free(edge_words);
+    free(steps), free(next), free(row), free(spatial);
     return status;
 }

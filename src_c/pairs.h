@@ -1,0 +1,181 @@
+/* Packets of which only some lanes are stored, and pairs of them.  Their arithmetic is the same in
+ * every variant, lane by lane.
+ *
+ * For each element type (suffix f32, f64):
+ *   compress_S(p, v, lanes)   write the lanes of a packet that have a bit, one after another;
+ *                             returns how many
+ *   repeat_S(p, a, n)         write a number n times, at most as often as a packet has lanes
+ *   pair_S                    two packets: no_pair_S() of zeros, join_S(p, q) of those at p and q
+ *   expand_S(&p, lanes)       the pair of the numbers from p on where lanes have a bit, else 0;
+ *                             p is moved on beyond them.  It may be read 32 bytes further
+ *   add_S(a, b), add_product_S(sum, a, b), fold_S(pair)   the last: the sum of its two packets
+ */
+#ifndef NNK_PAIRS_H
+#define NNK_PAIRS_H
+
+#include "ranks.h"
+#include "simd.h"
+
+#define PARTS (64 / VECTOR_BYTES) /* vectors in a pair */
+
+#define DEFINE_PAIR(S)                                                                      \
+    typedef struct {                                                                        \
+        vec_##S part[PARTS];                                                                \
+    } pair_##S;                                                                             \
+    static inline pair_##S no_pair_##S(void) { return (pair_##S){{{0}}}; }                  \
+    static inline pair_##S add_##S(pair_##S a, pair_##S b)                                  \
+    {                                                                                       \
+        for (int i = 0; i < PARTS; i++)                                                     \
+            a.part[i] += b.part[i];                                                         \
+        return a;                                                                           \
+    }                                                                                       \
+    static inline pair_##S add_product_##S(pair_##S sum, pair_##S a, pair_##S b)            \
+    {                                                                                       \
+        for (int i = 0; i < PARTS; i++)                                                     \
+            sum.part[i] += a.part[i] * b.part[i];                                           \
+        return sum;                                                                         \
+    }
+DEFINE_PAIR(f32)
+DEFINE_PAIR(f64)
+
+#if defined(NNK_VARIANT_AVX512)
+static inline pair_f64 join_f64(const double *p, const double *q)
+{
+    const __m512d first = _mm512_castpd256_pd512(_mm256_loadu_pd(p));
+    return (pair_f64){{(vec_f64)_mm512_insertf64x4(first, _mm256_loadu_pd(q), 1)}};
+}
+static inline pair_f32 join_f32(const float *p, const float *q)
+{
+    return (pair_f32){{(vec_f32)join_f64((const double *)p, (const double *)q).part[0]}};
+}
+static inline pair_f32 expand_f32(const float **p, uint32_t lanes)
+{
+    const vec_f32 v = (vec_f32)_mm512_maskz_expandloadu_ps((__mmask16)lanes, *p);
+    *p += _mm_popcnt_u32(lanes);
+    return (pair_f32){{v}};
+}
+static inline pair_f64 expand_f64(const double **p, uint32_t lanes)
+{
+    const vec_f64 v = (vec_f64)_mm512_maskz_expandloadu_pd((__mmask8)lanes, *p);
+    *p += _mm_popcnt_u32(lanes);
+    return (pair_f64){{v}};
+}
+static inline packet_f32 fold_f32(pair_f32 v)
+{
+    const __m512 pair = (__m512)v.part[0];
+    return (packet_f32)_mm512_castps512_ps256(pair) + (packet_f32)_mm512_extractf32x8_ps(pair, 1);
+}
+static inline packet_f64 fold_f64(pair_f64 v)
+{
+    const __m512d pair = (__m512d)v.part[0];
+    return (packet_f64)_mm512_castpd512_pd256(pair) + (packet_f64)_mm512_extractf64x4_pd(pair, 1);
+}
+/* Not compressed straight into memory, which some processors are very slow at. */
+static inline int compress_f32(float *p, packet_f32 v, uint32_t lanes)
+{
+    const int n = _mm_popcnt_u32(lanes);
+    _mm256_mask_storeu_ps(p, (__mmask8)((1u << n) - 1), _mm256_maskz_compress_ps((__mmask8)lanes, (__m256)v));
+    return n;
+}
+static inline int compress_f64(double *p, packet_f64 v, uint32_t lanes)
+{
+    const int n = _mm_popcnt_u32(lanes);
+    _mm256_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), _mm256_maskz_compress_pd((__mmask8)lanes, (__m256d)v));
+    return n;
+}
+static inline void repeat_f32(float *p, float a, int n)
+{
+    _mm256_mask_storeu_ps(p, (__mmask8)((1u << n) - 1), _mm256_set1_ps(a));
+}
+static inline void repeat_f64(double *p, double a, int n)
+{
+    _mm256_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), _mm256_set1_pd(a));
+}
+
+#else
+#if defined(NNK_VARIANT_AVX2)
+static inline __m256i words_of(const void *p, uint64_t words)
+{
+    const __m256i from = _mm256_cvtepi8_epi32(_mm_cvtsi64_si128((int64_t)words));
+    const __m256i v = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)p), from);
+    return _mm256_andnot_si256(_mm256_srai_epi32(from, 31), v);
+}
+static inline vec_f32 expand_vec_f32(const float *p, uint32_t lanes) { return (vec_f32)words_of(p, words_f32[lanes]); }
+static inline vec_f64 expand_vec_f64(const double *p, uint32_t lanes) { return (vec_f64)words_of(p, words_f64[lanes]); }
+static inline int n_set(uint32_t lanes) { return _mm_popcnt_u32(lanes); }
+
+#elif defined(NNK_VARIANT_NEON)
+#include <arm_neon.h>
+static inline uint8x16_t bytes_of(const void *p, const uint8_t *from)
+{
+    return vqtbl1q_u8(vld1q_u8((const uint8_t *)p), vld1q_u8(from));
+}
+static inline vec_f32 expand_vec_f32(const float *p, uint32_t lanes) { return (vec_f32)bytes_of(p, bytes_f32[lanes]); }
+static inline vec_f64 expand_vec_f64(const double *p, uint32_t lanes) { return (vec_f64)bytes_of(p, bytes_f64[lanes]); }
+static inline int n_set(uint32_t lanes) { return counts[lanes]; }
+
+#else
+static inline vec_f32 expand_vec_f32(const float *p, uint32_t lanes)
+{
+    const uint8_t *rank = ranks[lanes];
+    const vec_f32 v = {p[0], p[rank[1]], p[rank[2]], p[rank[3]]};
+    veci_f32 kept;
+    memcpy(&kept, kept_f32[lanes], sizeof kept);
+    return (vec_f32)((veci_f32)v & kept);
+}
+static inline vec_f64 expand_vec_f64(const double *p, uint32_t lanes)
+{
+    const vec_f64 v = {p[0], p[lanes & 1]};
+    veci_f64 kept;
+    memcpy(&kept, kept_f64[lanes], sizeof kept);
+    return (vec_f64)((veci_f64)v & kept);
+}
+static inline int n_set(uint32_t lanes) { return counts[lanes]; }
+#endif
+
+#define DEFINE_PARTS(S, T)                                                                  \
+    static inline pair_##S join_##S(const T *p, const T *q)                                 \
+    {                                                                                       \
+        pair_##S v;                                                                         \
+        for (int i = 0; i < PARTS / 2; i++) {                                               \
+            v.part[i] = loadu_##S(p + i * LANES_##S);                                       \
+            v.part[PARTS / 2 + i] = loadu_##S(q + i * LANES_##S);                           \
+        }                                                                                   \
+        return v;                                                                           \
+    }                                                                                       \
+    static inline pair_##S expand_##S(const T **p, uint32_t lanes)                          \
+    {                                                                                       \
+        pair_##S v;                                                                         \
+        for (int i = 0; i < PARTS; i++) {                                                   \
+            const uint32_t those = lanes >> i * LANES_##S & ((1u << LANES_##S) - 1);        \
+            v.part[i] = expand_vec_##S(*p, those);                                          \
+            *p += n_set(those);                                                             \
+        }                                                                                   \
+        return v;                                                                           \
+    }                                                                                       \
+    static inline packet_##S fold_##S(pair_##S v)                                           \
+    {                                                                                       \
+        packet_##S sum;                                                                     \
+        for (int i = 0; i < PARTS / 2; i++) {                                               \
+            const vec_##S part = v.part[i] + v.part[PARTS / 2 + i];                         \
+            memcpy((T *)&sum + i * LANES_##S, &part, sizeof part);                          \
+        }                                                                                   \
+        return sum;                                                                         \
+    }                                                                                       \
+    static inline int compress_##S(T *p, packet_##S v, uint32_t lanes)                      \
+    {                                                                                       \
+        int n = 0;                                                                          \
+        for (; lanes; lanes &= lanes - 1)                                                   \
+            p[n++] = v[__builtin_ctz(lanes)];                                               \
+        return n;                                                                           \
+    }                                                                                       \
+    static inline void repeat_##S(T *p, T a, int n)                                         \
+    {                                                                                       \
+        for (int i = 0; i < n; i++)                                                         \
+            p[i] = a;                                                                       \
+    }
+DEFINE_PARTS(f32, float)
+DEFINE_PARTS(f64, double)
+#endif
+
+#endif
