@@ -16,7 +16,7 @@ import numpy as np
 
 from nnk_image import _core, memory
 from nnk_image.grid import Grid, KernelWeights, MatrixWeights
-from nnk_image.sweeps import ORDERS_PER_SWEEP, Sweeps
+from nnk_image.sweeps import ORDERS_PER_SWEEP, Sweeps, orders_per_sweep
 from nnk_image.window import window_of
 
 _NONE = np.empty(0)
@@ -60,12 +60,12 @@ class GridRecurrence:
 
     def analyze(self, signal, coefficients, top, bands):
         """All Chebyshev series on one signal: (n_bands, H, W)."""
-        n_bands, order = len(coefficients), coefficients.shape[1] - 1
-        n_images = n_bands + (3 if order > ORDERS_PER_SWEEP else 1)  # groups hand two on
+        grid, n_bands, order = self._grid, len(coefficients), coefficients.shape[1] - 1
+        hands_on = order > orders_per_sweep(grid, bands.n_jobs)
+        n_images = n_bands + (3 if hands_on else 1)
         n_bytes = n_images * signal.size * self.dtype.itemsize
         memory.require(n_bytes, f"the transform into {n_bands} bands")
         result = np.empty((n_bands, *self.shape), self.dtype)
-        grid = self._grid
         older = np.empty((0, grid.stride), self.dtype)
         sweeps = Sweeps(grid, older, grid.padded(signal), order, False, bands)
         start = np.ascontiguousarray(coefficients[:, 0])

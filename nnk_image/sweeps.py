@@ -15,16 +15,32 @@ from nnk_image import _core
 from nnk_image.chains import Chain
 
 ORDERS_PER_SWEEP = 8
-"""Most orders in a group (measured: 6 to 15 are alike)."""
+"""Most orders in a group, as a rule (measured: 6 to 15 are alike)."""
 
 _ORDERS_OF_FOLLOWERS = 5  # where groups must share the threads: the next begins sooner
-_STRIP = 512  # columns swept down together: of wider images too many rows are in use
+_ORDERS_ALONE = _core.MAX_ORDERS  # of one thread on large images: groups hand over less
+_STRIP = 1024  # columns swept down together: of wider images too many rows are in use
+_STRIP_OF_THREADS = 512
 _PIXELS_PER_STEP = 1 << 18
 _LEAST_ROWS = 16  # of a step, to be worth the handing over
-_GROUPS_PER_FILLING = 4  # that use the same packets, where these are not kept
+_ORDERS_PER_FILLING = 32  # that use the same packets, where these are not kept
 _ROWS_PER_FILLING = 32  # of packets, and of all steps where packets are not kept
 _STEPS = 16  # down the image, at least, for the next group to begin soon
 _PAIRS_PER_BLOCK = 15  # of packets, in NNK graphs; where there are more, steps are shorter
+
+
+def orders_per_sweep(grid, n_jobs):
+    """Most orders in a group, for that many threads."""
+    if len(_strips(grid, n_jobs)) % n_jobs:
+        return _ORDERS_OF_FOLLOWERS
+    return _ORDERS_ALONE if n_jobs == 1 and not grid.keeps_packets else ORDERS_PER_SWEEP
+
+
+def _strips(grid, n_jobs):
+    """Blocks [b0, b1) of each strip."""
+    width = _STRIP if n_jobs == 1 else _STRIP_OF_THREADS
+    n_strips = min(max(1, round(grid.width / width)), grid.blocks)
+    return list(pairwise(np.linspace(0, grid.blocks, n_strips + 1).round().astype(int).tolist()))
 
 
 class _Pass(NamedTuple):
@@ -53,18 +69,15 @@ class Sweeps:
         self._grid, self._bands = grid, bands
         self._older, self.last, self._free = older, last, []
         self._n_left, self._keep_last = n_orders, keep_last
-        n_strips = min(max(1, round(grid.width / _STRIP)), grid.blocks)
-        bounds = np.linspace(0, grid.blocks, n_strips + 1).round().astype(int)
-        self._strips = list(pairwise(bounds.tolist()))
-        self._passes = []
+        self._strips, self._passes = _strips(grid, bands.n_jobs), []
+        self._most_orders = orders_per_sweep(grid, bands.n_jobs)
+        self._groups_per_filling = _ORDERS_PER_FILLING // self._most_orders
         self._n_held = self._rows_in_use(n_orders)
         self._operator = grid.operator(self._n_held)
 
     def split(self, coefficients):
         """The columns of (n_bands, order) coefficients in groups of orders."""
-        shared = len(self._strips) % self._bands.n_jobs
-        most = _ORDERS_OF_FOLLOWERS if shared else ORDERS_PER_SWEEP
-        return np.array_split(coefficients, -(-coefficients.shape[1] // most), axis=1)
+        return np.array_split(coefficients, -(-coefficients.shape[1] // self._most_orders), axis=1)
 
     def add(self, scale, shift, images, coefficients, start, forcing):
         """A group of orders behind those before it (arguments: `_core.ChebyshevSweep`)."""
@@ -118,7 +131,7 @@ class Sweeps:
         grid, operator = self._grid, self._operator
         if grid.keeps_packets:
             self._passes = self._passes or [_Pass(None, [])]
-        elif not self._passes or len(self._passes[-1].groups) == _GROUPS_PER_FILLING:
+        elif not self._passes or len(self._passes[-1].groups) == self._groups_per_filling:
 
             def fill(y0, y1):
                 grid.fill(operator, y0, y1)
@@ -128,8 +141,8 @@ class Sweeps:
 
     def _rows_in_use(self, n_orders):
         """Rows from the one being filled to the last that the groups behind it still read."""
-        most = min(n_orders, _GROUPS_PER_FILLING * ORDERS_PER_SWEEP)
-        return most * self._grid.radius + (_GROUPS_PER_FILLING + 3) * _ROWS_PER_FILLING
+        most = min(n_orders, _ORDERS_PER_FILLING)
+        return most * self._grid.radius + (self._groups_per_filling + 3) * _ROWS_PER_FILLING
 
     def _leaders(self, this_pass, strip, n_orders):
         """The chains that must be ahead of a strip of the next group, and their lead.

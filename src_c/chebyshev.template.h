@@ -134,8 +134,10 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
         for (int32_t k = 0; k < g->orders; k++)
             c[k] = (T)g->coefficients[b * g->orders + k];
         const T start = g->start ? (T)g->start[b] : 0;
-        if (g->orders == NNK_MAX_ORDERS) /* a constant unrolls the loop */
-            CAT(accumulate, S)(band, width, rows, c, NNK_MAX_ORDERS, zeroth, start);
+        if (g->orders == 8) /* a constant unrolls the loop */
+            CAT(accumulate, S)(band, width, rows, c, 8, zeroth, start);
+        else if (g->orders == 16)
+            CAT(accumulate, S)(band, width, rows, c, 16, zeroth, start);
         else
             CAT(accumulate, S)(band, width, rows, c, g->orders, zeroth, start);
     }

@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
-enum { NNK_MAX_ORDERS = 8, NNK_PAIRS_AT_ONCE = 4 };
+enum { NNK_MAX_ORDERS = 16, NNK_PAIRS_AT_ONCE = 4 };
 
 /* The window: all offsets but (0,0) by increasing distance, and which nearer
  * offset can prune which farther one (thesis section 3.1, Algorithm 4).

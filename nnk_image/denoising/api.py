@@ -24,7 +24,7 @@ LEAST_NOISE = 1e-6
 UNEVEN = 2.0
 """Channels whose noise differs by more than this factor are denoised one by one."""
 
-FLOATS_PER_PIXEL = 10
+FLOATS_PER_PIXEL = 9
 """What every method holds at the least at its peak, per channel (measured)."""
 
 METHODS = {"sgw": sgw, "fast": fast, "balanced": balanced, "best": best}
