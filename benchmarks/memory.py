@@ -24,6 +24,9 @@ WORKS = (
 )
 SIGMA = 20.0
 ENOUGH = 60  # seconds after which no run is begun any more
+KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
+"""Lets glibc keep what was freed for the next run."""
+
 NOTES = (
     f"ns/pixel: fastest of 3 runs in one process (fewer where they take more than {ENOUGH} s).",
     "system: of these, what the system took, nearly all of it to find and clear fresh pages.",
@@ -31,13 +34,15 @@ NOTES = (
     "peak MiB: of the whole process, image and libraries included; bytes/pixel: what the first",
     "run added to what was resident before it.  7 bands: image_graph, SpectralGraphWavelets and",
     "analyze; of_image: SpectralGraphWavelets.of_image and analyze, without the graph as a matrix.",
-    "A row without figures did not fit into memory.",
+    "A row without figures did not fit into memory.  With --keep-memory what a run frees stays",
+    "with the process for the next one, as with small images: times of the computation alone.",
 )
 
 
 def add_options(group):
     """Command line of this table."""
     add_sizes(group, "--sizes", SIZES)
+    group.add_argument("--keep-memory", action="store_true", help="let runs share memory (glibc)")
     group.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the figures too")
 
 
@@ -46,7 +51,7 @@ def tables(options):
     figure = _figure(options.plot) if options.plot else None  # before hours of work
     measured = []
     for work in WORKS:
-        measured.append(_table(work, options.sizes))
+        measured.append(_table(work, options.sizes, options.keep_memory))
         yield measured[-1]
     if figure:
         _draw(figure, dict(zip(WORKS, measured, strict=True)))
@@ -54,12 +59,13 @@ def tables(options):
         print(f"plot: {options.plot.resolve()}")
 
 
-def _table(work, sizes):
+def _table(work, sizes, keep_memory):
     columns = {"size": "", "type": "", "ns/pixel": ".0f", "system": ".0f", "first run": ".0f"}
     columns |= {"peak MiB": ".0f", "bytes/pixel": ".0f", "of which result": ".0f"}
-    table = Table(f"{work}: noisy camera in tiles, window 11, one thread", columns)
+    kept = ", memory kept" if keep_memory else ""
+    table = Table(f"{work}: noisy camera in tiles, window 11, one thread{kept}", columns)
     for dtype, size in product(("float32", "float64"), sizes):
-        measured = _in_fresh_process(work, dtype, size)
+        measured = _in_fresh_process(work, dtype, size, KEPT if keep_memory else {})
         figures = _per_pixel(measured, size * size) if measured else {}
         table.rows.append({"size": f"{size}x{size}", "type": dtype} | figures)
     if work == WORKS[-1]:
@@ -109,10 +115,11 @@ def _draw(figure, tables):
     figure.suptitle("nnk_image and skimage: noisy camera in tiles, window 11, one thread")
 
 
-def _in_fresh_process(work, dtype, size):
+def _in_fresh_process(work, dtype, size, environment):
     command = [sys.executable, "-m", "benchmarks.memory", work, dtype, str(size)]
     root = Path(__file__).resolve().parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    environment = os.environ | environment
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
     if "MemoryError" in done.stderr or done.returncode == -signal.SIGKILL:  # by the system
         return None
     done.check_returncode()
