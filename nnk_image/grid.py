@@ -97,7 +97,7 @@ class Grid:
         self._before = before = np.empty((self.height, self.blocks + 1, 2), np.int32)
         edges = weights.edges
         self._run(lambda y0, y1: _core.count_packets(edges, packet, before, y0, y1), bands)
-        of_rows = before[:, -1] + np.array([0, _PAST_ROW])  # pairs, weights
+        of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # pairs, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         self.n_pairs = int(in_all[0])
         self._weights, self._kept, self._laplacian = weights, None, None

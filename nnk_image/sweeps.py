@@ -20,7 +20,7 @@ ORDERS_PER_SWEEP = 8
 _ORDERS_OF_FOLLOWERS = 5  # where groups must share the threads: the next begins sooner
 _ORDERS_ALONE = _core.MAX_ORDERS  # of one thread on large images: groups hand over less
 _STRIP = 1024  # columns swept down together: of wider images too many rows are in use
-_STRIP_OF_THREADS = 512
+_STRIP_OF_THREADS = 512  # narrower, for several to share them
 _PIXELS_PER_STEP = 1 << 18
 _LEAST_ROWS = 16  # of a step, to be worth the handing over
 _ORDERS_PER_FILLING = 32  # that use the same packets, where these are not kept
@@ -71,7 +71,7 @@ class Sweeps:
         self._n_left, self._keep_last = n_orders, keep_last
         self._strips, self._passes = _strips(grid, bands.n_jobs), []
         self._most_orders = orders_per_sweep(grid, bands.n_jobs)
-        self._groups_per_filling = _ORDERS_PER_FILLING // self._most_orders
+        self._n_left_to_fill = 0  # orders that may join the last pass
         self._n_held = self._rows_in_use(n_orders)
         self._operator = grid.operator(self._n_held)
 
@@ -86,7 +86,7 @@ class Sweeps:
         self._n_left -= n_orders
         results = [self._new_image() for _ in range(2)]
         in_turn = self._older, self.last, *results
-        this_pass = self._pass_for_one_more()
+        this_pass = self._pass_for(n_orders)
         chains = []
         for strip in self._strips:
             sweep = _core.ChebyshevSweep(
@@ -126,23 +126,26 @@ class Sweeps:
         finally:
             filling.follow((), 0)  # in a circle they would keep their images until a collection
 
-    def _pass_for_one_more(self):
+    def _pass_for(self, n_orders):
         """The pass over the packets that the next group joins."""
         grid, operator = self._grid, self._operator
         if grid.keeps_packets:
             self._passes = self._passes or [_Pass(None, [])]
-        elif not self._passes or len(self._passes[-1].groups) == self._groups_per_filling:
+        elif not self._passes or n_orders > self._n_left_to_fill:
 
             def fill(y0, y1):
                 grid.fill(operator, y0, y1)
 
             self._passes.append(_Pass(Chain(fill, grid.height, _ROWS_PER_FILLING), []))
+            self._n_left_to_fill = _ORDERS_PER_FILLING
+        self._n_left_to_fill -= n_orders
         return self._passes[-1]
 
     def _rows_in_use(self, n_orders):
         """Rows from the one being filled to the last that the groups behind it still read."""
         most = min(n_orders, _ORDERS_PER_FILLING)
-        return most * self._grid.radius + (self._groups_per_filling + 3) * _ROWS_PER_FILLING
+        groups = -(-most // self._most_orders) + 2  # some are not full
+        return most * self._grid.radius + (groups + 3) * _ROWS_PER_FILLING
 
     def _leaders(self, this_pass, strip, n_orders):
         """The chains that must be ahead of a strip of the next group, and their lead.

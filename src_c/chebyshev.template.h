@@ -177,8 +177,8 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
     }
 }
 
-/* Places the rings, without their memory.  Of an order there are the rows from the newest to the
- * last that anything reads: the next two orders, and what is done with all of them. */
+/* Places the rings, without their memory.  Of an order there are the rows from the newest to those
+ * that the next two orders and the bands still read. */
 static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_group *group)
 {
     CAT(sweep, S) s = {.op = op, .group = group};

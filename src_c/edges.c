@@ -103,16 +103,21 @@ typedef struct {
     uint64_t even, odd;
 } byte_counters;
 
-/* Add the counters to every other number of those from block `first` on. */
-static void add_counters(byte_counters sum, int32_t packet, int64_t first, int64_t blocks, int32_t *numbers)
+/* Add the packets and edges of the blocks from `first` on. */
+static void add_counters(byte_counters packets, byte_counters edges, int32_t packet, int64_t first, int64_t blocks,
+                         nnk_before *count)
 {
     const int32_t step = packet == 4 ? 2 : 1;
-    for (int32_t i = 0; i < 8; i++, sum.even >>= 8, sum.odd >>= 8) {
-        const int64_t block = first + step * i;
-        if (block < blocks)
-            numbers[2 * block] += (int32_t)(sum.even & 255);
-        if (packet == 4 && block + 1 < blocks)
-            numbers[2 * (block + 1)] += (int32_t)(sum.odd & 255);
+    for (int32_t i = 0; i < 64; i += 8) {
+        const int64_t block = first + step * (i / 8);
+        if (block < blocks) {
+            count[block].pairs += (int32_t)(packets.even >> i & 255);
+            count[block].weights += (int32_t)(edges.even >> i & 255);
+        }
+        if (packet == 4 && block + 1 < blocks) {
+            count[block + 1].pairs += (int32_t)(packets.odd >> i & 255);
+            count[block + 1].weights += (int32_t)(edges.odd >> i & 255);
+        }
     }
 }
 
@@ -124,7 +129,7 @@ static uint64_t group_sums(uint64_t v, int32_t packet)
     return packet == 4 ? v : (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
 }
 
-/* Add packets and edges of n words, those of the 64 pixels from block `first` on. */
+/* Add packets (to `pairs`) and edges of n words, those of the 64 pixels from block `first` on. */
 static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64_t first, int64_t blocks, nnk_before *count)
 {
     const uint64_t bytes = 0x0101010101010101u, low = packet == 4 ? 0x0f0f0f0f0f0f0f0fu : ~0ull;
@@ -138,8 +143,7 @@ static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64
             edges.even += sums & low;
             edges.odd += sums >> 4 & low;
         }
-        add_counters(packets, packet, first, blocks, &count->pairs);
-        add_counters(edges, packet, first, blocks, &count->weights);
+        add_counters(packets, edges, packet, first, blocks, count);
     }
 }
 

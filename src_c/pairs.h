@@ -13,7 +13,6 @@
 #ifndef NNK_PAIRS_H
 #define NNK_PAIRS_H
 
-#include "ranks.h"
 #include "simd.h"
 
 #define PARTS (64 / VECTOR_BYTES) /* vectors in a pair */
@@ -93,15 +92,16 @@ static inline void repeat_f64(double *p, double a, int n)
 }
 
 #else
+#include "ranks.h"
 #if defined(NNK_VARIANT_AVX2)
-static inline __m256i words_of(const void *p, uint64_t words)
+static inline __m256i words_of(const void *p, const uint64_t *words)
 {
-    const __m256i from = _mm256_cvtepi8_epi32(_mm_cvtsi64_si128((int64_t)words));
+    const __m256i from = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)words));
     const __m256i v = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)p), from);
     return _mm256_andnot_si256(_mm256_srai_epi32(from, 31), v);
 }
-static inline vec_f32 expand_vec_f32(const float *p, uint32_t lanes) { return (vec_f32)words_of(p, words_f32[lanes]); }
-static inline vec_f64 expand_vec_f64(const double *p, uint32_t lanes) { return (vec_f64)words_of(p, words_f64[lanes]); }
+static inline vec_f32 expand_vec_f32(const float *p, uint32_t lanes) { return (vec_f32)words_of(p, words_f32 + lanes); }
+static inline vec_f64 expand_vec_f64(const double *p, uint32_t lanes) { return (vec_f64)words_of(p, words_f64 + lanes); }
 static inline int n_set(uint32_t lanes) { return _mm_popcnt_u32(lanes); }
 
 #elif defined(NNK_VARIANT_NEON)

@@ -15,7 +15,7 @@
  *   none_live_S(l)      is no lane of l[0 .. NNK_ABREAST) true?
  *   nan_unless_S(l, d)  d where true, NaN elsewhere
  *   packet_S, PACKET_S  a 32-byte vector, the same on every instruction set:
- *                       the storage unit of the grid operator
+ *                       the unit of the grid operator
  *   load_F_S(p)         a packet from numbers of type F
  */
 #ifndef NNK_SIMD_H

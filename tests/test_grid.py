@@ -58,9 +58,23 @@ def test_places_are_taken_over_in_time(rows, strip, monkeypatch):
     monkeypatch.setattr(grid, "KEPT", 0)
     monkeypatch.setattr(sweeps, "_ROWS_PER_FILLING", rows)
     monkeypatch.setattr(sweeps, "_STRIP", strip)
+    monkeypatch.setattr(sweeps, "_STRIP_OF_THREADS", strip)
     for n_jobs in (1, 3):
         again = SpectralGraphWavelets.of_image(image, 3, **options, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.analyze(image), kept)
+
+
+@pytest.mark.parametrize("order", [15, 16, 17, 32, 33, 48])
+@pytest.mark.parametrize("window", [3, 11])
+def test_the_same_bits_for_any_order(window, order, monkeypatch):
+    image = noisy((203, 90), np.float64)
+    options = {"sigma_f": 9, "order": order, "n_scales": 2}
+    kept = SpectralGraphWavelets.of_image(image, window, **options)
+    bands = kept.analyze(image)
+    monkeypatch.setattr(grid, "KEPT", 0)
+    again = SpectralGraphWavelets.of_image(image, window, **options)
+    np.testing.assert_array_equal(again.analyze(image), bands)
+    np.testing.assert_array_equal(again.synthesize(bands), kept.synthesize(bands))
 
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])
