@@ -14,7 +14,7 @@ KEPT = 1 << 27
 """Most bytes of packets that are kept though they could be made anew."""
 
 _PAIR = 8  # bytes of two packets, besides their weights
-_PAST_ROW = 8  # weights after each row, which the C core may read
+_PAST_ROW = 16  # weights after each row, of which the C core may read 64 bytes
 _SPAN = 1 << 15  # pixels whose few numbers each stay in cache
 _HELD = 1 << 20  # bytes of packets that a pass over rows holds: they stay in cache
 

@@ -46,16 +46,21 @@ static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y
     return s->forcing;
 }
 
-/* Where the neighbours of row y begin in order k, per offset; NULL outside the image. */
+/* Where the neighbours of row y begin in order k, per offset; left as it is outside the image,
+ * where there are no edges. */
 static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
-    const T *row = NULL;
-    for (int32_t o = 0; o < op->n_offsets; o++) {
-        const int64_t there = y + op->dy[o];
-        if (o == 0 || op->dy[o] != op->dy[o - 1]) /* offsets are in row-major order */
-            row = there >= 0 && there < op->height ? CAT(sweep_row, S)(s, k, there) + op->pad : NULL;
-        s->neighbour[o] = row ? row + op->dx[o] : NULL;
+    int32_t o = 0;
+    for (int32_t dy = -op->radius; dy <= op->radius; dy++) { /* offsets are in row-major order */
+        const int32_t end = o + 2 * op->radius + (dy != 0);
+        const int64_t there = y + dy;
+        if (there >= 0 && there < op->height) {
+            const T *row = CAT(sweep_row, S)(s, k, there) + op->pad;
+            for (int32_t i = o; i < end; i++)
+                s->neighbour[i] = row + op->dx[i];
+        }
+        o = end;
     }
 }
 
@@ -67,6 +72,18 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
     const int64_t halo = (pixels + CAT(PACKET, S) - 1) / CAT(PACKET, S);
     *from = g->b0 > halo ? g->b0 - halo : 0;
     *to = g->b1 + halo < s->op->blocks ? g->b1 + halo : s->op->blocks;
+}
+
+/* Columns [from, to) of row y of what the first order reads: short rows of a strip come as a surprise
+ * to the processor. */
+static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
+{
+    const nnk_grid_operator *op = s->op;
+    const T *const inputs[] = {(const T *)s->group->old + op->radius * op->stride, s->group->older, op->diagonal,
+                               op->row_scale};
+    for (int i = 0; i < 4; i++)
+        for (int64_t x = from; inputs[i] && x < to; x += 64 / sizeof(T))
+            __builtin_prefetch(inputs[i] + y * op->stride + op->pad + x);
 }
 
 /* Row y of order k: scale (a x - r W x) - shift x - older (+ forcing). */
@@ -86,6 +103,8 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     const int64_t left = from * CAT(PACKET, S), right = to * CAT(PACKET, S);
     const T *forcing = s->group->forcing ? CAT(forcing_row, S)(s, k, y, left, right) + pad : NULL;
     CAT(set_neighbours, S)(s, k - 1, y);
+    if (k == 0)
+        CAT(prefetch_inputs, S)(s, y + 1, left, right);
     CAT(multiply_row, S)(op, y, from, to, s->neighbour, out);
     for (int64_t at = left; at < right; at += CAT(PACKET, S)) {
         CAT(packet, S) product = CAT(load_packet, S)(out + at);
@@ -101,17 +120,31 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     }
 }
 
-/* band += sum_k c[k] rows[k], or from start zeroth on. */
+/* n vectors of band += sum_k c[k] rows[k], or from start zeroth on; several share a c[k]. */
 static inline __attribute__((always_inline)) void
-CAT(accumulate, S)(T *band, int64_t width, const T *const *rows, const T *c, int32_t orders, const T *zeroth, T start)
+CAT(accumulate, S)(T *band, int64_t x, const int n, const T *const *rows, const T *c, int32_t orders, const T *zeroth,
+                   T start)
+{
+    CAT(vec, S) sum[4];
+    for (int i = 0; i < n; i++) {
+        const int64_t at = x + i * CAT(LANES, S);
+        sum[i] = zeroth ? start * CAT(loadu, S)(zeroth + at) : CAT(loadu, S)(band + at);
+    }
+    for (int32_t k = 0; k < orders; k++)
+        for (int i = 0; i < n; i++)
+            sum[i] += c[k] * CAT(loadu, S)(rows[k] + x + i * CAT(LANES, S));
+    memcpy(band + x, sum, sizeof *sum * (size_t)n);
+}
+
+/* The same for a span of a row. */
+static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows, const T *c, int32_t orders,
+                                    const T *zeroth, T start)
 {
     int64_t x = 0;
-    for (; x + CAT(LANES, S) <= width; x += CAT(LANES, S)) {
-        CAT(vec, S) sum = zeroth ? start * CAT(loadu, S)(zeroth + x) : CAT(loadu, S)(band + x);
-        for (int32_t k = 0; k < orders; k++)
-            sum += c[k] * CAT(loadu, S)(rows[k] + x);
-        memcpy(band + x, &sum, sizeof sum);
-    }
+    for (; x + 4 * CAT(LANES, S) <= width; x += 4 * CAT(LANES, S))
+        CAT(accumulate, S)(band, x, 4, rows, c, orders, zeroth, start);
+    for (; x + CAT(LANES, S) <= width; x += CAT(LANES, S))
+        CAT(accumulate, S)(band, x, 1, rows, c, orders, zeroth, start);
     for (; x < width; x++) {
         T sum = zeroth ? start * zeroth[x] : band[x];
         for (int32_t k = 0; k < orders; k++)
@@ -133,13 +166,9 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
         T *band = (T *)g->bands + (b * s->op->height + y) * s->op->width + left, c[NNK_MAX_ORDERS];
         for (int32_t k = 0; k < g->orders; k++)
             c[k] = (T)g->coefficients[b * g->orders + k];
-        const T start = g->start ? (T)g->start[b] : 0;
-        if (g->orders == 8) /* a constant unrolls the loop */
-            CAT(accumulate, S)(band, width, rows, c, 8, zeroth, start);
-        else if (g->orders == 16)
-            CAT(accumulate, S)(band, width, rows, c, 16, zeroth, start);
-        else
-            CAT(accumulate, S)(band, width, rows, c, g->orders, zeroth, start);
+        for (int64_t x = 0; x < width; x += 64 / sizeof(T)) /* the next row */
+            __builtin_prefetch(band + s->op->width + x, 1);
+        CAT(accumulate_span, S)(band, width, rows, c, g->orders, zeroth, g->start ? (T)g->start[b] : 0);
     }
 }
 

@@ -87,7 +87,7 @@ typedef struct {
  *   pair         the offset's number of one packet in bits 0 .. 15, of the next in bits
  *                16 .. 31, and from bit 32 on a bit per edge, 2 PACKET of them.  Where a
  *                block's packets are odd, the last is repeated, without edges
- *   weight       of these edges, in that order; it may be read 32 bytes past a row's end
+ *   weight       of these edges, in that order; it may be read 64 bytes past a row's end
  *   diagonal, row_scale   a and r, T[height][stride] padded like the signals;
  *                         row_scale may be NULL for r = 1
  */

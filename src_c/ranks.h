@@ -43,7 +43,9 @@ static const int32_t kept_f32[16][4] = {BY_16(KEPT_f32, 0u)};
 static const int64_t kept_f64[4][2] = {BY_4(KEPT_f64, 0u)};
 #endif
 
+#if !defined(NNK_VARIANT_AVX2)
 #define COUNT(m) ((unsigned)RANK(m, 4))
 static const uint8_t counts[16] = {BY_16(COUNT, 0u)};
+#endif
 
 #endif
