@@ -106,26 +106,25 @@ class Bands:
                 lambda team: self._distribute(team, work, consume, bands), len(bands)
             )
 
-    def run_chains(self, chains, n_rows, n_live=None):
+    def run_chains(self, chains, n_rows, evenly=False):
         """Do all the steps of a list of `Chain`, which count as `n_rows` rows of progress.
 
-        The first `n_live` unfinished go on at a time; by default as few as keep the threads
-        busy, twice as many: there is work while one is kept from ending its step.
+        All go on at once, a step each in turn, if `evenly`.  Otherwise the first few
+        unfinished, and threads stay with them: as few as keep the threads busy, twice as
+        many, so that there is work while one is kept from ending its step.
         """
         n_steps = sum(chain.n_steps for chain in chains)
         done = [n_rows * n // n_steps for n in range(n_steps + 1)]
         advances = (end - begin for begin, end in pairwise(done))
         if self.n_jobs == 1 or len(chains) == 1:
             todo = deque()
-            Wavefront(chains, n_live or 1, todo.append).offer()
-            for rows in advances:
-                work, arguments = todo.popleft()
-                work(*arguments)
+            Wavefront(chains, len(chains) if evenly else 1, todo.append, evenly).offer()
+            for rows, _ in zip(advances, _results(todo), strict=True):
                 self.advance(rows)
         else:
-            n_live = n_live or 2 * self.n_jobs
+            n_live = len(chains) if evenly else 2 * self.n_jobs
             self._run_on_threads(
-                lambda team: self._let_run(team, chains, n_live, advances), len(chains)
+                lambda team: self._let_run(team, chains, n_live, evenly, advances), len(chains)
             )
 
     def _run_on_threads(self, give_work, most):
@@ -145,9 +144,12 @@ class Bands:
                 self._dismiss()
 
     def _distribute(self, team, work, consume, bands):
+        def once(*band):
+            yield work(*band)
+
         n_ahead = 2 * (team.size + 1)  # results waiting for their turn are few
         for band in bands[:n_ahead]:
-            team.todo.put((work, band))
+            team.todo.put((once, band))
         results = {}
         for n, band in enumerate(bands):
             while band not in results:
@@ -156,10 +158,10 @@ class Bands:
             consume(results.pop(band))
             self.advance(band[1] - band[0])
             for later in bands[n + n_ahead : n + n_ahead + 1]:
-                team.todo.put((work, later))
+                team.todo.put((once, later))
 
-    def _let_run(self, team, chains, n_live, advances):
-        Wavefront(chains, n_live, team.todo.put).offer()
+    def _let_run(self, team, chains, n_live, evenly, advances):
+        Wavefront(chains, n_live, team.todo.put, evenly).offer()
         for rows in advances:
             team.next_result()
             self.advance(rows)
@@ -181,15 +183,17 @@ class Bands:
 class _Team:
     """This thread and `size` more, which take (work, band) from the queue `todo`.
 
-    This one works too: it is on a processor already, where the system takes some
-    milliseconds to spread new threads, and finishes alone if the others have died.
-    The others keep off its processor: on a busy machine they would begin there and stay
-    for longer than the work takes, two threads then being slower than one.
+    ``work(*band)`` is an iterator of results, each of which it works for.  This thread works
+    too: it is on a processor already, where the system takes some milliseconds to spread new
+    threads, and finishes alone if the others have died.  The others keep off its processor:
+    on a busy machine they would begin there and stay for longer than the work takes, two
+    threads then being slower than one.
     """
 
     def __init__(self, size):
         self.size, self.todo = size, SimpleQueue()
         self._finished, self._stopped = SimpleQueue(), False
+        self._band, self._results = None, iter(())  # what this thread is at
         self._begun, self._running = [False] * size, [allocate_lock() for _ in range(size)]
         self._n_started, self._home = 0, _core.current_processor()
 
@@ -216,11 +220,14 @@ class _Team:
             self._running[number].release()
 
     def _work_on(self, task):
-        """Put the result of a task into `_finished`; False if there is nothing left to do."""
+        """Put the results of a task into `_finished`; False if there is nothing left to do."""
         if task is None or self._stopped:
             return False
         work, band = task
-        self._finished.put((band, work(*band)))
+        for result in work(*band):
+            self._finished.put((band, result))
+            if self._stopped:
+                return False
         return True
 
     def next_result(self):
@@ -234,8 +241,11 @@ class _Team:
         with suppress(Empty):
             return self._finished.get_nowait()
         with suppress(Empty):
-            work, band = self.todo.get_nowait()
-            return band, work(*band)
+            while True:
+                for result in self._results:
+                    return self._band, result
+                work, self._band = self.todo.get_nowait()
+                self._results = work(*self._band)
         return None
 
     def _finished_elsewhere(self):
@@ -259,6 +269,13 @@ class _Team:
             self.todo.put(None)
         for number in range(self._n_started):
             self._running[number].acquire(timeout=-1 if self._begun[number] else _PATIENCE)
+
+
+def _results(todo):
+    """The results of the tasks of a deque, and of those that they add to it."""
+    while todo:
+        work, arguments = todo.popleft()
+        yield from work(*arguments)
 
 
 def _rows_of(n_pixels, width):

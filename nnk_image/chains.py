@@ -69,7 +69,7 @@ class Chain:
 
 
 class Wavefront:
-    """Chains of which the first few unfinished go on at a time, so that each stays with a thread.
+    """Chains of which the first few unfinished go on at a time.
 
     Whatever thread ends a step offers those that it made possible: `put` must be safe to
     call from any.
@@ -80,11 +80,16 @@ class Wavefront:
         Each after those it follows.
     n_live : int
     put : callable
-        Gets ``(work, arguments)`` of a step that may be taken.
+        Gets ``(work, arguments)``; ``work(*arguments)`` is an iterator that takes a step for
+        each item asked of it.
+    evenly : bool
+        All live chains in turn, a step each.  Otherwise whoever has begun with a chain stays
+        with it until it must wait: the rows it works on are in that processor's cache.
     """
 
-    def __init__(self, chains, n_live, put):
+    def __init__(self, chains, n_live, put, evenly=False):
         self._unfinished, self._n_live, self._put = chains, n_live, put
+        self._evenly = evenly
 
     def offer(self):
         """Put the steps that may be taken now."""
@@ -93,8 +98,12 @@ class Wavefront:
         self._unfinished = unfinished
         for chain in islice(unfinished, self._n_live):
             if chain.claim():
-                self._put((self._step, (chain,)))
+                self._put((self._steps, (chain,)))
 
-    def _step(self, chain):
-        chain.take_step()
-        self.offer()
+    def _steps(self, chain):
+        goes_on = True
+        while goes_on:
+            chain.take_step()
+            goes_on = not self._evenly and chain.claim()  # before others are offered it
+            self.offer()
+            yield

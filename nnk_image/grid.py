@@ -136,16 +136,15 @@ class Grid:
         scaled = terms(self.degrees[:1])[1] is not None
         diagonal, row_scale = self._new_image(), self._new_image() if scaled else _NONE
 
-        def work(y0, y1):
-            # By spans that stay in cache.
-            step = max(1, _SPAN // self.width)
-            for rows in (slice(y, min(y + step, y1)) for y in range(y0, y1, step)):
-                a, square = terms(self.degrees[rows])
-                self._pad(diagonal[rows], a)
-                if scaled:
-                    self._pad(row_scale[rows], 1 / square)
-
-        self._run(work, bands)
+        # By spans that stay in cache; so short that threads would only wait for each other.
+        step = max(1, _SPAN // self.width)
+        for y in range(0, self.height, step):
+            rows = slice(y, min(y + step, self.height))
+            a, square = terms(self.degrees[rows])
+            self._pad(diagonal[rows], a)
+            if scaled:
+                self._pad(row_scale[rows], 1 / square)
+            bands.advance(rows.stop - y)
         self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
         if self._kept is not None:
             self._kept.set_laplacian(*self._laplacian)

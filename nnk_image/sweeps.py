@@ -17,10 +17,9 @@ from nnk_image.chains import Chain
 ORDERS_PER_SWEEP = 8
 """Most orders in a group, as a rule (measured: 6 to 15 are alike)."""
 
-_ORDERS_OF_FOLLOWERS = 5  # where groups must share the threads: the next begins sooner
 _ORDERS_ALONE = _core.MAX_ORDERS  # of one thread on large images: groups hand over less
 _STRIP = 1024  # columns swept down together: of wider images too many rows are in use
-_STRIP_OF_THREADS = 512  # narrower, for several to share them
+_LEAST_STRIP = 256  # narrower for many threads to share, but no more than this
 _PIXELS_PER_STEP = 1 << 18
 _LEAST_ROWS = 16  # of a step, to be worth the handing over
 _ORDERS_PER_FILLING = 32  # that use the same packets, where these are not kept
@@ -31,15 +30,14 @@ _PAIRS_PER_BLOCK = 15  # of packets, in NNK graphs; where there are more, steps 
 
 def orders_per_sweep(grid, n_jobs):
     """Most orders in a group, for that many threads."""
-    if len(_strips(grid, n_jobs)) % n_jobs:
-        return _ORDERS_OF_FOLLOWERS
     return _ORDERS_ALONE if n_jobs == 1 and not grid.keeps_packets else ORDERS_PER_SWEEP
 
 
 def _strips(grid, n_jobs):
     """Blocks [b0, b1) of each strip."""
-    width = _STRIP if n_jobs == 1 else _STRIP_OF_THREADS
-    n_strips = min(max(1, round(grid.width / width)), grid.blocks)
+    # Two threads do well on one, a group behind the other.
+    of_threads = min(n_jobs // 2, grid.width // _LEAST_STRIP)
+    n_strips = min(max(1, round(grid.width / _STRIP), of_threads), grid.blocks)
     return list(pairwise(np.linspace(0, grid.blocks, n_strips + 1).round().astype(int).tolist()))
 
 
@@ -121,8 +119,9 @@ class Sweeps:
         if self._n_held < self._grid.height:  # else no packets take the place of others
             filling.follow(last, (n_orders - 1) * self._grid.radius - self._n_held)
         try:
-            # All at once: the first ones alone would wait for room that the others must make.
-            self._bands.run_chains([filling, *chains], n_rows, n_live=1 + len(chains))
+            # Evenly: packets are used while in cache, and the first ones alone would wait for
+            # room that the others must make.
+            self._bands.run_chains([filling, *chains], n_rows, evenly=True)
         finally:
             filling.follow((), 0)  # in a circle they would keep their images until a collection
 

@@ -37,12 +37,13 @@ class Watched:
         return step
 
 
+@pytest.mark.parametrize("evenly", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
-def test_rows_in_order_and_behind_their_leaders(n_jobs):
+def test_rows_in_order_and_behind_their_leaders(n_jobs, evenly):
     for seed in range(40):
         watched = Watched(np.random.default_rng(seed))
         with Bands(n_jobs, watched.report, 17) as bands:
-            bands.run_chains(watched.chains, 17)
+            bands.run_chains(watched.chains, 17, evenly)
         assert not watched.broken
         for chain, spans in zip(watched.chains, watched.spans, strict=True):
             assert chain.finished
@@ -65,9 +66,31 @@ def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
     last = chains[-1]
     first.follow([last], -room)
     with Bands(n_jobs) as bands:
-        bands.run_chains(chains, 1, n_live=len(chains))
+        bands.run_chains(chains, 1, evenly=True)
     assert all(chain.finished for chain in chains)
     assert max(distances) <= room
+
+
+@pytest.mark.parametrize(("evenly", "order"), [(False, "aaabbbccc"), (True, "aababcbcc")])
+def test_one_after_the_other_or_evenly(evenly, order):
+    taken, chains = [], []
+    for name in "abc":
+        step = lambda y0, y1, name=name: taken.append(name)  # noqa: E731
+        chains.append(Chain(step, 6, 2, chains[-1:], 0))
+    with Bands() as bands:
+        bands.run_chains(chains, 1, evenly)
+    assert "".join(taken) == order
+
+
+def test_a_thread_stays_with_its_chain():
+    chains = [Chain(lambda y0, y1: None, 6, 2) for _ in range(2)]
+    todo = []
+    Wavefront(chains, 2, todo.append).offer()
+    steps, arguments = todo.pop(0)
+    assert len(list(steps(*arguments))) == 3
+    assert chains[0].finished
+    assert chains[1].front == 0
+    assert len(todo) == 1
 
 
 def test_threads_share_chains_that_do_not_wait_for_each_other():
@@ -109,6 +132,7 @@ def test_old_lists_stored_late_stop_nothing():
     todo = []
     Forgetful(chains, 2, todo.append).offer()
     while todo:
-        work, arguments = todo.pop(0)
-        work(*arguments)
+        steps, arguments = todo.pop(0)
+        for _ in steps(*arguments):
+            pass
     assert all(chain.finished for chain in chains)

@@ -58,7 +58,7 @@ def test_places_are_taken_over_in_time(rows, strip, monkeypatch):
     monkeypatch.setattr(grid, "KEPT", 0)
     monkeypatch.setattr(sweeps, "_ROWS_PER_FILLING", rows)
     monkeypatch.setattr(sweeps, "_STRIP", strip)
-    monkeypatch.setattr(sweeps, "_STRIP_OF_THREADS", strip)
+    monkeypatch.setattr(sweeps, "_LEAST_STRIP", strip)
     for n_jobs in (1, 3):
         again = SpectralGraphWavelets.of_image(image, 3, **options, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.analyze(image), kept)

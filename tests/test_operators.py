@@ -351,8 +351,8 @@ def test_bits_do_not_depend_on_strips(height, width, window, method, dtype, monk
     expected = run(next(both_layouts(graph, "regularized", dtype)), method, values, coefficients)
     for strip in (8, 16, 40, 128):
         monkeypatch.setattr("nnk_image.sweeps._STRIP", strip)
-        monkeypatch.setattr("nnk_image.sweeps._STRIP_OF_THREADS", strip)
-        for n_jobs in (1, 3):
+        monkeypatch.setattr("nnk_image.sweeps._LEAST_STRIP", strip)
+        for n_jobs in (1, 3, 8):
             operator = next(both_layouts(graph, "regularized", dtype))
             found = run(operator, method, values, coefficients, n_jobs)
             np.testing.assert_array_equal(found, expected)
