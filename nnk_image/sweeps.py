@@ -24,7 +24,7 @@ _PIXELS_PER_STEP = 1 << 18
 _LEAST_ROWS = 16  # of a step, to be worth the handing over
 _ORDERS_PER_FILLING = 32  # that use the same packets, where these are not kept
 _ROWS_PER_FILLING = 32  # of packets, and of all steps where packets are not kept
-_STEPS = 16  # down the image, at least, for the next group to begin soon
+_STEPS = 6  # down the image, at least, for groups to go on at once
 _PAIRS_PER_BLOCK = 15  # of packets, in NNK graphs; where there are more, steps are shorter
 
 
@@ -170,5 +170,7 @@ class Sweeps:
         pixels = _PIXELS_PER_STEP / min(max(1, work), 16)
         rows = max(1, int(pixels * grid.blocks / grid.width) // (b1 - b0))
         if self._bands.n_jobs > 1:
-            rows = min(rows, max(_LEAST_ROWS, grid.height // _STEPS))
+            # As far as the next group stays behind: it begins after two steps.
+            lead = self._most_orders * grid.radius
+            rows = min(rows, max(_LEAST_ROWS, min(lead, grid.height // _STEPS)))
         return rows if grid.keeps_packets else min(rows, _ROWS_PER_FILLING)
