@@ -74,8 +74,8 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
     *to = g->b1 + halo < s->op->blocks ? g->b1 + halo : s->op->blocks;
 }
 
-/* Columns [from, to) of row y of what the first order reads: short rows of a strip come as a surprise
- * to the processor. */
+/* Ask for columns [from, to) of row y of what the first order reads: where a strip's row begins, the
+ * processor cannot guess. */
 static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
 {
     const nnk_grid_operator *op = s->op;
