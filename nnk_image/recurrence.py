@@ -50,12 +50,13 @@ class GridRecurrence:
         """(H, W) row sums of the adjacency, added in the order of the recurrence."""
         return self._grid.degrees
 
-    def sweeps(self, order):
-        """Passes over all rows of `analyze`."""
+    @staticmethod
+    def sweeps(order):
+        """Passes over all rows that `analyze` counts as, for progress bars."""
         return -(-order // ORDERS_PER_SWEEP)
 
     def synthesis_sweeps(self, order):
-        """Passes over all rows of `synthesize`."""
+        """Passes over all rows that `synthesize` counts as."""
         return self.sweeps(order) + 1
 
     def analyze(self, signal, coefficients, top, bands):

@@ -35,8 +35,8 @@ def orders_per_sweep(grid, n_jobs):
 
 def _strips(grid, n_jobs):
     """Blocks [b0, b1) of each strip."""
-    # Two threads do well on one, a group behind the other.
-    of_threads = min(n_jobs // 2, grid.width // _LEAST_STRIP)
+    # Two threads share one well, a group behind the other.
+    of_threads = min(-(-n_jobs // 2), grid.width // _LEAST_STRIP)
     n_strips = min(max(1, round(grid.width / _STRIP), of_threads), grid.blocks)
     return list(pairwise(np.linspace(0, grid.blocks, n_strips + 1).round().astype(int).tolist()))
 

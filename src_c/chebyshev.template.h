@@ -75,7 +75,7 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
 }
 
 /* Ask for columns [from, to) of row y of what the first order reads: where a strip's row begins, the
- * processor cannot guess. */
+ * processor cannot guess.  Below the image that does nothing. */
 static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
 {
     const nnk_grid_operator *op = s->op;

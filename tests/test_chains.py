@@ -74,9 +74,12 @@ def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
 @pytest.mark.parametrize(("evenly", "order"), [(False, "aaabbbccc"), (True, "aababcbcc")])
 def test_one_after_the_other_or_evenly(evenly, order):
     taken, chains = [], []
+
+    def step_of(name):
+        return lambda y0, y1: taken.append(name)
+
     for name in "abc":
-        step = lambda y0, y1, name=name: taken.append(name)  # noqa: E731
-        chains.append(Chain(step, 6, 2, chains[-1:], 0))
+        chains.append(Chain(step_of(name), 6, 2, chains[-1:], 0))
     with Bands() as bands:
         bands.run_chains(chains, 1, evenly)
     assert "".join(taken) == order

@@ -7,7 +7,7 @@ import numpy as np
 from nnk_image import filters
 from nnk_image.graph import GraphPlan
 from nnk_image.operators import LaplacianOperator
-from nnk_image.sweeps import ORDERS_PER_SWEEP
+from nnk_image.recurrence import GridRecurrence
 
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 1.7
 """Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
@@ -54,7 +54,7 @@ def denoise_tuned(image, bands, guide=None):
 
 def stages(image):
     """Passes over the rows that `denoise` makes, for progress bars."""
-    return LaplacianOperator.PLAN_STAGES + image.channels * -(-ORDER // ORDERS_PER_SWEEP)
+    return LaplacianOperator.PLAN_STAGES + image.channels * GridRecurrence.sweeps(ORDER)
 
 
 def _candidates(image, guide, sigma_f, bound_ratios, bands):
