@@ -20,6 +20,9 @@ from nnk_image.chains import Wavefront
 PIXELS_PER_BAND = 1 << 18
 """Pixels in a band by default: about 50 ms of the slowest stage."""
 
+PIXELS_PER_THREAD = 1 << 14
+"""For fewer a thread is not worth its start: about 1.5 ms of the slowest stage."""
+
 _LEAST_ROWS = 4  # of a band for threads to share, to be worth the handing over
 _PATIENCE = 0.5  # seconds without a result after which to see whether the threads live
 
@@ -77,16 +80,20 @@ class Bands:
     def run(self, work, n_rows, width=1, rows_per_band=None):
         """Call ``work(y0, y1)`` for bands that cover rows 0 to `n_rows`, all done on return.
 
-        `width` is the number of pixels in a row, from which the band heights follow
-        unless `rows_per_band` gives them.
+        `width` is the number of pixels in a row, from which the band heights follow, and
+        whether threads are worth their start, unless `rows_per_band` gives them.
         """
         if rows_per_band is not None:
-            bands = _equal_bands(n_rows, rows_per_band)
-        elif self.n_jobs == 1:
+            n_threads, bands = self.n_jobs, _equal_bands(n_rows, rows_per_band)
+        elif (n_threads := self.threads_for(n_rows * width)) == 1:
             bands = _equal_bands(n_rows, _rows_of(PIXELS_PER_BAND, width))
         else:
-            bands = _shrinking_bands(n_rows, width, self.n_jobs)
-        self._run_bands(work, lambda result: None, bands)
+            bands = _shrinking_bands(n_rows, width, n_threads)
+        self._run_bands(work, lambda result: None, bands, n_threads)
+
+    def threads_for(self, n_pixels):
+        """Threads worth their start to share the work on so many pixels."""
+        return max(1, min(self.n_jobs, n_pixels // PIXELS_PER_THREAD))
 
     def run_in_order(self, work, consume, n_rows, rows_per_band):
         """Like `run`, with ``consume(work(y0, y1))`` called here, band after band.
@@ -94,20 +101,21 @@ class Bands:
         The bands do not depend on the number of threads, so neither does what is made
         of their results in that order.
         """
-        self._run_bands(work, consume, _equal_bands(n_rows, rows_per_band))
+        self._run_bands(work, consume, _equal_bands(n_rows, rows_per_band), self.n_jobs)
 
-    def _run_bands(self, work, consume, bands):
-        if self.n_jobs == 1 or len(bands) == 1:
+    def _run_bands(self, work, consume, bands, n_threads):
+        if n_threads == 1 or len(bands) == 1:
             for y0, y1 in bands:
                 consume(work(y0, y1))
                 self.advance(y1 - y0)
         else:
             self._run_on_threads(
-                lambda team: self._distribute(team, work, consume, bands), len(bands)
+                lambda team: self._distribute(team, work, consume, bands),
+                min(n_threads, len(bands)),
             )
 
-    def run_chains(self, chains, n_rows, evenly=False):
-        """Do all the steps of a list of `Chain`, which count as `n_rows` rows of progress.
+    def run_chains(self, chains, n_rows, n_threads, evenly=False):
+        """Do all the steps of a list of `Chain` on so many threads, counting as `n_rows` rows.
 
         All go on at once, a step each in turn, if `evenly`.  Otherwise the first few
         unfinished, and threads stay with them: as few as keep the threads busy, twice as
@@ -116,25 +124,26 @@ class Bands:
         n_steps = sum(chain.n_steps for chain in chains)
         done = [n_rows * n // n_steps for n in range(n_steps + 1)]
         advances = (end - begin for begin, end in pairwise(done))
-        if self.n_jobs == 1 or len(chains) == 1:
+        if n_threads == 1 or len(chains) == 1:
             todo = deque()
             Wavefront(chains, len(chains) if evenly else 1, todo.append, evenly).offer()
             for rows, _ in zip(advances, _results(todo), strict=True):
                 self.advance(rows)
         else:
-            n_live = len(chains) if evenly else 2 * self.n_jobs
+            n_live = len(chains) if evenly else 2 * n_threads
             self._run_on_threads(
-                lambda team: self._let_run(team, chains, n_live, evenly, advances), len(chains)
+                lambda team: self._let_run(team, chains, n_live, evenly, advances),
+                min(n_threads, len(chains)),
             )
 
-    def _run_on_threads(self, give_work, most):
+    def _run_on_threads(self, give_work, n_threads):
         # Waits on C queues and locks only: Ctrl-C may come between any two bytecodes, and
         # would leave the Python-level locks of threading and concurrent.futures taken for ever.
         # Inside the context the threads stay for the next stage: starting them takes time.
         done = False
         try:
             if self._team is None:
-                self._team = _Team(min(self.n_jobs, most) - 1)
+                self._team = _Team(n_threads - 1)
                 self._team.start()
             # Only now: a thread that Ctrl-C kept off the list never gets a band.
             give_work(self._team)
@@ -203,15 +212,16 @@ class _Team:
             running.acquire()
             self._n_started += 1
             try:
-                start_new_thread(self._loop, (number,))
+                thread = start_new_thread(self._loop, (number,))
             except RuntimeError:
                 self._n_started -= 1
                 raise
+            # From here: where it begins it may have to wait for this one's work before it can.
+            _core.keep_off(thread, running, self._home)
 
     def _loop(self, number):
         try:
             self._begun[number] = True
-            _keep_off(self._home)
             while self._work_on(self.todo.get()):
                 pass
         except BaseException as error:
@@ -295,15 +305,6 @@ def _shrinking_bands(n_rows, width, n_threads):
         bands.append((y, end))
         y = end
     return bands
-
-
-def _keep_off(processor):
-    """Keep this thread off a processor, where there are others it may use."""
-    if hasattr(os, "sched_setaffinity"):
-        with suppress(OSError):  # not every sandbox allows it
-            others = os.sched_getaffinity(0) - {processor}
-            if others:
-                os.sched_setaffinity(0, others)
 
 
 def _tqdm():

@@ -8,40 +8,49 @@ from _thread import allocate_lock
 from itertools import islice
 
 
+def steps(first, end, rows_per_step, also=()):
+    """Where steps of so many rows begin, and the last one ends; `also` some rows between."""
+    between = {*range(first, end, rows_per_step), *(row for row in also if first < row < end)}
+    return [*sorted(between), end]
+
+
+def behind(rows):
+    """For `Chain`: to follow at that distance.  Negative: to be ahead that far at most."""
+    return lambda row: row + rows
+
+
 class Chain:
-    """Work on rows 0 to `n_rows`, in order, step by step.
+    """Work on rows, in order, step by step.
 
     Parameters
     ----------
     work : callable
         ``work(y0, y1)``, called for adjacent spans of rows.
-    n_rows, rows_per_step : int
-    after : sequence of Chain
-        What it follows.
-    lead : int
-        Rows that those must be ahead: rows up to ``y1 + lead`` of each are done, or all
-        of them, before ``work(y0, y1)``.  Negative: it may be ahead of them that far.
+    stops : sequence of int
+        Rows at which the steps begin, and the last one ends.
+    after : sequence of (Chain, callable)
+        What it follows: before ``work(y0, y1)`` the other has come to row ``needed(y1)``, or
+        to its end.
     """
 
-    def __init__(self, work, n_rows, rows_per_step, after=(), lead=0):
-        self._work, self._after, self._lead = work, after, lead
-        self.n_rows, self._rows_per_step = n_rows, rows_per_step
-        self.front = 0
+    def __init__(self, work, stops, after=()):
+        self._work, self._stops, self._after = work, stops, after
+        self.n_steps, self._n_done = len(stops) - 1, 0
         self._claimed = allocate_lock()
 
-    def follow(self, chains, lead):
+    def follow(self, after):
         """Follow others than those given at first."""
-        self._after, self._lead = chains, lead
+        self._after = after
 
     @property
-    def n_steps(self):
-        """Steps from the first row to the last."""
-        return -(-self.n_rows // self._rows_per_step)
+    def front(self):
+        """All is done above this row."""
+        return self._stops[self._n_done]
 
     @property
     def finished(self):
         """Whether all rows are done."""
-        return self.front == self.n_rows
+        return self._n_done == self.n_steps
 
     def claim(self):
         """True, for one caller, if the next step may be taken; that caller must take it."""
@@ -54,17 +63,17 @@ class Chain:
         return False
 
     def _may_go_on(self):
-        needed = min(self._next_front() + self._lead, self.n_rows)
-        return not self.finished and all(chain.front >= needed for chain in self._after)
-
-    def _next_front(self):
-        return min(self.front + self._rows_per_step, self.n_rows)
+        # Read once: another thread may end a step meanwhile.
+        n_done = self._n_done
+        if n_done == self.n_steps:
+            return False
+        end = self._stops[n_done + 1]
+        return all(chain.finished or chain.front >= needed(end) for chain, needed in self._after)
 
     def take_step(self):
         """Do the next rows, and give the claim back."""
-        end = self._next_front()
-        self._work(self.front, end)
-        self.front = end
+        self._work(*self._stops[self._n_done : self._n_done + 2])
+        self._n_done += 1
         self._claimed.release()
 
 

@@ -204,7 +204,7 @@ def energy_compaction(
         1.01 times an estimate of the largest one of each graph, as in the published
         experiment, but always with the same result.
     n_jobs : int, optional
-        Threads; None is 1, -1 all.
+        Threads at most, fewer for small images; None is 1, -1 all.
     progress : bool or callable
         Progress bar over graphs and orders.
 

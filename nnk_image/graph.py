@@ -230,7 +230,8 @@ def image_graph(
         'nnk': of each pixel on its neighbours the exact weights of non-negative kernel
         regression instead of the kernel; in an undirected graph the larger of two.
     n_jobs : int, optional
-        Threads; None is 1, -1 all processors.  The graph does not depend on it.
+        Threads at most, fewer for small images; None is 1, -1 all processors.  The graph does
+        not depend on it.
 
     Returns
     -------

@@ -15,6 +15,7 @@ KEPT = 1 << 27
 
 _PAIR = 8  # bytes of two packets, besides their weights
 _PAST_ROW = 16  # weights after each row, of which the C core may read 64 bytes
+_PAIRS_BESIDE = 8  # of a block: the time of what is done beside its pairs, about
 _SPAN = 1 << 15  # pixels whose few numbers each stay in cache
 _HELD = 1 << 20  # bytes of packets that a pass over rows holds: they stay in cache
 
@@ -80,6 +81,8 @@ class Grid:
         Columns beside a padded row, and all its columns.
     n_pairs : int
         Of packets.
+    work : (H,) ndarray
+        Share of the recurrence's time that all rows to each one take, about.
     """
 
     SETUP_STAGES = 3
@@ -100,6 +103,8 @@ class Grid:
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # pairs, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         self.n_pairs = int(in_all[0])
+        work = np.cumsum(of_rows[:, 0] + _PAIRS_BESIDE * self.blocks)
+        self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
         if not weights.lasting or self._bytes(in_all) <= KEPT:
             self._kept = self._new_operator(np.cumsum(of_rows, axis=0) - of_rows, in_all)

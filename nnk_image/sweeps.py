@@ -2,8 +2,8 @@
 
 A group of orders on a strip of columns is a chain (`chains.py`): it follows the group
 before on the strips it reads, at a distance of some rows.  So strips need not wait for
-each other, nor a group for the end of the one before, and threads recompute nothing
-for each other's sake.
+each other, nor a group for the end of the one before.  Where packets are kept, threads
+have a segment of the rows each (`segments.py`).
 """
 
 from itertools import pairwise
@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.chains import Chain
+from nnk_image.chains import Chain, behind, steps
+from nnk_image.segments import Seam, seams
 
 ORDERS_PER_SWEEP = 8
 """Most orders in a group, as a rule (measured: 6 to 15 are alike)."""
 
 _ORDERS_ALONE = _core.MAX_ORDERS  # of one thread on large images: groups hand over less
+_ORDERS_PER_PIXEL = 16  # that take as long as a pixel does in the slowest stage, about
 _STRIP = 1024  # columns swept down together: of wider images too many rows are in use
 _LEAST_STRIP = 256  # narrower for many threads to share, but no more than this
 _PIXELS_PER_STEP = 1 << 18
@@ -34,15 +36,18 @@ def orders_per_sweep(grid, n_jobs):
 
 
 def _strips(grid, n_jobs):
-    """Blocks [b0, b1) of each strip."""
-    # Two threads share one well, a group behind the other.
+    """Blocks [b0, b1) of each strip, for that many threads on all rows."""
+    # Two share one well, a group behind the other.
     of_threads = min(-(-n_jobs // 2), grid.width // _LEAST_STRIP)
     n_strips = min(max(1, round(grid.width / _STRIP), of_threads), grid.blocks)
     return list(pairwise(np.linspace(0, grid.blocks, n_strips + 1).round().astype(int).tolist()))
 
 
 class _Pass(NamedTuple):
-    """Groups that use the same packets, and the chain that fills these in, if they are not kept."""
+    """Groups that use the same packets, and the chain that fills these in, if they are not kept.
+
+    Of a group there are its number of orders and {(segment, strip): chain}.
+    """
 
     filling: Chain | None
     groups: list
@@ -66,8 +71,14 @@ class Sweeps:
     def __init__(self, grid, older, last, n_orders, keep_last, bands):
         self._grid, self._bands = grid, bands
         self._older, self.last, self._free = older, last, []
-        self._n_left, self._keep_last = n_orders, keep_last
-        self._strips, self._passes = _strips(grid, bands.n_jobs), []
+        self._n_done, self._n_left, self._keep_last = 0, n_orders, keep_last
+        self._n_threads = bands.threads_for(
+            grid.height * grid.width * n_orders // _ORDERS_PER_PIXEL
+        )
+        self._seams, self._passes = [], []
+        if grid.keeps_packets:
+            self._seams = seams(grid.work, grid.radius, n_orders, self._n_threads)
+        self._strips = _strips(grid, 1 if self._seams else self._n_threads)
         self._most_orders = orders_per_sweep(grid, bands.n_jobs)
         self._n_left_to_fill = 0  # orders that may join the last pass
         self._n_held = self._rows_in_use(n_orders)
@@ -79,28 +90,45 @@ class Sweeps:
 
     def add(self, scale, shift, images, coefficients, start, forcing):
         """A group of orders behind those before it (arguments: `_core.ChebyshevSweep`)."""
-        grid, coefficients = self._grid, np.ascontiguousarray(coefficients)
+        coefficients = np.ascontiguousarray(coefficients)
         n_orders = coefficients.shape[1]
         self._n_left -= n_orders
-        results = [self._new_image() for _ in range(2)]
+        results = (
+            self._new_image(self._n_left > 0),
+            self._new_image(self._n_left > 0 or self._keep_last),
+        )
         in_turn = self._older, self.last, *results
+        group = scale, shift, *in_turn, images, coefficients, start, forcing
         this_pass = self._pass_for(n_orders)
-        chains = []
-        for strip in self._strips:
-            sweep = _core.ChebyshevSweep(
-                self._operator, *strip, scale, shift, *in_turn, images, coefficients, start, forcing
-            )
-            followed = self._leaders(this_pass, strip, n_orders)
-            rows = self._rows_per_step(strip)
-            chains.append(Chain(sweep.advance, grid.height, rows, *followed))
-        this_pass.groups.append((n_orders, chains))
+        this_pass.groups.append((n_orders, self._chains(this_pass, n_orders, group)))
         self._free += [image for image in in_turn[:2] if image.size]
         self._older, self.last = results
+        self._n_done += n_orders
 
-    def _new_image(self):
+    def _chains(self, this_pass, n_orders, group):
+        """{(segment, strip): chain} of a group, from the lowest segment up."""
+        radius, sweeps, chains = self._grid.radius, {}, {}
+        inner = [Seam.of_group(row, radius, self._n_done, n_orders) for row in self._seams]
+        for segment, (above, below) in reversed(list(enumerate(pairwise([None, *inner, None])))):
+            top, bottom = (seam and seam.row for seam in (above, below))
+            also = ([above.shared] if above else []) + ([below.alone] if below else [])
+            for strip, blocks in enumerate(self._strips):
+                under = segment + 1, strip
+                sweep = _core.ChebyshevSweep(
+                    self._operator, *blocks, top, bottom, sweeps.get(under), *group
+                )
+                stops = steps(sweep.first, sweep.end, self._rows_per_step(blocks), also)
+                after = self._leaders(this_pass, segment, blocks, n_orders)
+                if below:
+                    after.append((chains[under], below.needed))
+                sweeps[segment, strip] = sweep
+                chains[segment, strip] = Chain(sweep.advance, stops, after)
+        return chains
+
+    def _new_image(self, wanted):
         """Room for an order that the next group begins with, empty if there is none."""
         grid = self._grid
-        if self._n_left == 0 and not self._keep_last:
+        if not wanted:
             return np.empty((0, grid.stride), grid.dtype)
         return self._free.pop() if self._free else np.empty((grid.height, grid.stride), grid.dtype)
 
@@ -108,22 +136,23 @@ class Sweeps:
         """Do it all; counts as `n_rows` rows of progress."""
         ends = [n_rows * n // len(self._passes) for n in range(len(self._passes) + 1)]
         for one, (begin, end) in zip(self._passes, pairwise(ends), strict=True):
-            chains = [chain for _, chains in one.groups for chain in chains]
+            chains = [chain for _, group in one.groups for chain in group.values()]
             if one.filling is None:
-                self._bands.run_chains(chains, end - begin)
+                self._bands.run_chains(chains, end - begin, self._n_threads)
             else:
                 self._run_with_filling(one.filling, chains, one.groups[-1], end - begin)
 
     def _run_with_filling(self, filling, chains, last_group, n_rows):
         n_orders, last = last_group
         if self._n_held < self._grid.height:  # else no packets take the place of others
-            filling.follow(last, (n_orders - 1) * self._grid.radius - self._n_held)
+            ahead = self._n_held - (n_orders - 1) * self._grid.radius
+            filling.follow([(chain, behind(-ahead)) for chain in last.values()])
         try:
             # Evenly: packets are used while in cache, and the first ones alone would wait for
             # room that the others must make.
-            self._bands.run_chains([filling, *chains], n_rows, evenly=True)
+            self._bands.run_chains([filling, *chains], n_rows, self._n_threads, evenly=True)
         finally:
-            filling.follow((), 0)  # in a circle they would keep their images until a collection
+            filling.follow(())  # in a circle they would keep their images until a collection
 
     def _pass_for(self, n_orders):
         """The pass over the packets that the next group joins."""
@@ -135,7 +164,7 @@ class Sweeps:
             def fill(y0, y1):
                 grid.fill(operator, y0, y1)
 
-            self._passes.append(_Pass(Chain(fill, grid.height, _ROWS_PER_FILLING), []))
+            self._passes.append(_Pass(Chain(fill, steps(0, grid.height, _ROWS_PER_FILLING)), []))
             self._n_left_to_fill = _ORDERS_PER_FILLING
         self._n_left_to_fill -= n_orders
         return self._passes[-1]
@@ -146,30 +175,31 @@ class Sweeps:
         groups = -(-most // self._most_orders) + 2  # some are not full
         return most * self._grid.radius + (groups + 3) * _ROWS_PER_FILLING
 
-    def _leaders(self, this_pass, strip, n_orders):
-        """The chains that must be ahead of a strip of the next group, and their lead.
+    def _leaders(self, this_pass, segment, blocks, n_orders):
+        """The chains that the next group follows on a strip of a segment, and how.
 
         They are those of the group before that read or write around it.
         """
         if not this_pass.groups:
-            return [] if this_pass.filling is None else [this_pass.filling], 0
-        orders_before, before = this_pass.groups[-1]
+            return [] if this_pass.filling is None else [(this_pass.filling, behind(0))]
+        (b0, b1), (orders_before, before) = blocks, this_pass.groups[-1]
         packet, radius = 32 // self._grid.dtype.itemsize, self._grid.radius
         # Blocks of the first order that are computed, and those it reads around them.
         halo = -(-(max(orders_before, n_orders) - 1) * radius // packet) - (-radius // packet)
-        near = [
-            chain
-            for chain, (b0, b1) in zip(before, self._strips, strict=True)
-            if b0 < strip[1] + halo and strip[0] < b1 + halo
+        # A thread that is done in its segment had better go on there than on another's heels.
+        lead = self._grid.height if self._seams else orders_before * radius
+        return [
+            (before[segment, strip], behind(lead))
+            for strip, (first, end) in enumerate(self._strips)
+            if first < b1 + halo and b0 < end + halo
         ]
-        return near, orders_before * self._grid.radius
 
-    def _rows_per_step(self, strip):
-        grid, (b0, b1) = self._grid, strip
+    def _rows_per_step(self, blocks):
+        grid, (b0, b1) = self._grid, blocks
         work = grid.n_pairs / (grid.height * grid.blocks * _PAIRS_PER_BLOCK)
         pixels = _PIXELS_PER_STEP / min(max(1, work), 16)
         rows = max(1, int(pixels * grid.blocks / grid.width) // (b1 - b0))
-        if self._bands.n_jobs > 1:
+        if self._n_threads > 1 and not self._seams:
             # As far as the next group stays behind: it begins after two steps.
             lead = self._most_orders * grid.radius
             rows = min(rows, max(_LEAST_ROWS, min(lead, grid.height // _STEPS)))

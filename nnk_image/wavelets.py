@@ -55,7 +55,8 @@ class SpectralGraphWavelets:
     approximation : {'interpolation', 'projection', 'jackson'}
         How polynomials are fitted; see `nnk_image.filters.chebyshev_coefficients`.
     n_jobs : int, optional
-        Threads; None is 1, -1 all.  Results do not depend on it.
+        Threads at most, fewer for small images; None is 1, -1 all.  Results do not depend
+        on it.
     progress : bool or callable
         True shows a progress bar for each transform; a callable gets (done, total).
 

@@ -60,7 +60,9 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_group:
         int32_t orders, n_bands, forcing
-        int64_t b0, b1
+        int64_t b0, b1, top, bottom
+        void *above
+        void *below
         double scale, shift
         const void *older
         const void *old
@@ -112,8 +114,8 @@ cdef extern from "nnk_core.h" nogil:
                          int64_t) noexcept nogil
         int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
                          int64_t) noexcept nogil
-        size_t (*ring_bytes_f32)(const nnk_grid_operator *, const nnk_group *) noexcept nogil
-        size_t (*ring_bytes_f64)(const nnk_grid_operator *, const nnk_group *) noexcept nogil
+        void (*room_f32)(const nnk_grid_operator *, const nnk_group *, size_t *, size_t *) noexcept nogil
+        void (*room_f64)(const nnk_grid_operator *, const nnk_group *, size_t *, size_t *) noexcept nogil
         int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
                          int64_t) noexcept nogil
         int (*match_f64)(const nnk_patches *, const double *, int32_t *, int32_t *, int64_t,
@@ -154,17 +156,35 @@ PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
 cdef extern from *:
     """
     #ifdef __linux__
+    #include <pthread.h>
     #include <sched.h>
+    static void keep_off(unsigned long thread, int processor)
+    {
+        cpu_set_t allowed;
+        if (processor < 0 || processor >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed))
+            return;
+        CPU_CLR(processor, &allowed);
+        if (CPU_COUNT(&allowed))
+            pthread_setaffinity_np((pthread_t)thread, sizeof allowed, &allowed);
+    }
     #else
     static int sched_getcpu(void) { return -1; }
+    static void keep_off(unsigned long thread, int processor) { (void)thread, (void)processor; }
     #endif
     """
     int sched_getcpu() noexcept nogil
+    void c_keep_off "keep_off"(unsigned long thread, int processor) noexcept
 
 
 def current_processor():
     """Number of the processor this thread is on, -1 where the system does not tell."""
     return sched_getcpu()
+
+
+def keep_off(unsigned long thread, lock, int processor):
+    """Keep a thread that holds `lock` as long as it runs off a processor, if it may use others."""
+    if lock.locked():  # nor will it end before this call does: it must have the GIL for that
+        c_keep_off(thread, processor)
 
 
 # --- the vector variant ------------------------------------------------------------------
@@ -442,22 +462,26 @@ def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y
 
 
 cdef class ChebyshevSweep:
-    """Some orders of the recurrence, going down the blocks [b0, b1) of every row (nnk_group).
+    """Some orders of the recurrence, going down a segment of the blocks [b0, b1) (nnk_group).
 
     All images of type `real`; `older` is empty at the start, `start` where the bands are not
-    set there.
+    set there.  The segment's order k has rows [top + k radius, bottom + k radius): from the
+    first of the image if `top` is None, to the last if there is none `below`.
     """
 
     cdef GridOperator op
     cdef nnk_group c
     cdef bint double_
-    cdef object images, rings
+    cdef object images, rings, above, below
+    cdef size_t ring_bytes
     cdef const double[:, ::1] coefficients
     cdef const double[::1] start
+    cdef readonly int64_t first, end
 
-    def __init__(self, GridOperator op, int64_t b0, int64_t b1, double scale, double shift,
-                 older, old, new_older, new_old, bands, const double[:, ::1] coefficients,
-                 const double[::1] start, bint forcing):
+    def __init__(self, GridOperator op, int64_t b0, int64_t b1, top, bottom, ChebyshevSweep below,
+                 double scale, double shift, older, old, new_older, new_old, bands,
+                 const double[:, ::1] coefficients, const double[::1] start, bint forcing):
+        cdef size_t shared = 0
         self.op, self.coefficients, self.start = op, coefficients, start
         self.images, self.rings = (older, old, new_older, new_old, bands), None
         self.double_ = old.dtype == np.float64
@@ -469,27 +493,33 @@ cdef class ChebyshevSweep:
         self.c.bands = address(bands)
         self.c.coefficients = &coefficients[0, 0]
         self.c.start = &start[0] if start.shape[0] else NULL
+        if self.double_:
+            kernels.room_f64(&op.c, &self.c, &self.ring_bytes, &shared)
+        else:
+            kernels.room_f32(&op.c, &self.c, &self.ring_bytes, &shared)
+        self.first, self.end = 0, op.c.height
+        if top is not None:
+            self.above, self.c.top = np.zeros(shared, np.uint8), top
+            self.c.above, self.first = address(self.above), top + op.c.radius
+        if below is not None:
+            self.below, self.c.bottom = below.above, bottom
+            self.c.below, self.end = below.c.above, bottom + op.c.radius
 
     def advance(self, int64_t y0, int64_t y1):
-        """Let the front go over rows [y0, y1): all rows in turn, from 0 to the last."""
+        """Let the front go over rows [y0, y1): all in turn, from `first` to `end`."""
         cdef int status
         cdef unsigned char[::1] rings
-        if y0 == 0:
-            self.rings = np.zeros(self.ring_bytes(), np.uint8)
+        if y0 == self.first:
+            self.rings = np.zeros(self.ring_bytes, np.uint8)
         rings = self.rings
         with nogil:
             if self.double_:
                 status = kernels.group_f64(&self.op.c, &self.c, &rings[0], y0, y1)
             else:
                 status = kernels.group_f32(&self.op.c, &self.c, &rings[0], y0, y1)
-        if y1 == self.op.c.height:
+        if y1 == self.end:
             self.rings = None
         check(status)
-
-    cdef size_t ring_bytes(self):
-        if self.double_:
-            return kernels.ring_bytes_f64(&self.op.c, &self.c)
-        return kernels.ring_bytes_f32(&self.op.c, &self.c)
 
 
 cdef void *address(image) except? NULL:

@@ -5,8 +5,10 @@
  * read once per group and while still in cache, and the orders in between live
  * in rings of a few rows.  Wide images are swept strip of columns by strip, or
  * these rows would not stay in cache.  A strip recomputes what it needs of its
- * neighbours' pixels; every pixel is computed by the same operations wherever it
- * is computed, so results do not depend on the groups and strips.
+ * neighbours' pixels.  Threads have segments of the rows, which move down by
+ * `radius` rows with each order; of these a segment keeps the first 2 radius rows
+ * for the one above.  Every pixel is computed by the same operations wherever it
+ * is computed, so results do not depend on groups, strips and segments.
  */
 
 typedef struct {
@@ -18,15 +20,32 @@ typedef struct {
     const T **neighbour; /* per offset: where its row of T_{k-1} begins */
 } CAT(sweep, S);
 
+/* Where the rows of order k begin and end in this segment. */
+static inline int64_t CAT(first_row, S)(const CAT(sweep, S) *s, int32_t k)
+{
+    return s->group->above ? s->group->top + (k + 1) * s->op->radius : 0;
+}
+
+static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
+{
+    return s->group->below ? s->group->bottom + (k + 1) * s->op->radius : s->op->height;
+}
+
 /* Row y of order k of the group (0-based), pixel x at [pad + x]; -1 and -2 are the
- * inputs.  Of a ring's row there are only the strip's columns and what they need. */
+ * inputs.  Of the others' rows there are only the strip's columns and what they need. */
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
-    const int64_t stride = s->op->stride;
+    const nnk_group *g = s->group;
+    const int64_t stride = s->op->stride, shared = 2 * s->op->radius;
     if (k == -1)
-        return (const T *)s->group->old + y * stride;
+        return (const T *)g->old + y * stride;
     if (k == -2)
-        return s->group->older ? (const T *)s->group->older + y * stride : NULL;
+        return g->older ? (const T *)g->older + y * stride : NULL;
+    const int64_t first = CAT(first_row, S)(s, k), end = CAT(end_row, S)(s, k);
+    if (g->above && y < first + shared)
+        return (const T *)g->above + ((k * shared + y - first) * s->ring_stride - s->ring_first);
+    if (y >= end)
+        return (const T *)g->below + ((k * shared + y - end) * s->ring_stride - s->ring_first);
     return s->rings + (s->ring_start[k] + y % s->ring_rows[k] * s->ring_stride - s->ring_first);
 }
 
@@ -153,56 +172,62 @@ static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows
     }
 }
 
-/* The orders of the group into every band, on row y of the strip. */
+/* Those orders of the group that the segment has of row y into every band, on the strip. */
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_group *g = s->group;
     const int64_t left = g->b0 * CAT(PACKET, S), right = g->b1 * CAT(PACKET, S);
     const int64_t width = (right < s->op->width ? right : s->op->width) - left, begin = s->op->pad + left;
-    const T *rows[NNK_MAX_ORDERS], *zeroth = g->start ? CAT(sweep_row, S)(s, -1, y) + begin : NULL;
-    for (int32_t k = 0; k < g->orders; k++)
-        rows[k] = CAT(sweep_row, S)(s, k, y) + begin;
-    for (int32_t b = 0; b < g->n_bands; b++) {
+    int32_t first = 0, end = g->orders;
+    while (first < end && y >= CAT(end_row, S)(s, first))
+        first++;
+    while (end > first && y < CAT(first_row, S)(s, end - 1))
+        end--;
+    const int starts = g->start && first == 0;
+    const T *rows[NNK_MAX_ORDERS], *zeroth = starts ? CAT(sweep_row, S)(s, -1, y) + begin : NULL;
+    for (int32_t k = first; k < end; k++)
+        rows[k - first] = CAT(sweep_row, S)(s, k, y) + begin;
+    for (int32_t b = 0; b < g->n_bands && first < end; b++) {
         T *band = (T *)g->bands + (b * s->op->height + y) * s->op->width + left, c[NNK_MAX_ORDERS];
-        for (int32_t k = 0; k < g->orders; k++)
-            c[k] = (T)g->coefficients[b * g->orders + k];
+        for (int32_t k = first; k < end; k++)
+            c[k - first] = (T)g->coefficients[b * g->orders + k];
         for (int64_t x = 0; x < width; x += 64 / sizeof(T)) /* the next row */
             __builtin_prefetch(band + s->op->width + x, 1);
-        CAT(accumulate_span, S)(band, width, rows, c, g->orders, zeroth, g->start ? (T)g->start[b] : 0);
+        CAT(accumulate_span, S)(band, width, rows, c, end - first, zeroth, starts ? (T)g->start[b] : 0);
     }
 }
 
-/* Row y of the last two orders, to the next group. */
-static void CAT(hand_over, S)(const CAT(sweep, S) *s, int64_t y)
+/* Row y of order k to the next group. */
+static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void *image)
 {
     const nnk_group *g = s->group;
     const nnk_grid_operator *op = s->op;
+    if (!image || y < CAT(first_row, S)(s, k) || y >= CAT(end_row, S)(s, k))
+        return;
     const int64_t left = g->b0 ? op->pad + g->b0 * CAT(PACKET, S) : 0;
     const int64_t right = g->b1 < op->blocks ? op->pad + g->b1 * CAT(PACKET, S) : op->stride;
-    const size_t size = sizeof(T) * (size_t)(right - left);
-    memcpy((T *)g->new_older + y * op->stride + left, CAT(sweep_row, S)(s, g->orders - 2, y) + left, size);
-    memcpy((T *)g->new_old + y * op->stride + left, CAT(sweep_row, S)(s, g->orders - 1, y) + left, size);
+    memcpy((T *)image + y * op->stride + left, CAT(sweep_row, S)(s, k, y) + left, sizeof(T) * (size_t)(right - left));
 }
 
 /* The front goes over rows [y0, y1), order k radius rows behind order k - 1; at the
- * end of the image until the last order has come through. */
+ * end of the segment until the last order has come through. */
 static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_group *g = s->group;
-    const int64_t height = s->op->height, radius = s->op->radius, lag = (g->orders - 1) * radius;
-    for (int64_t front = y0; front < (y1 == height ? height + lag : y1); front++) {
-        for (int32_t k = 0; k < g->orders; k++) {
+    const int32_t last = g->orders - 1;
+    const int64_t radius = s->op->radius, lag = last * radius;
+    const int64_t end = y1 == CAT(end_row, S)(s, 0) ? CAT(end_row, S)(s, last) + lag : y1;
+    for (int64_t front = y0; front < end; front++) {
+        for (int32_t k = 0; k <= last; k++) {
             const int64_t y = front - k * radius;
-            if (y >= 0 && y < height)
+            if (y >= CAT(first_row, S)(s, k) && y < CAT(end_row, S)(s, k))
                 CAT(recurrence_row, S)(s, k, y);
         }
         const int64_t y = front - lag;
-        if (y < 0)
-            continue;
-        if (!g->forcing)
+        if (y >= 0 && !g->forcing)
             CAT(accumulate_row, S)(s, y);
-        if (g->new_old)
-            CAT(hand_over, S)(s, y);
+        CAT(hand_over, S)(s, last - 1, y, g->new_older);
+        CAT(hand_over, S)(s, last, y, g->new_old);
     }
 }
 
@@ -223,9 +248,11 @@ static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_gr
     return s;
 }
 
-static size_t CAT(ring_bytes, S)(const nnk_grid_operator *op, const nnk_group *group)
+static void CAT(room, S)(const nnk_grid_operator *op, const nnk_group *group, size_t *rings, size_t *shared)
 {
-    return sizeof(T) * (size_t)CAT(new_sweep, S)(op, group).ring_start[group->orders];
+    const CAT(sweep, S) s = CAT(new_sweep, S)(op, group);
+    *rings = sizeof(T) * (size_t)s.ring_start[group->orders];
+    *shared = sizeof(T) * (size_t)(2 * op->radius * group->orders * s.ring_stride);
 }
 
 static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, void *rings, int64_t y0, int64_t y1)

@@ -120,6 +120,10 @@ typedef struct {
  *                         beside the image; NULL where nobody needs them
  *   b0, b1                blocks of the strip: as many as the cache holds rows of; the
  *                         inputs are read with a halo of orders * radius columns
+ *   above, below          memory shared with the segments above and below, NULL at the ends
+ *                         of the image; zero at first, the lower one writes it
+ *   top, bottom           rows [top + k radius, bottom + k radius) of the segment's order k
+ *                         = 1, 2, .. of the group, where there are segments above, below
  *   bands, coefficients   n_bands images [height][width] and, per band,
  *                         `orders` numbers, order by order.
  *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
@@ -128,7 +132,8 @@ typedef struct {
  */
 typedef struct {
     int32_t orders, n_bands, forcing;
-    int64_t b0, b1;
+    int64_t b0, b1, top, bottom;
+    void *above, *below;
     double scale, shift;
     const void *older, *old;
     void *new_older, *new_old, *bands;
@@ -195,13 +200,14 @@ typedef struct {
     double (*edge_bound_f64)(const nnk_grid_operator *, const double *degree, int64_t y0, int64_t y1);
 
     /* One group of the Chebyshev recurrence, front going over rows [y0, y1).  Called for
-     * all rows, one band after the other, it writes row y as the front passes y +
-     * (orders - 1) radius and reads no row behind the front by more than the radius.
-     * rings: ring_bytes bytes kept from call to call, zero before the first. */
+     * all rows of the segment's first order, one band after the other, it writes row y as the
+     * front passes y + (orders - 1) radius and reads no row behind the front by more than
+     * the radius.  rings: kept from call to call, zero before the first. */
     int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
     int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
-    size_t (*ring_bytes_f32)(const nnk_grid_operator *, const nnk_group *);
-    size_t (*ring_bytes_f64)(const nnk_grid_operator *, const nnk_group *);
+    /* Bytes of the rings and of what a segment shares with the one above it. */
+    void (*room_f32)(const nnk_grid_operator *, const nnk_group *, size_t *rings, size_t *shared);
+    void (*room_f64)(const nnk_grid_operator *, const nnk_group *, size_t *rings, size_t *shared);
 
     /* Members of the groups of grid rows [g0, g1): nearest by squared difference,
      * nearer positions in reading order first among equals. */

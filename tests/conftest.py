@@ -25,6 +25,12 @@ settings.register_profile("nnk_image", deadline=None, derandomize="CI" in os.env
 settings.load_profile("nnk_image")
 
 
+@pytest.fixture(autouse=True)
+def threads_for_small_images(monkeypatch):
+    """Tests of threads are on images that would not be worth them."""
+    monkeypatch.setattr("nnk_image.bands.PIXELS_PER_THREAD", 1)
+
+
 @pytest.fixture(params=_core.simd_variants())
 def simd(request):
     """Each vector variant of this machine in turn; its name."""

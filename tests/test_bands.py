@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 
 import nnk_image.bands
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.bands import PIXELS_PER_BAND, Bands, _shrinking_bands, resolve_n_jobs
+from nnk_image.bands import (
+    PIXELS_PER_BAND,
+    PIXELS_PER_THREAD,
+    Bands,
+    _shrinking_bands,
+    resolve_n_jobs,
+)
 from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
 from nnk_image.image import check_image
 
@@ -120,6 +126,18 @@ def test_threads_keep_off_the_callers_processor(alone, monkeypatch):
         os.sched_setaffinity(0, allowed)
     assert seen.pop(threading.get_ident()) == may_use
     assert list(seen.values()) == [may_use - {home} or may_use]
+
+
+def test_small_works_are_not_worth_threads(monkeypatch):
+    monkeypatch.undo()
+    assert 1 < PIXELS_PER_THREAD < PIXELS_PER_BAND
+    for n_pixels, expected in ((0, 1), (1, 1), (2, 2), (2.9, 2), (7.5, 7), (8, 8), (100, 8)):
+        assert Bands(8).threads_for(int(n_pixels * PIXELS_PER_THREAD)) == expected
+    assert Bands().threads_for(10**9) == 1
+    threads, rows = set(), int(1.9 * PIXELS_PER_THREAD) // 100
+    with Bands(4) as bands:
+        bands.run(lambda y0, y1: threads.add(threading.get_ident()), rows, width=100)
+    assert threads == {threading.get_ident()}
 
 
 def test_every_thread_gets_work():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nnk_image.bands import Bands
-from nnk_image.chains import Chain, Wavefront
+from nnk_image.chains import Chain, Wavefront, behind, steps
 
 
 class Watched:
@@ -17,19 +17,22 @@ class Watched:
         self.n_rows = int(rng.integers(1, 60))
         self.spans, self.broken, self.chains, self.progress = [], [], [], []
         for number in range(int(rng.integers(1, 9))):
-            after = [chain for chain in self.chains if rng.random() < 0.4]
-            lead, rows = int(rng.integers(0, 20)), int(rng.integers(1, 20))
+            after = [
+                (chain, int(rng.integers(0, 20))) for chain in self.chains if rng.random() < 0.4
+            ]
+            rows, also = int(rng.integers(1, 20)), rng.integers(-5, 70, 2).tolist()
             self.spans.append([])
-            work = self.work(number, after, lead, float(rng.choice([0, 0, 2e-4])))
-            self.chains.append(Chain(work, self.n_rows, rows, after, lead))
+            work = self.work(number, after, float(rng.choice([0, 0, 2e-4])))
+            stops = steps(0, self.n_rows, rows, also)
+            followed = [(chain, behind(lead)) for chain, lead in after]
+            self.chains.append(Chain(work, stops, followed))
 
     def report(self, done, total):
         self.progress.append((done, total))
 
-    def work(self, number, after, lead, seconds):
+    def work(self, number, after, seconds):
         def step(y0, y1):
-            needed = min(y1 + lead, self.n_rows)
-            if any(chain.front < needed for chain in after):
+            if any(chain.front < min(y1 + lead, self.n_rows) for chain, lead in after):
                 self.broken.append((number, y0, y1))
             time.sleep(seconds)
             self.spans[number].append((y0, y1))
@@ -43,7 +46,7 @@ def test_rows_in_order_and_behind_their_leaders(n_jobs, evenly):
     for seed in range(40):
         watched = Watched(np.random.default_rng(seed))
         with Bands(n_jobs, watched.report, 17) as bands:
-            bands.run_chains(watched.chains, 17, evenly)
+            bands.run_chains(watched.chains, 17, n_jobs, evenly)
         assert not watched.broken
         for chain, spans in zip(watched.chains, watched.spans, strict=True):
             assert chain.finished
@@ -59,16 +62,24 @@ def test_rows_in_order_and_behind_their_leaders(n_jobs, evenly):
 @pytest.mark.parametrize(("rows", "others"), [(1, (1, 1)), (4, (3, 7)), (10, (10, 2, 5))])
 def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
     n_rows, room, distances = 97, rows + 4 + 2 * sum(others), []
-    first = Chain(lambda y0, y1: distances.append(y1 - last.front), n_rows, rows)
+    stops = steps(0, n_rows, rows)
+    first = Chain(lambda y0, y1: distances.append(y1 - last.front), stops)
     chains = [first]
     for step in others:
-        chains.append(Chain(lambda y0, y1: time.sleep(1e-5), n_rows, step, chains[-1:], 2))
+        stops, after = steps(0, n_rows, step), [(chains[-1], behind(2))]
+        chains.append(Chain(lambda y0, y1: time.sleep(1e-5), stops, after))
     last = chains[-1]
-    first.follow([last], -room)
+    first.follow([(last, behind(-room))])
     with Bands(n_jobs) as bands:
-        bands.run_chains(chains, 1, evenly=True)
+        bands.run_chains(chains, 1, n_jobs, evenly=True)
     assert all(chain.finished for chain in chains)
     assert max(distances) <= room
+
+
+def test_steps_stop_at_further_rows_too():
+    assert steps(3, 12, 4) == [3, 7, 11, 12]
+    assert steps(3, 12, 4, [2, 3, 5, 7, 12, 13]) == [3, 5, 7, 11, 12]
+    assert steps(3, 12, 100) == [3, 12]
 
 
 @pytest.mark.parametrize(("evenly", "order"), [(False, "aaabbbccc"), (True, "aababcbcc")])
@@ -79,14 +90,15 @@ def test_one_after_the_other_or_evenly(evenly, order):
         return lambda y0, y1: taken.append(name)
 
     for name in "abc":
-        chains.append(Chain(step_of(name), 6, 2, chains[-1:], 0))
+        after = [(chain, behind(0)) for chain in chains[-1:]]
+        chains.append(Chain(step_of(name), [0, 2, 4, 6], after))
     with Bands() as bands:
-        bands.run_chains(chains, 1, evenly)
+        bands.run_chains(chains, 1, 1, evenly)
     assert "".join(taken) == order
 
 
 def test_a_thread_stays_with_its_chain():
-    chains = [Chain(lambda y0, y1: None, 6, 2) for _ in range(2)]
+    chains = [Chain(lambda y0, y1: None, [0, 2, 4, 6]) for _ in range(2)]
     todo = []
     Wavefront(chains, 2, todo.append).offer()
     steps, arguments = todo.pop(0)
@@ -98,9 +110,9 @@ def test_a_thread_stays_with_its_chain():
 
 def test_threads_share_chains_that_do_not_wait_for_each_other():
     together = threading.Barrier(3)
-    chains = [Chain(lambda y0, y1: together.wait(timeout=60), 4, 1) for _ in range(3)]
+    chains = [Chain(lambda y0, y1: together.wait(timeout=60), range(5)) for _ in range(3)]
     with Bands(3) as bands:
-        bands.run_chains(chains, 1)
+        bands.run_chains(chains, 1, 3)
     assert all(chain.finished for chain in chains)
 
 
@@ -110,11 +122,11 @@ def test_a_step_that_fails_ends_it_all(n_jobs):
         if y0 == 3:
             raise MemoryError("row 3")
 
-    first = Chain(fail, 9, 1)
-    second = Chain(lambda y0, y1: None, 9, 1, [first], 0)
+    first = Chain(fail, range(10))
+    second = Chain(lambda y0, y1: None, range(10), [(first, behind(0))])
     before = threading.active_count()
     with pytest.raises(MemoryError, match="row 3"), Bands(n_jobs) as bands:
-        bands.run_chains([first, second], 9)
+        bands.run_chains([first, second], 9, n_jobs)
     assert first.front == 3
     assert second.front <= 3
     assert threading.active_count() == before
@@ -131,7 +143,8 @@ class Forgetful(Wavefront):
 def test_old_lists_stored_late_stop_nothing():
     chains = []
     for _ in range(8):
-        chains.append(Chain(lambda y0, y1: None, 3, 2, chains[-1:], 1))
+        after = [(chain, behind(1)) for chain in chains[-1:]]
+        chains.append(Chain(lambda y0, y1: None, [0, 2, 3], after))
     todo = []
     Forgetful(chains, 2, todo.append).offer()
     while todo:

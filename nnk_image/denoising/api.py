@@ -72,7 +72,8 @@ def denoise(
         For 'sgw': the graph to filter on, made from another image of the same scene (less
         noisy, in colour, of another sensor).  Default: the graph of `image`.
     n_jobs : int, optional
-        Threads; None is 1, -1 all.  The result does not depend on it, bit for bit.
+        Threads at most, fewer for small images; None is 1, -1 all.  The result does not
+        depend on it, bit for bit.
     progress : bool or callable
         True shows a progress bar (needs tqdm); a callable gets ``(done, total)``.
 

@@ -1,0 +1,55 @@
+"""Segments of rows that threads compute at the same time, through all orders of the recurrence.
+
+Order k of a row takes order k - 1 of `radius` rows around it.  So from order to order a
+segment moves down by `radius` rows: at its top it needs nothing but what it has computed
+before, and at its bottom the first rows of the segment below, which begins with them.  It
+waits for these at the end of each group of orders, and nothing is computed twice.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Seam(NamedTuple):
+    """Where two segments meet in a group of orders; rows of the front, that is of the first order.
+
+    Attributes
+    ----------
+    row : int
+        The lower segment has the rows from ``row + k radius`` on of order k = 1, 2, ...
+    alone : int
+        So far the upper segment comes without the lower one.
+    shared : int
+        From here on the lower segment has done all that the upper one needs.
+    """
+
+    row: int
+    alone: int
+    shared: int
+
+    @classmethod
+    def of_group(cls, row, radius, n_before, n_orders):
+        """The seam in `n_orders` orders after `n_before`, `row` being the one of order 0."""
+        row += n_before * radius
+        return cls(row, row - radius, row + (2 * n_orders + 1) * radius)
+
+    def needed(self, row):
+        """Row that the lower segment must have come to before the upper one comes to `row`."""
+        return self.shared if row > self.alone else self.row
+
+
+def seams(work, radius, n_orders, n_jobs):
+    """Rows of order 0 at which segments for so many threads meet; fewer on small images.
+
+    `work` tells the share of all rows to each one in the work, for shares to be fair.
+    """
+    # The first segment grows by that much, and the last one shrinks.
+    moves = n_orders * radius
+    least = -(-moves // 2) + 2 * radius
+    n = min(n_jobs, len(work) // least)
+    if n < 2:
+        return []
+    k = np.arange(1, n)
+    rows = np.clip(np.searchsorted(work, k / n), k * least, len(work) - k[::-1] * least)
+    return (rows - moves // 2).tolist()
