@@ -114,25 +114,28 @@ class Bands:
                 min(n_threads, len(bands)),
             )
 
-    def run_chains(self, chains, n_rows, n_threads, evenly=False):
+    def run_chains(self, chains, n_rows, n_threads, evenly=False, then=None):
         """Do all the steps of a list of `Chain` on so many threads, counting as `n_rows` rows.
 
         All go on at once, a step each in turn, if `evenly`.  Otherwise the first few
-        unfinished, and threads stay with them: as few as keep the threads busy, twice as
-        many, so that there is work while one is kept from ending its step.
+        unfinished, and threads stay with them and what comes `then`: as few as keep the
+        threads busy, twice as many, so that there is work while one is kept from ending its
+        step.
         """
         n_steps = sum(chain.n_steps for chain in chains)
         done = [n_rows * n // n_steps for n in range(n_steps + 1)]
         advances = (end - begin for begin, end in pairwise(done))
         if n_threads == 1 or len(chains) == 1:
             todo = deque()
-            Wavefront(chains, len(chains) if evenly else 1, todo.append, evenly).offer()
+            Wavefront(chains, len(chains) if evenly else 1, todo.append, evenly, then).offer()
             for rows, _ in zip(advances, _results(todo), strict=True):
                 self.advance(rows)
         else:
             n_live = len(chains) if evenly else 2 * n_threads
             self._run_on_threads(
-                lambda team: self._let_run(team, chains, n_live, evenly, advances),
+                lambda team: self._let_run(
+                    team, Wavefront(chains, n_live, team.todo.put, evenly, then), advances
+                ),
                 min(n_threads, len(chains)),
             )
 
@@ -169,8 +172,8 @@ class Bands:
             for later in bands[n + n_ahead : n + n_ahead + 1]:
                 team.todo.put((once, later))
 
-    def _let_run(self, team, chains, n_live, evenly, advances):
-        Wavefront(chains, n_live, team.todo.put, evenly).offer()
+    def _let_run(self, team, wavefront, advances):
+        wavefront.offer()
         for rows in advances:
             team.next_result()
             self.advance(rows)

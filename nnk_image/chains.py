@@ -94,11 +94,13 @@ class Wavefront:
     evenly : bool
         All live chains in turn, a step each.  Otherwise whoever has begun with a chain stays
         with it until it must wait: the rows it works on are in that processor's cache.
+    then : dict
+        Chain to chain: what whoever ends a chain had better go on with.
     """
 
-    def __init__(self, chains, n_live, put, evenly=False):
+    def __init__(self, chains, n_live, put, evenly=False, then=None):
         self._unfinished, self._n_live, self._put = chains, n_live, put
-        self._evenly = evenly
+        self._evenly, self._then = evenly, then or {}
 
     def offer(self):
         """Put the steps that may be taken now."""
@@ -110,9 +112,14 @@ class Wavefront:
                 self._put((self._steps, (chain,)))
 
     def _steps(self, chain):
-        goes_on = True
-        while goes_on:
+        while chain:
             chain.take_step()
-            goes_on = not self._evenly and chain.claim()  # before others are offered it
+            chain = None if self._evenly else self._go_on(chain)  # before others are offered it
             self.offer()
             yield
+
+    def _go_on(self, chain):
+        """The chain whose step whoever took one of `chain` takes next, if it may be taken."""
+        if chain.finished:
+            chain = self._then.get(chain)
+        return chain if chain and chain.claim() else None

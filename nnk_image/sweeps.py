@@ -136,9 +136,12 @@ class Sweeps:
         """Do it all; counts as `n_rows` rows of progress."""
         ends = [n_rows * n // len(self._passes) for n in range(len(self._passes) + 1)]
         for one, (begin, end) in zip(self._passes, pairwise(ends), strict=True):
-            chains = [chain for _, group in one.groups for chain in group.values()]
+            groups = [group for _, group in one.groups]
+            chains = [chain for group in groups for chain in group.values()]
             if one.filling is None:
-                self._bands.run_chains(chains, end - begin, self._n_threads)
+                # A thread that is done in a segment goes on there, not on the heels of another.
+                then = {group[at]: later[at] for group, later in pairwise(groups) for at in group}
+                self._bands.run_chains(chains, end - begin, self._n_threads, then=then)
             else:
                 self._run_with_filling(one.filling, chains, one.groups[-1], end - begin)
 
@@ -186,10 +189,8 @@ class Sweeps:
         packet, radius = 32 // self._grid.dtype.itemsize, self._grid.radius
         # Blocks of the first order that are computed, and those it reads around them.
         halo = -(-(max(orders_before, n_orders) - 1) * radius // packet) - (-radius // packet)
-        # A thread that is done in its segment had better go on there than on another's heels.
-        lead = self._grid.height if self._seams else orders_before * radius
         return [
-            (before[segment, strip], behind(lead))
+            (before[segment, strip], behind(orders_before * radius))
             for strip, (first, end) in enumerate(self._strips)
             if first < b1 + halo and b0 < end + halo
         ]
@@ -199,7 +200,7 @@ class Sweeps:
         work = grid.n_pairs / (grid.height * grid.blocks * _PAIRS_PER_BLOCK)
         pixels = _PIXELS_PER_STEP / min(max(1, work), 16)
         rows = max(1, int(pixels * grid.blocks / grid.width) // (b1 - b0))
-        if self._n_threads > 1 and not self._seams:
+        if self._n_threads > 1:
             # As far as the next group stays behind: it begins after two steps.
             lead = self._most_orders * grid.radius
             rows = min(rows, max(_LEAST_ROWS, min(lead, grid.height // _STEPS)))

@@ -108,6 +108,33 @@ def test_a_thread_stays_with_its_chain():
     assert len(todo) == 1
 
 
+@pytest.mark.parametrize(
+    ("n_live", "waits", "order"),
+    [
+        (1, {}, "aaccbb"),
+        (3, {}, "aabbcc"),  # somebody else has been offered it
+        (3, {"c": "b"}, "aabbcc"),
+        (1, {"c": "a"}, "aaccbb"),
+    ],
+)
+def test_and_goes_on_with_what_comes_then(n_live, waits, order):
+    taken = []
+
+    def step_of(name):
+        return lambda y0, y1: taken.append(name)
+
+    chains = {name: Chain(step_of(name), [0, 1, 2]) for name in "abc"}
+    for name, leader in waits.items():
+        chains[name].follow([(chains[leader], behind(9))])
+    todo, then = [], {chains["a"]: chains["c"]}
+    Wavefront(list(chains.values()), n_live, todo.append, then=then).offer()
+    while todo:
+        work, arguments = todo.pop(0)
+        for _ in work(*arguments):
+            pass
+    assert "".join(taken) == order
+
+
 def test_threads_share_chains_that_do_not_wait_for_each_other():
     together = threading.Barrier(3)
     chains = [Chain(lambda y0, y1: together.wait(timeout=60), range(5)) for _ in range(3)]

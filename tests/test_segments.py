@@ -65,7 +65,7 @@ def policy(request, monkeypatch):
     """All steps on one thread, in an order that threads would hardly ever come to."""
     choose, rng, taken = POLICIES[request.param], np.random.default_rng(4), []
 
-    def run_chains(self, chains, n_rows, n_threads, evenly=False):
+    def run_chains(self, chains, n_rows, n_threads, evenly=False, then=None):
         left = list(chains)
         while left:
             for chain in choose(rng, left):
