@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+# All groups but the last must have two: one alone hands on rows of the order before it, of
+# which a segment does not have all.
+_LEAST_ORDERS = 3
+
 
 class Seam(NamedTuple):
     """Where two segments meet in a group of orders; rows of the front, that is of the first order.
@@ -48,7 +52,7 @@ def seams(work, radius, n_orders, n_jobs):
     moves = n_orders * radius
     least = -(-moves // 2) + 2 * radius
     n = min(n_jobs, len(work) // least)
-    if n < 2:
+    if n < 2 or n_orders < _LEAST_ORDERS:
         return []
     k = np.arange(1, n)
     rows = np.clip(np.searchsorted(work, k / n), k * least, len(work) - k[::-1] * least)

@@ -31,7 +31,7 @@ def test_seams_leave_room_for_what_is_shared(n_rows, radius, n_orders, n_jobs, s
     assert len(rows) < n_jobs
     if not rows:
         fits = n_rows >= 2 * (-(-n_orders * radius // 2) + 2 * radius)
-        assert n_jobs == 1 or not fits
+        assert n_jobs == 1 or n_orders < 3 or not fits
         return
     assert rows[0] >= 2 * radius
     assert rows[-1] + n_orders * radius <= n_rows - 2 * radius
@@ -55,9 +55,23 @@ def test_a_segment_waits_for_the_first_rows_of_the_one_below():
     assert seam.needed(seam.row - 4) == seam.shared == 155 + 10 + 10
 
 
+class DirtyNumpy:
+    """Numpy whose fresh memory is full of NaN."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    @staticmethod
+    def empty(shape, dtype=float):
+        return np.full(shape, np.nan, dtype)
+
+
 @pytest.fixture
 def steps_of_a_row(monkeypatch):
+    """The shortest steps, in memory where what nobody has written shows."""
     monkeypatch.setattr("nnk_image.sweeps._PIXELS_PER_STEP", 1)
+    for module in ("sweeps", "recurrence"):
+        monkeypatch.setattr(f"nnk_image.{module}.np", DirtyNumpy())
 
 
 @pytest.fixture
@@ -85,7 +99,7 @@ def policy(request, monkeypatch):
 @pytest.mark.parametrize("method", ["analyze", "synthesize"])
 @pytest.mark.parametrize("strip", [16, 1024])
 @pytest.mark.parametrize(
-    ("n_jobs", "window", "order"), [(2, 5, 1), (2, 5, 30), (4, 3, 17), (3, 7, 4)]
+    ("n_jobs", "window", "order"), [(2, 5, 30), (2, 11, 9), (4, 3, 17), (3, 7, 4)]
 )
 def test_bits_do_not_depend_on_who_is_ahead(
     policy, method, strip, n_jobs, window, order, steps_of_a_row, monkeypatch
