@@ -55,5 +55,7 @@ def seams(work, radius, n_orders, n_jobs):
     if n < 2 or n_orders < _LEAST_ORDERS:
         return []
     k = np.arange(1, n)
-    rows = np.clip(np.searchsorted(work, k / n), k * least, len(work) - k[::-1] * least)
+    # What segments above have beyond their least: it must not shrink from seam to seam.
+    spare = np.maximum.accumulate(np.searchsorted(work, k / n) - k * least)
+    rows = np.clip(spare, 0, len(work) - n * least) + k * least
     return (rows - moves // 2).tolist()

@@ -23,10 +23,12 @@ POLICIES = {
     radius=st.integers(1, 20),
     n_orders=st.integers(1, 90),
     n_jobs=st.integers(1, 12),
-    skew=st.floats(0, 4),
+    heavy=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 10**4)), max_size=4),
 )
-def test_seams_leave_room_for_what_is_shared(n_rows, radius, n_orders, n_jobs, skew):
-    work = np.linspace(1e-3, 1, n_rows) ** skew
+def test_seams_leave_room_for_what_is_shared(n_rows, radius, n_orders, n_jobs, heavy):
+    work = np.ones(n_rows)
+    for where, times in heavy:
+        work[int(where * (n_rows - 1))] += times
     rows = seams(np.cumsum(work) / work.sum(), radius, n_orders, n_jobs)
     assert len(rows) < n_jobs
     if not rows:
@@ -35,7 +37,7 @@ def test_seams_leave_room_for_what_is_shared(n_rows, radius, n_orders, n_jobs, s
         return
     assert rows[0] >= 2 * radius
     assert rows[-1] + n_orders * radius <= n_rows - 2 * radius
-    assert (np.diff(rows) >= 2 * radius).all()
+    assert (np.diff(rows) >= n_orders * radius / 2 + 2 * radius).all()
 
 
 def test_shares_are_of_the_work_of_all_orders():
