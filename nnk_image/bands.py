@@ -145,11 +145,14 @@ class Bands:
         # Inside the context the threads stay for the next stage: starting them takes time.
         done = False
         try:
+            if self._team is not None and self._team.size < n_threads - 1:
+                self._dismiss()
             if self._team is None:
                 self._team = _Team(n_threads - 1)
                 self._team.start()
             # Only now: a thread that Ctrl-C kept off the list never gets a band.
             give_work(self._team)
+            self._team.forget()
             done = True
         finally:
             if not (done and self._entered):
@@ -249,6 +252,10 @@ class _Team:
         if band is None:
             raise result
         return band, result
+
+    def forget(self):
+        """Let go of what this thread did last, and of the images in it."""
+        self._band, self._results = None, iter(())
 
     def _finished_or_done_here(self):
         with suppress(Empty):

@@ -8,9 +8,9 @@ from _thread import allocate_lock
 from itertools import islice
 
 
-def steps(first, end, rows_per_step, also=()):
+def stops_every(rows, first, end, also=()):
     """Where steps of so many rows begin, and the last one ends; `also` some rows between."""
-    between = {*range(first, end, rows_per_step), *(row for row in also if first < row < end)}
+    between = {*range(first, end, rows), *(row for row in also if first < row < end)}
     return [*sorted(between), end]
 
 

@@ -20,6 +20,7 @@ from nnk_image.sweeps import ORDERS_PER_SWEEP, Sweeps, orders_per_sweep
 from nnk_image.window import window_of
 
 _NONE = np.empty(0)
+_EDGES_PER_PIXEL = 20  # that take as long as a pixel of the stages `Bands` knows, about
 
 
 class GridRecurrence:
@@ -106,6 +107,7 @@ class CsrRecurrence:
             adjacency.indices.dtype == np.int64,
             adjacency.data,
         )
+        self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * max(1, self.n)))
         self.degrees = adjacency @ np.ones(self.n, self.dtype)
 
     def largest_edge_sum(self, bands):
@@ -163,5 +165,5 @@ class CsrRecurrence:
                 last,
             )
 
-        bands.run(work, self.n)
+        bands.run(work, self.n, self._work_of_node)
         return result

@@ -10,40 +10,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-# All groups but the last must have two: one alone hands on rows of the order before it, of
-# which a segment does not have all.
-_LEAST_ORDERS = 3
-
 
 class Seam(NamedTuple):
-    """Where two segments meet in a group of orders; rows of the front, that is of the first order.
+    """Where two segments meet in a group of orders.
 
     Attributes
     ----------
     row : int
         The lower segment has the rows from ``row + k radius`` on of order k = 1, 2, ...
-    alone : int
-        So far the upper segment comes without the lower one.
+    end : int
+        The upper one has the rows to this one of the first order.
     shared : int
-        From here on the lower segment has done all that the upper one needs.
+        Row of the first order at which the lower one has done all that the upper one needs,
+        for the other orders to come to their ends.
     """
 
     row: int
-    alone: int
+    end: int
     shared: int
 
     @classmethod
     def of_group(cls, row, radius, n_before, n_orders):
         """The seam in `n_orders` orders after `n_before`, `row` being the one of order 0."""
         row += n_before * radius
-        return cls(row, row - radius, row + (2 * n_orders + 1) * radius)
+        return cls(row, row + radius, row + (2 * n_orders + 1) * radius)
 
     def needed(self, row):
         """Row that the lower segment must have come to before the upper one comes to `row`."""
-        return self.shared if row > self.alone else self.row
+        return self.shared if row >= self.end else 0
 
 
-def seams(work, radius, n_orders, n_jobs):
+def seams(work, radius, n_orders, n_threads):
     """Rows of order 0 at which segments for so many threads meet; fewer on small images.
 
     `work` tells the share of all rows to each one in the work, for shares to be fair.
@@ -51,8 +48,8 @@ def seams(work, radius, n_orders, n_jobs):
     # The first segment grows by that much, and the last one shrinks.
     moves = n_orders * radius
     least = -(-moves // 2) + 2 * radius
-    n = min(n_jobs, len(work) // least)
-    if n < 2 or n_orders < _LEAST_ORDERS:
+    n = min(n_threads, len(work) // least)
+    if n < 2:
         return []
     k = np.arange(1, n)
     # What segments above have beyond their least: it must not shrink from seam to seam.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.chains import Chain, behind, steps
+from nnk_image.chains import Chain, behind, stops_every
 from nnk_image.segments import Seam, seams
 
 ORDERS_PER_SWEEP = 8
@@ -35,10 +35,10 @@ def orders_per_sweep(grid, n_jobs):
     return _ORDERS_ALONE if n_jobs == 1 and not grid.keeps_packets else ORDERS_PER_SWEEP
 
 
-def _strips(grid, n_jobs):
-    """Blocks [b0, b1) of each strip, for that many threads on all rows."""
+def _strips(grid, n_threads):
+    """Blocks [b0, b1) of each strip, for that many threads on the same rows."""
     # Two share one well, a group behind the other.
-    of_threads = min(-(-n_jobs // 2), grid.width // _LEAST_STRIP)
+    of_threads = min(-(-n_threads // 2), grid.width // _LEAST_STRIP)
     n_strips = min(max(1, round(grid.width / _STRIP), of_threads), grid.blocks)
     return list(pairwise(np.linspace(0, grid.blocks, n_strips + 1).round().astype(int).tolist()))
 
@@ -78,7 +78,7 @@ class Sweeps:
         self._seams, self._passes = [], []
         if grid.keeps_packets:
             self._seams = seams(grid.work, grid.radius, n_orders, self._n_threads)
-        self._strips = _strips(grid, 1 if self._seams else self._n_threads)
+        self._strips = _strips(grid, self._n_threads // (len(self._seams) + 1))
         self._most_orders = orders_per_sweep(grid, bands.n_jobs)
         self._n_left_to_fill = 0  # orders that may join the last pass
         self._n_held = self._rows_in_use(n_orders)
@@ -111,13 +111,13 @@ class Sweeps:
         inner = [Seam.of_group(row, radius, self._n_done, n_orders) for row in self._seams]
         for segment, (above, below) in reversed(list(enumerate(pairwise([None, *inner, None])))):
             top, bottom = (seam and seam.row for seam in (above, below))
-            also = ([above.shared] if above else []) + ([below.alone] if below else [])
+            also = ([above.shared] if above else []) + ([below.end - 1] if below else [])
             for strip, blocks in enumerate(self._strips):
                 under = segment + 1, strip
                 sweep = _core.ChebyshevSweep(
                     self._operator, *blocks, top, bottom, sweeps.get(under), *group
                 )
-                stops = steps(sweep.first, sweep.end, self._rows_per_step(blocks), also)
+                stops = stops_every(self._rows_per_step(blocks), sweep.first, sweep.end, also)
                 after = self._leaders(this_pass, segment, blocks, n_orders)
                 if below:
                     after.append((chains[under], below.needed))
@@ -167,7 +167,9 @@ class Sweeps:
             def fill(y0, y1):
                 grid.fill(operator, y0, y1)
 
-            self._passes.append(_Pass(Chain(fill, steps(0, grid.height, _ROWS_PER_FILLING)), []))
+            self._passes.append(
+                _Pass(Chain(fill, stops_every(_ROWS_PER_FILLING, 0, grid.height)), [])
+            )
             self._n_left_to_fill = _ORDERS_PER_FILLING
         self._n_left_to_fill -= n_orders
         return self._passes[-1]

@@ -183,7 +183,7 @@ def current_processor():
 
 def keep_off(unsigned long thread, lock, int processor):
     """Keep a thread that holds `lock` as long as it runs off a processor, if it may use others."""
-    if lock.locked():  # nor will it end before this call does: it must have the GIL for that
+    if lock.locked():  # and will be: it has not been given any work yet
         c_keep_off(thread, processor)
 
 
@@ -518,7 +518,7 @@ cdef class ChebyshevSweep:
             else:
                 status = kernels.group_f32(&self.op.c, &self.c, &rings[0], y0, y1)
         if y1 == self.end:
-            self.rings = None
+            self.rings = self.above = self.below = None
         check(status)
 
 

@@ -20,7 +20,7 @@ typedef struct {
     const T **neighbour; /* per offset: where its row of T_{k-1} begins */
 } CAT(sweep, S);
 
-/* Where the rows of order k begin and end in this segment. */
+/* Where the rows of order k of the group (0-based) begin and end in this segment. */
 static inline int64_t CAT(first_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
     return s->group->above ? s->group->top + (k + 1) * s->op->radius : 0;
@@ -36,16 +36,16 @@ static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_group *g = s->group;
-    const int64_t stride = s->op->stride, shared = 2 * s->op->radius;
+    const int64_t stride = s->op->stride, n_shared = 2 * s->op->radius;
     if (k == -1)
         return (const T *)g->old + y * stride;
     if (k == -2)
         return g->older ? (const T *)g->older + y * stride : NULL;
     const int64_t first = CAT(first_row, S)(s, k), end = CAT(end_row, S)(s, k);
-    if (g->above && y < first + shared)
-        return (const T *)g->above + ((k * shared + y - first) * s->ring_stride - s->ring_first);
+    if (g->above && y < first + n_shared)
+        return (const T *)g->above + ((k * n_shared + y - first) * s->ring_stride - s->ring_first);
     if (y >= end)
-        return (const T *)g->below + ((k * shared + y - end) * s->ring_stride - s->ring_first);
+        return (const T *)g->below + ((k * n_shared + y - end) * s->ring_stride - s->ring_first);
     return s->rings + (s->ring_start[k] + y % s->ring_rows[k] * s->ring_stride - s->ring_first);
 }
 
@@ -197,12 +197,13 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
     }
 }
 
-/* Row y of order k to the next group. */
+/* Row y of order k to the next group; of an input (k < 0) those that the segment has of the first order. */
 static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void *image)
 {
     const nnk_group *g = s->group;
     const nnk_grid_operator *op = s->op;
-    if (!image || y < CAT(first_row, S)(s, k) || y >= CAT(end_row, S)(s, k))
+    const int32_t of = k < 0 ? 0 : k;
+    if (!image || y < CAT(first_row, S)(s, of) || y >= CAT(end_row, S)(s, of))
         return;
     const int64_t left = g->b0 ? op->pad + g->b0 * CAT(PACKET, S) : 0;
     const int64_t right = g->b1 < op->blocks ? op->pad + g->b1 * CAT(PACKET, S) : op->stride;

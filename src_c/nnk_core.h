@@ -201,8 +201,9 @@ typedef struct {
 
     /* One group of the Chebyshev recurrence, front going over rows [y0, y1).  Called for
      * all rows of the segment's first order, one band after the other, it writes row y as the
-     * front passes y + (orders - 1) radius and reads no row behind the front by more than
-     * the radius.  rings: kept from call to call, zero before the first. */
+     * front passes y + (orders - 1) radius, and at the segment's end the rest; it reads no row
+     * behind the front by more than the radius, but T_0 for `start`.  rings: kept from call to
+     * call, zero before the first. */
     int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
     int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
     /* Bytes of the rings and of what a segment shares with the one above it. */

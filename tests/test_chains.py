@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nnk_image.bands import Bands
-from nnk_image.chains import Chain, Wavefront, behind, steps
+from nnk_image.chains import Chain, Wavefront, behind, stops_every
 
 
 class Watched:
@@ -23,7 +23,7 @@ class Watched:
             rows, also = int(rng.integers(1, 20)), rng.integers(-5, 70, 2).tolist()
             self.spans.append([])
             work = self.work(number, after, float(rng.choice([0, 0, 2e-4])))
-            stops = steps(0, self.n_rows, rows, also)
+            stops = stops_every(rows, 0, self.n_rows, also)
             followed = [(chain, behind(lead)) for chain, lead in after]
             self.chains.append(Chain(work, stops, followed))
 
@@ -62,11 +62,11 @@ def test_rows_in_order_and_behind_their_leaders(n_jobs, evenly):
 @pytest.mark.parametrize(("rows", "others"), [(1, (1, 1)), (4, (3, 7)), (10, (10, 2, 5))])
 def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
     n_rows, room, distances = 97, rows + 4 + 2 * sum(others), []
-    stops = steps(0, n_rows, rows)
+    stops = stops_every(rows, 0, n_rows)
     first = Chain(lambda y0, y1: distances.append(y1 - last.front), stops)
     chains = [first]
     for step in others:
-        stops, after = steps(0, n_rows, step), [(chains[-1], behind(2))]
+        stops, after = stops_every(step, 0, n_rows), [(chains[-1], behind(2))]
         chains.append(Chain(lambda y0, y1: time.sleep(1e-5), stops, after))
     last = chains[-1]
     first.follow([(last, behind(-room))])
@@ -77,9 +77,9 @@ def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
 
 
 def test_steps_stop_at_further_rows_too():
-    assert steps(3, 12, 4) == [3, 7, 11, 12]
-    assert steps(3, 12, 4, [2, 3, 5, 7, 12, 13]) == [3, 5, 7, 11, 12]
-    assert steps(3, 12, 100) == [3, 12]
+    assert stops_every(4, 3, 12) == [3, 7, 11, 12]
+    assert stops_every(4, 3, 12, [2, 3, 5, 7, 12, 13]) == [3, 5, 7, 11, 12]
+    assert stops_every(100, 3, 12) == [3, 12]
 
 
 @pytest.mark.parametrize(("evenly", "order"), [(False, "aaabbbccc"), (True, "aababcbcc")])
