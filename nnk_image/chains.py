@@ -119,7 +119,7 @@ class Wavefront:
             yield
 
     def _go_on(self, chain):
-        """The chain whose step whoever took one of `chain` takes next, if it may be taken."""
+        """What to take the next step of after one of `chain`, claimed; None if there is nothing."""
         if chain.finished:
             chain = self._then.get(chain)
         return chain if chain and chain.claim() else None

@@ -82,7 +82,7 @@ class Grid:
     n_pairs : int
         Of packets.
     work : (H,) ndarray
-        Share of the recurrence's time that all rows to each one take, about.
+        Share of the recurrence's time that the rows down to each one take, about.
     """
 
     SETUP_STAGES = 3

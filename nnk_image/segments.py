@@ -43,7 +43,7 @@ class Seam(NamedTuple):
 def seams(work, radius, n_orders, n_threads):
     """Rows of order 0 at which segments for so many threads meet; fewer on small images.
 
-    `work` tells the share of all rows to each one in the work, for shares to be fair.
+    `work` is the share of the work down to each row, for segments to be fair.
     """
     # The first segment grows by that much, and the last one shrinks.
     moves = n_orders * radius

@@ -1,5 +1,6 @@
 """Row bands cover every row once, report progress, and stop cleanly whatever happens."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 from contextlib import contextmanager
 
 import numpy as np
@@ -23,6 +25,7 @@ from nnk_image.bands import (
     _shrinking_bands,
     resolve_n_jobs,
 )
+from nnk_image.chains import Chain
 from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
 from nnk_image.image import check_image
 
@@ -144,6 +147,38 @@ def test_every_thread_gets_work():
     meeting = threading.Barrier(3, timeout=30)  # passed only by three threads at once
     with leaving_no_thread(), Bands(3) as bands:
         bands.run(lambda y0, y1: meeting.wait(), 6, rows_per_band=1)
+
+
+def test_a_later_stage_may_take_more_threads():
+    with leaving_no_thread(), Bands(4) as bands:
+        for n_threads in (2, 4, 3):
+            meeting = threading.Barrier(n_threads, timeout=30)
+            bands.run(lambda y0, y1, m=meeting: m.wait(), n_threads, rows_per_band=1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_nothing_done_is_held_until_the_next_stage(n_jobs):
+    """It would be images, as many again as the next stage needs."""
+
+    class Image:
+        pass
+
+    image = Image()
+    held = weakref.ref(image)
+    gc.disable()  # nor are there circles
+    try:
+        with Bands(n_jobs) as bands:
+            chains = [Chain(lambda y0, y1, _=image: None, range(9)) for _ in range(4)]
+            then = {chains[0]: chains[3]}
+            bands.run_chains(chains, 1, n_jobs, then=then)
+            bands.run(lambda y0, y1, _=image: None, 9, rows_per_band=1)
+            del image, chains, then
+            give_up = time.monotonic() + 30
+            while held() is not None and time.monotonic() < give_up:
+                time.sleep(1e-3)  # the other threads are just at their last words
+            assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_one_job_stays_on_the_calling_thread():
