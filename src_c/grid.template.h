@@ -51,7 +51,7 @@ static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, 
 
 static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_t y0, int64_t y1)
 {
-    T bound = 0;
+    CAT(pair, S) best = CAT(no_pair, S)();
     for (int64_t y = y0; y < y1; y++) {
         const nnk_before *before = packets_before(op, y);
         const uint64_t *pair;
@@ -59,16 +59,20 @@ static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_
         CAT(find, S)(op, y, 0, &pair, &weight);
         for (int64_t b = 0; b < op->blocks; b++) {
             const T *here = degree + y * op->stride + op->pad + b * CAT(PACKET, S);
+            const CAT(pair, S) ours = CAT(join, S)(here, here);
             const uint64_t *last = pair + (before[b + 1].pairs - before[b].pairs);
-            for (; pair < last; pair++)
-                for (uint32_t left = edges_of(*pair); left; left &= left - 1) {
-                    const int lane = __builtin_ctz(left), pixel = lane % CAT(PACKET, S);
-                    const uint32_t number = lane < CAT(PACKET, S) ? first_offset(*pair) : second_offset(*pair);
-                    const T sum = here[pixel] + here[pixel + op->dy[number] * op->stride + op->dx[number]];
-                    if (*weight++ > 0 && sum > bound)
-                        bound = sum;
-                }
+            for (; pair < last; pair++) {
+                const int64_t i = first_offset(*pair), j = second_offset(*pair);
+                const T *first = here + op->dy[i] * op->stride + op->dx[i];
+                const T *second = here + op->dy[j] * op->stride + op->dx[j];
+                const CAT(pair, S) sum = CAT(add, S)(ours, CAT(join, S)(first, second));
+                best = CAT(larger, S)(best, sum, CAT(expand, S)(&weight, edges_of(*pair)));
+            }
         }
     }
+    T lanes[2 * CAT(PACKET, S)], bound = 0;
+    memcpy(lanes, &best, sizeof lanes);
+    for (int i = 0; i < 2 * CAT(PACKET, S); i++)
+        bound = lanes[i] > bound ? lanes[i] : bound;
     return bound;
 }

@@ -9,6 +9,7 @@
  *   expand_S(&p, lanes)       the pair of the numbers from p on where lanes have a bit, else 0;
  *                             p is moved on beyond them.  It may be read 64 bytes further
  *   add_S(a, b), add_product_S(sum, a, b), fold_S(pair)   the last: the sum of its two packets
+ *   larger_S(best, a, weight)   the larger of best and a where there is a weight, else best
  */
 #ifndef NNK_PAIRS_H
 #define NNK_PAIRS_H
@@ -33,6 +34,15 @@
         for (int i = 0; i < PARTS; i++)                                                     \
             sum.part[i] += a.part[i] * b.part[i];                                           \
         return sum;                                                                         \
+    }                                                                                       \
+    static inline pair_##S larger_##S(pair_##S best, pair_##S a, pair_##S weight)           \
+    {                                                                                       \
+        for (int i = 0; i < PARTS; i++) {                                                   \
+            const vec_##S old = best.part[i], new = a.part[i], none = {0};                  \
+            const veci_##S taken = (new > old) & (weight.part[i] > none);                   \
+            best.part[i] = (vec_##S)(((veci_##S)new & taken) | ((veci_##S)old & ~taken));   \
+        }                                                                                   \
+        return best;                                                                        \
     }
 DEFINE_PAIR(f32)
 DEFINE_PAIR(f64)
