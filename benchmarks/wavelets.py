@@ -1,5 +1,7 @@
 """The 7-band graph wavelet transform, a single filter and setting up, beside PyGSP and scipy."""
 
+from functools import partial
+
 import numpy as np
 from pygsp import filters as pygsp_filters
 from scipy.sparse import csr_array, eye_array
@@ -7,6 +9,9 @@ from scipy.sparse import csr_array, eye_array
 import nnk_image
 from benchmarks.graph import SIGMA_F, noisy_camera
 from benchmarks.timing import comparison
+from nnk_image.bands import Bands
+from nnk_image.laplacian import spectral_bound
+from nnk_image.recurrence import GridRecurrence
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
@@ -22,6 +27,7 @@ def tables(options):
         if build is nnk_image.image_graph:
             yield work.one_filter(options.rounds)
             yield work.setting_up(options.rounds)
+            yield work.bound_alone(options.rounds)
 
 
 class _Work:
@@ -117,6 +123,27 @@ class _Work:
         free = "Ours without lmax: the default, from a bound by sums of weights."
         notes = [NOTE.format("SpectralGraphWavelets"), free]
         return comparison(title + f", {rounds} rounds", contenders, rounds, ours, notes)
+
+    def bound_alone(self, rounds):
+        """What lmax costs beside one transform, the operator being there."""
+        kinds = (np.float32, self.single), (np.float64, self.image)
+        with Bands() as bands:
+            grids = {d: GridRecurrence.of_graph(self.graph, d, bands) for d, _ in kinds}
+            contenders, ours = {}, {}
+            for dtype, image in kinds:
+                name = np.dtype(dtype).name
+                wavelets, grid = self.ours[dtype], grids[dtype]
+                contenders[f"analyze {name}"] = partial(wavelets.analyze, image)
+                contenders[f"bound by sums of weights {name}"] = partial(
+                    spectral_bound,
+                    grid.degrees,
+                    "combinatorial",
+                    partial(grid.largest_edge_sum, bands),
+                )
+                ours[f"analyze {name}"] = f"/ {name}"
+            title = self.title.format("The bound that lmax comes from, and a transform")
+            notes = [NOTE.format("analyze")]
+            return comparison(title + f", {rounds} rounds", contenders, rounds, ours, notes)
 
     def _set_up_pygsp(self, lmax=None):
         graph = self.graph.to_pygsp()

@@ -62,6 +62,7 @@ static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_
             const CAT(pair, S) ours = CAT(join, S)(here, here);
             const uint64_t *last = pair + (before[b + 1].pairs - before[b].pairs);
             for (; pair < last; pair++) {
+                __builtin_prefetch(weight + BYTES_AHEAD / sizeof(T));
                 const int64_t i = first_offset(*pair), j = second_offset(*pair);
                 const T *first = here + op->dy[i] * op->stride + op->dx[i];
                 const T *second = here + op->dy[j] * op->stride + op->dx[j];
@@ -71,7 +72,8 @@ static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_
         }
     }
     T lanes[2 * CAT(PACKET, S)], bound = 0;
-    memcpy(lanes, &best, sizeof lanes);
+    const CAT(pair, S) found = best; /* whose address is taken: the other stays in a register */
+    memcpy(lanes, &found, sizeof lanes);
     for (int i = 0; i < 2 * CAT(PACKET, S); i++)
         bound = lanes[i] > bound ? lanes[i] : bound;
     return bound;

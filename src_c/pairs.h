@@ -38,8 +38,9 @@
     static inline pair_##S larger_##S(pair_##S best, pair_##S a, pair_##S weight)           \
     {                                                                                       \
         for (int i = 0; i < PARTS; i++) {                                                   \
-            const vec_##S old = best.part[i], new = a.part[i], none = {0};                  \
-            const veci_##S taken = (new > old) & (weight.part[i] > none);                   \
+            const vec_##S old = best.part[i], none = {0};                                   \
+            const vec_##S new = (vec_##S)((veci_##S)a.part[i] & (weight.part[i] > none));   \
+            const veci_##S taken = new > old;                                               \
             best.part[i] = (vec_##S)(((veci_##S)new & taken) | ((veci_##S)old & ~taken));   \
         }                                                                                   \
         return best;                                                                        \
