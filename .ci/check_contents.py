@@ -21,7 +21,7 @@ def main(dist):
     (wheel,) = Path(dist).glob("*.whl")
     (sdist,) = Path(dist).glob("*.tar.gz")
     python = tree("nnk_image", "*.py", "*.pyi", "py.typed")
-    sources = tree("src_c", "*.c", "*.h", "*.pyx", "CMakeLists.txt")
+    sources = tree("src_c", "*.c", "*.h", "*.pyx", "*.pxd", "CMakeLists.txt")
     pictures = tree("images", "*.png") | {"images/SOURCES.md"}
 
     with zipfile.ZipFile(wheel) as file:
@@ -36,7 +36,8 @@ def main(dist):
         missing |= {f"sdist: {top}"} - {f"sdist: {p}" for p in in_sdist}
     if not any(p.startswith("nnk_image/_core") for p in in_wheel):
         missing.add("wheel: nnk_image/_core")
-    stray = {p for p in in_wheel if p.endswith((".c", ".h", ".pyx")) or p.startswith("tests/")}
+    of_source = (".c", ".h", ".pyx", ".pxd")
+    stray = {p for p in in_wheel if p.endswith(of_source) or p.startswith("tests/")}
     for problem in sorted(missing):
         print("missing from", problem)
     for problem in sorted(stray):

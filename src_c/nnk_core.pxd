@@ -1,0 +1,134 @@
+"""What Cython is to know of nnk_core.h, where it is described."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from "nnk_core.h" nogil:
+    enum: NNK_OK
+    enum: NNK_MAX_ORDERS
+    enum: NNK_PAIRS_AT_ONCE
+
+    ctypedef struct nnk_window:
+        int32_t radius, n_offsets, n_near
+        const int32_t *dy
+        const int32_t *dx
+        const int32_t *plane
+        const int32_t *pair_start
+        const int32_t *pruner
+
+    ctypedef struct nnk_edges:
+        int64_t height, width, words, half
+        const int32_t *dy
+        const int32_t *dx
+        uint64_t *forward
+        uint64_t *backward
+
+    ctypedef struct nnk_kernel:
+        const void *planes
+        const void *spatial
+        int64_t stride
+        int32_t channels, radius
+        double two_sigma2
+
+    ctypedef struct nnk_before:
+        int32_t pairs, weights
+
+    ctypedef struct nnk_start:
+        int64_t pair, weight
+
+    ctypedef struct nnk_grid_operator:
+        int64_t height, width, blocks, stride, pad
+        int32_t radius, n_offsets
+        const int32_t *dy
+        const int32_t *dx
+        const nnk_before *before
+        const nnk_start *row_start
+        int64_t n_held
+        uint64_t *pair
+        void *weight
+        const void *diagonal
+        const void *row_scale
+
+    ctypedef struct nnk_group:
+        int32_t orders, n_bands, forcing
+        int64_t b0, b1, top, bottom
+        void *above
+        void *below
+        double scale, shift
+        const void *older
+        const void *old
+        void *new_older
+        void *new_old
+        void *bands
+        const double *coefficients
+        const double *start
+
+    ctypedef struct nnk_patches:
+        int64_t height, width
+        int32_t patch, radius, group, n_rows, n_columns
+        const int32_t *rows
+        const int32_t *columns
+
+    ctypedef struct nnk_patch_pass:
+        int32_t first, right
+        double sigma, tau
+        const void *y
+        const void *z
+        const void *x
+        void *sum_x
+        void *sum_z
+        void *weights
+        int64_t first_row
+
+    ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *, void *, void *,
+                          int32_t, void *, int64_t *, int64_t, int64_t) noexcept nogil
+    ctypedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
+                                  int64_t, int64_t) noexcept nogil
+
+    ctypedef struct nnk_kernels:
+        const char *name
+        int (*prune_f32)(const float *, int64_t, int32_t, const nnk_window *, const float *,
+                         const float *, const nnk_edges *, int64_t, int64_t) noexcept nogil
+        int (*prune_f64)(const double *, int64_t, int32_t, const nnk_window *, const double *,
+                         const double *, const nnk_edges *, int64_t, int64_t) noexcept nogil
+        nnk_fill *fill_f32_f32
+        nnk_fill *fill_f32_f64
+        nnk_fill *fill_f64_f64
+        nnk_fill_packets *fill_packets_f32_f32
+        nnk_fill_packets *fill_packets_f32_f64
+        nnk_fill_packets *fill_packets_f64_f64
+        void (*degrees_f32)(const nnk_grid_operator *, float *, int64_t, int64_t) noexcept nogil
+        void (*degrees_f64)(const nnk_grid_operator *, double *, int64_t, int64_t) noexcept nogil
+        float (*edge_bound_f32)(const nnk_grid_operator *, const float *, int64_t, int64_t) noexcept nogil
+        double (*edge_bound_f64)(const nnk_grid_operator *, const double *, int64_t, int64_t) noexcept nogil
+        int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
+                         int64_t) noexcept nogil
+        int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
+                         int64_t) noexcept nogil
+        void (*room_f32)(const nnk_grid_operator *, const nnk_group *, size_t *, size_t *) noexcept nogil
+        void (*room_f64)(const nnk_grid_operator *, const nnk_group *, size_t *, size_t *) noexcept nogil
+        int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
+                         int64_t) noexcept nogil
+        int (*match_f64)(const nnk_patches *, const double *, int32_t *, int32_t *, int64_t,
+                         int64_t) noexcept nogil
+        int (*patch_pass_f32)(const nnk_patches *, const nnk_patch_pass *, const int32_t *,
+                              const int32_t *, int64_t, int64_t) noexcept nogil
+        int (*patch_pass_f64)(const nnk_patches *, const nnk_patch_pass *, const int32_t *,
+                              const int32_t *, int64_t, int64_t) noexcept nogil
+
+    int nnk_variants(const nnk_kernels **)
+    void nnk_symmetrise(const nnk_edges *, int64_t, int64_t)
+    void nnk_all_pairs(const nnk_edges *, const uint64_t *, int64_t, int64_t)
+    int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
+                         const int32_t *, int64_t, int64_t)
+    void nnk_count_rows(const nnk_edges *, int64_t *, int64_t, int64_t)
+    int nnk_count_packets(const nnk_edges *, int32_t, int64_t, nnk_before *, int64_t, int64_t)
+    int nnk_copy_packets_f32(const nnk_edges *, const void *, int32_t, const float *,
+                             const nnk_grid_operator *, int64_t, int64_t)
+    int nnk_copy_packets_f64(const nnk_edges *, const void *, int32_t, const double *,
+                             const nnk_grid_operator *, int64_t, int64_t)
+    void nnk_csr_step_f32(const void *, const void *, int32_t, const float *, const float *,
+                          const float *, double, double, const float *, const float *, float *,
+                          float *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
+    void nnk_csr_step_f64(const void *, const void *, int32_t, const double *, const double *,
+                          const double *, double, double, const double *, const double *, double *,
+                          double *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
