@@ -1,4 +1,4 @@
-"""Row bands: the one place that decides about threads, progress and cancellation.
+"""Row bands: the one place that starts threads, reports progress and stops when asked to.
 
 Work is split into bands of image rows, each a short call into C without the GIL.
 Bands run on a few Python threads: results never depend on the split, Ctrl-C is
@@ -18,7 +18,7 @@ from nnk_image import _core
 from nnk_image.chains import Wavefront
 
 PIXELS_PER_BAND = 1 << 18
-"""Pixels in a band by default: about 50 ms of the slowest stage."""
+"""Pixels in a band by default: some 25 to 40 ms of the slowest stage."""
 
 PIXELS_PER_THREAD = 1 << 14
 """For fewer a thread is not worth its start: about 1.5 ms of the slowest stage."""
@@ -99,7 +99,7 @@ class Bands:
         """Like `run`, with ``consume(work(y0, y1))`` called here, band after band.
 
         The bands do not depend on the number of threads, so neither does what is made
-        of their results in that order.
+        of their results in that order.  Each is taken to be worth a thread.
         """
         self._run_bands(work, consume, _equal_bands(n_rows, rows_per_band), self.n_jobs)
 
@@ -182,9 +182,9 @@ class Bands:
             self.advance(rows)
 
     def _dismiss(self):
-        team, self._team = self._team, None
-        if team is not None:
-            team.stop()
+        if self._team is not None:
+            self._team.stop()
+            self._team = None  # only now: interrupted, it is done again
 
     def advance(self, rows):
         """Count finished rows in the progress report."""
@@ -209,7 +209,8 @@ class _Team:
         self.size, self.todo = size, SimpleQueue()
         self._finished, self._stopped = SimpleQueue(), False
         self._band, self._results = None, iter(())  # what this thread is at
-        self._begun, self._running = [False] * size, [allocate_lock() for _ in range(size)]
+        self._begun, self._ended = [False] * size, [False] * size
+        self._running = [allocate_lock() for _ in range(size)]
         self._n_started, self._home = 0, _core.current_processor()
 
     def start(self):
@@ -218,12 +219,10 @@ class _Team:
             running.acquire()
             self._n_started += 1
             try:
-                thread = start_new_thread(self._loop, (number,))
+                _core.start_off(self._home, start_new_thread, self._loop, (number,))
             except RuntimeError:
                 self._n_started -= 1
                 raise
-            # From here: where it begins it may have to wait for this one's work before it can.
-            _core.keep_off(thread, running, self._home)
 
     def _loop(self, number):
         try:
@@ -233,7 +232,10 @@ class _Team:
         except BaseException as error:
             self._finished.put((None, error))
         finally:
+            self._ended[number] = True
             self._running[number].release()
+            if self._stopped:
+                self.todo.put(None)  # for the next one
 
     def _work_on(self, task):
         """Put the results of a task into `_finished`; False if there is nothing left to do."""
@@ -270,25 +272,24 @@ class _Team:
 
     def _finished_elsewhere(self):
         while True:
-            # Asked before the queue, for their last words come before their end.
-            someone_ended = self._someone_ended()
+            # Asked before the queue, for their last words come before their end.  Before `stop`
+            # none ends but by an error.
+            someone_ended = any(self._ended)
             with suppress(Empty):
                 return self._finished.get(timeout=0 if someone_ended else _PATIENCE)
             if someone_ended:
                 raise MemoryError("a thread died, probably for lack of memory; use n_jobs=1")
 
-    def _someone_ended(self):
-        """No thread that has begun ends before `stop` but by an error."""
-        state = zip(self._begun, self._running, strict=True)
-        return any(begun and not running.locked() for begun, running in state)
-
     def stop(self):
-        """Let the threads end after the band they are at, and wait until they have."""
+        """Let the threads end after the band they are at, and wait until they have.
+
+        To be called again if it was interrupted.
+        """
         self._stopped = True
-        for _ in range(self.size):
-            self.todo.put(None)
+        self.todo.put(None)  # one that ends passes it on
         for number in range(self._n_started):
-            self._running[number].acquire(timeout=-1 if self._begun[number] else _PATIENCE)
+            if not self._ended[number]:
+                self._running[number].acquire(timeout=-1 if self._begun[number] else _PATIENCE)
 
 
 def _results(todo):

@@ -1,5 +1,6 @@
 """Segments of rows that threads compute at the same time, through all orders of the recurrence.
 
+They are the parallelogram tiles, or time skewing, of iterated stencils, the order being the time.
 Order k of a row takes order k - 1 of `radius` rows around it.  So from order to order a
 segment moves down by `radius` rows: at its top it needs nothing but what it has computed
 before, and at its bottom the first rows of the segment below, which begins with them.  It

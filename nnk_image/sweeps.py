@@ -71,7 +71,7 @@ class Sweeps:
     def __init__(self, grid, older, last, n_orders, keep_last, bands):
         self._grid, self._bands = grid, bands
         self._older, self.last, self._free = older, last, []
-        self._n_done, self._n_left, self._keep_last = 0, n_orders, keep_last
+        self._n_done, self._n_orders, self._keep_last = 0, n_orders, keep_last
         self._n_threads = bands.threads_for(
             grid.height * grid.width * n_orders // _ORDERS_PER_PIXEL
         )
@@ -92,11 +92,8 @@ class Sweeps:
         """A group of orders behind those before it (arguments: `_core.ChebyshevSweep`)."""
         coefficients = np.ascontiguousarray(coefficients)
         n_orders = coefficients.shape[1]
-        self._n_left -= n_orders
-        results = (
-            self._new_image(self._n_left > 0),
-            self._new_image(self._n_left > 0 or self._keep_last),
-        )
+        goes_on = self._n_done + n_orders < self._n_orders
+        results = self._new_image(goes_on), self._new_image(goes_on or self._keep_last)
         in_turn = self._older, self.last, *results
         group = scale, shift, *in_turn, images, coefficients, start, forcing
         this_pass = self._pass_for(n_orders)

@@ -189,12 +189,18 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         image : (H, W) or (H, W, C) array_like; (N,) or (N, C) for a plain adjacency
-            Finite real values; channels are transformed one by one.
+            Finite real values, at most the square root of the largest number of `dtype`;
+            channels are transformed one by one.
 
         Returns
         -------
         (n_bands, H, W[, C]) ndarray
             Band 0 is the scaling function, then wavelets from coarse to fine.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Values that are not such; the message says which.
         """
         return self._apply(image, self.coefficients)
 
@@ -376,11 +382,17 @@ class SpectralGraphWavelets:
             )
         if array.size == 0:
             raise ValueError(f"{name} of shape {array.shape} have no channel")
-        array = np.ascontiguousarray(array, self.dtype)
-        if not np.isfinite(array).all():
-            where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise ValueError(f"{name} are not finite: {array[where]} at {where}; replace them")
-        return array
+        with np.errstate(over="ignore"):
+            ready = np.ascontiguousarray(array, self.dtype)
+        # Room for what becomes of an image, and for more in coefficients: they may be larger.
+        limit = float(np.finfo(self.dtype).max) ** (0.75 if leading else 0.5)
+        if not (-limit <= ready.min() and ready.max() <= limit):
+            where = tuple(int(i) for i in np.argwhere(~(abs(ready) <= limit))[0])
+            raise ValueError(
+                f"{name} must be finite, and at most {limit:.2g} in {self.dtype} arithmetic: "
+                f"{array[where]} at {where} is not; scale or replace them"
+            )
+        return ready
 
     def _apply(self, image, coefficients):
         signal = self._check_signal(image, (), "image values")

@@ -34,10 +34,13 @@ def current_processor():
     return nnk_current_processor()
 
 
-def keep_off(unsigned long thread, lock, int processor):
-    """Keep a thread that holds `lock` as long as it runs off a processor, if it may use others."""
-    if lock.locked():  # and will be: it has not been given any work yet
-        nnk_keep_off(thread, processor)
+def start_off(int processor, start, function, arguments):
+    """Start a thread by ``start(function, arguments)`` that keeps off a processor, if it can.
+
+    It is told from here: where it begins it may have to wait for this one's work before it
+    could do so itself.  It needs the GIL to end, so it is there still.
+    """
+    nnk_keep_off(start(function, arguments), processor)
 
 
 # --- the vector variant ------------------------------------------------------------------

@@ -3,7 +3,8 @@
  * Everything works on a range of image rows [y0, y1), so that the caller may
  * split an image into row bands and run them on threads in any order: a
  * function writes only to its own rows (or to its own scratch), and its result
- * never depends on how the rows were split.
+ * never depends on how the rows were split.  (group_* alone goes down the rows
+ * in turn; see nnk_group.)
  *
  * Memory: the caller owns every array named here.  Functions returning int may
  * allocate scratch of their own, which they free; they return NNK_OK or

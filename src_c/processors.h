@@ -1,8 +1,12 @@
-/* Which processors threads run on, where the system tells and lets us choose (Linux). */
+/* Which processors threads run on, where the system tells and lets us choose (Linux).
+ * Not without Python's GIL: a thread might have ended before it can be kept off a processor. */
 #ifndef NNK_PROCESSORS_H
 #define NNK_PROCESSORS_H
 
-#ifdef __linux__
+#if defined(__linux__) && !defined(Py_GIL_DISABLED)
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <sched.h>
 

@@ -5,6 +5,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from nnk_image import _core, standard_image
 
 # Helper modules of the tests, such as golden_data, are imported by name.
 sys.path.insert(0, str(Path(__file__).parent))
+whole_chain = import_module("whole_chain")  # for all tests: threads even for small images
 
 # Python processes started by tests take the installed package, not an uncompiled
 # folder of the same name where pytest was started.
@@ -23,12 +25,6 @@ os.environ["PYTHONSAFEPATH"] = "1"
 
 settings.register_profile("nnk_image", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("nnk_image")
-
-
-@pytest.fixture(autouse=True)
-def threads_for_small_images(monkeypatch):
-    """Tests of threads are on images that would not be worth them."""
-    monkeypatch.setattr("nnk_image.bands.PIXELS_PER_THREAD", 1)
 
 
 @pytest.fixture(params=_core.simd_variants())
@@ -43,9 +39,7 @@ def simd(request):
 @pytest.fixture(scope="session")
 def expected():
     """The check sums of the whole chain, computed in this process."""
-    from whole_chain import whole_chain
-
-    return whole_chain()
+    return whole_chain.whole_chain()
 
 
 @pytest.fixture

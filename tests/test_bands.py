@@ -3,9 +3,7 @@
 import gc
 import os
 import signal
-import subprocess
 import sys
-import textwrap
 import threading
 import time
 import weakref
@@ -13,18 +11,14 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from child import leaving_no_task, python
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_chain import PIXELS_PER_THREAD
 
 import nnk_image.bands
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.bands import (
-    PIXELS_PER_BAND,
-    PIXELS_PER_THREAD,
-    Bands,
-    _shrinking_bands,
-    resolve_n_jobs,
-)
+from nnk_image.bands import PIXELS_PER_BAND, Bands, _shrinking_bands, resolve_n_jobs
 from nnk_image.chains import Chain
 from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
 from nnk_image.image import check_image
@@ -132,7 +126,7 @@ def test_threads_keep_off_the_callers_processor(alone, monkeypatch):
 
 
 def test_small_works_are_not_worth_threads(monkeypatch):
-    monkeypatch.undo()
+    monkeypatch.setattr(nnk_image.bands, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
     assert 1 < PIXELS_PER_THREAD < PIXELS_PER_BAND
     for n_pixels, expected in ((0, 1), (1, 1), (2, 2), (2.9, 2), (7.5, 7), (8, 8), (100, 8)):
         assert Bands(8).threads_for(int(n_pixels * PIXELS_PER_THREAD)) == expected
@@ -317,6 +311,33 @@ def test_errors_in_ordered_bands_come_out(place, n_jobs):
     assert len(started) < 1000
 
 
+def test_an_interrupted_stop_is_done_again():
+    class Interrupted:
+        def __init__(self, todo):
+            self._todo, self.n_interrupts = todo, 0
+
+        def __getattr__(self, name):
+            return getattr(self._todo, name)
+
+        def put(self, task):
+            if task is None and not self.n_interrupts:
+                self.n_interrupts += 1
+                raise KeyboardInterrupt
+            self._todo.put(task)
+
+    def fail_last(y0):
+        if y0 == 5:
+            raise Failure
+
+    with leaving_no_task(), Bands(3) as bands:
+        bands.run(lambda y0, y1: None, 6, rows_per_band=1)
+        team = bands._team
+        team.todo = Interrupted(team.todo)
+        with pytest.raises(KeyboardInterrupt):
+            bands.run_in_order(lambda y0, y1: y0, fail_last, 6, 1)
+    assert team.todo.n_interrupts == 1
+
+
 @JOBS
 def test_no_band_runs_once_an_error_is_out(n_jobs):
     release, running = threading.Event(), []
@@ -356,33 +377,17 @@ def test_no_threads_are_left_after_a_graph():
 # --- processes ---------------------------------------------------------------------------
 
 
-def python(script):
-    """Run a script in a fresh interpreter; its output."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_works_after_its_parent():
     answers = python(
         """
-        import multiprocessing, zlib
-        import numpy as np
+        import multiprocessing
         from nnk_image import image_graph
         from nnk_image.bands import Bands
-
-        image = np.random.default_rng(0).random((150, 150))
+        from whole_chain import GREY, graph_sum
 
         def answer():
-            adjacency = image_graph(image, n_jobs=2).adjacency
-            return zlib.crc32(adjacency.indices), zlib.crc32(adjacency.data)
+            return graph_sum(image_graph(GREY, n_jobs=2))
 
         def report(queue):
             queue.put(answer())

@@ -115,18 +115,19 @@ def test_threads_that_do_not_start_are_an_error(monkeypatch):
 def test_a_thread_that_dies_at_birth_hangs_nobody(n_jobs):
     """As one does that finds no memory for its first frame: the others do the work."""
     script = f"""
-        import _thread
+        import os
         import nnk_image.bands
         from whole_chain import GREY, graph_sum
 
-        def stillborn(function, arguments):
-            return _thread.start_new_thread(lambda: None, ())
-
-        expected = graph_sum(nnk_image.image_graph(GREY))
-        nnk_image.bands.start_new_thread = stillborn
-        print(graph_sum(nnk_image.image_graph(GREY, n_jobs={n_jobs})) == expected)
+        allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+        expected, births = graph_sum(nnk_image.image_graph(GREY)), []
+        nnk_image.bands._Team._loop = lambda team, number: births.append(number)
+        print(graph_sum(nnk_image.image_graph(GREY, n_jobs={n_jobs})) == expected, *births)
+        assert allowed is None or os.sched_getaffinity(0) == allowed
         """
-    assert python(script, timeout=20) == ["True"]
+    same, *births = python(script, timeout=20)
+    assert same == "True"
+    assert sorted(births) == [str(number) for number in range(n_jobs - 1)]
 
 
 def test_a_thread_that_dies_at_its_band_is_an_error(monkeypatch):
@@ -137,6 +138,7 @@ def test_a_thread_that_dies_at_its_band_is_an_error(monkeypatch):
         team._begun[number] = True
         team.todo.get()
         taken.set()
+        team._ended[number] = True
         team._running[number].release()
 
     monkeypatch.setattr(nnk_image.bands._Team, "_loop", die)

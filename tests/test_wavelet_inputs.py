@@ -1,5 +1,6 @@
 """Spectral graph wavelets: the interval, hard graphs and signals, bits, progress."""
 
+import re
 from dataclasses import replace
 
 import dense
@@ -232,17 +233,34 @@ def test_bad_option_is_refused(option, value, error):
 # --- signals -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_value_that_is_not_finite_is_placed(bad):
-    wavelets = SpectralGraphWavelets(GRAPH)
-    signal, bands = SIGNAL.copy(), wavelets.analyze(SIGNAL)
+@pytest.mark.parametrize(
+    ("dtype", "bad"),
+    [("f4", np.nan), ("f8", np.inf), ("f8", -np.inf), ("f4", 1e29), ("f4", -1e300), ("f8", 1e232)],
+)
+def test_value_that_is_not_finite_or_too_large_is_placed(dtype, bad):
+    wavelets = SpectralGraphWavelets(GRAPH, dtype=dtype)
+    signal, bands = SIGNAL.copy(), wavelets.analyze(SIGNAL).astype(float)
     signal[3, 4] = bands[2, 3, 4] = bad
+    value = re.escape(str(np.float64(bad)))
     for call in (wavelets.analyze, lambda x: wavelets.filter(x, np.cos)):
-        with pytest.raises(ValueError, match=rf"not finite: {bad} at \(3, 4\)"):
+        with pytest.raises(ValueError, match=rf"finite.*: {value} at \(3, 4\)"):
             call(signal)
     for call in (wavelets.synthesize, wavelets.reconstruct):
-        with pytest.raises(ValueError, match=rf"not finite: {bad} at \(2, 3, 4\)"):
+        with pytest.raises(ValueError, match=rf"finite.*: {value} at \(2, 3, 4\)"):
             call(bands)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("laplacian", KINDS)
+def test_the_largest_values_are_computed(dtype, laplacian):
+    """They come out as those of a signal of 1 do, scaled."""
+    wavelets = SpectralGraphWavelets(GRAPH, dtype=dtype, laplacian=laplacian)
+    signs = np.where(SIGNAL > 0, 1.0, -1.0)
+    largest = 2.0 ** (63 if dtype == "f4" else 511)
+    coefficients, of_signs = wavelets.analyze(largest * signs), wavelets.analyze(signs)
+    np.testing.assert_array_equal(coefficients, of_signs * largest)
+    back = wavelets.reconstruct(coefficients)
+    np.testing.assert_array_equal(back, wavelets.reconstruct(of_signs) * back.dtype.type(largest))
 
 
 @pytest.mark.parametrize(

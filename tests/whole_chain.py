@@ -1,7 +1,8 @@
 """Graphs, wavelets and denoising of small images as one line of check sums.
 
 Whatever process, thread, vector variant or locale it runs in, the line is the same.
-Child processes of the tests import this by name.
+Child processes of the tests import this by name, and get threads for images that would not
+be worth them.
 """
 
 import os
@@ -10,6 +11,10 @@ import zlib
 import numpy as np
 
 import nnk_image
+import nnk_image.bands
+
+PIXELS_PER_THREAD = nnk_image.bands.PIXELS_PER_THREAD
+nnk_image.bands.PIXELS_PER_THREAD = 1
 
 GREY = np.random.default_rng(41).integers(0, 256, (61, 70), dtype=np.uint8)
 COLOUR = np.random.default_rng(42).random((40, 37, 3), dtype=np.float32)
