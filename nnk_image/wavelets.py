@@ -217,6 +217,11 @@ class SpectralGraphWavelets:
         Returns
         -------
         ndarray of the image's shape
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `analyze`, or `response` returns another shape or values that are not finite.
         """
         bank = _filters.design([response], 0, self.lmax)
         coefficients = _filters.chebyshev_coefficients(
@@ -230,12 +235,18 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         coefficients : (n_bands, H, W[, C]) array_like
+            Finite real values, at most the largest number of `dtype` to the power 3/4.
 
         Returns
         -------
         (H, W[, C]) ndarray
             For the random-walk Laplacian the adjoint in the inner product weighted by
             the degrees (regularised: by degrees plus tau).
+
+        Raises
+        ------
+        TypeError, ValueError
+            Coefficients that are not such; the message says which.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         with self._bands(self._channels(values, 1) * self._synthesis_sweeps()) as bands:
@@ -249,7 +260,7 @@ class SpectralGraphWavelets:
 
         Parameters
         ----------
-        coefficients : (n_bands, H, W[, C]) array_like
+        coefficients : as for `synthesize`
 
         Returns
         -------
@@ -257,8 +268,8 @@ class SpectralGraphWavelets:
 
         Raises
         ------
-        ValueError
-            The filters do not determine the signal.
+        TypeError, ValueError
+            As `synthesize`, or the filters do not determine the signal.
 
         Notes
         -----

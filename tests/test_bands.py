@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 import weakref
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -24,13 +23,6 @@ from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
 from nnk_image.image import check_image
 
 JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
-
-
-@contextmanager
-def leaving_no_thread():
-    before = threading.enumerate()
-    yield
-    assert threading.enumerate() == before
 
 
 # --- how many threads --------------------------------------------------------------------
@@ -139,12 +131,12 @@ def test_small_works_are_not_worth_threads(monkeypatch):
 
 def test_every_thread_gets_work():
     meeting = threading.Barrier(3, timeout=30)  # passed only by three threads at once
-    with leaving_no_thread(), Bands(3) as bands:
+    with leaving_no_task(), Bands(3) as bands:
         bands.run(lambda y0, y1: meeting.wait(), 6, rows_per_band=1)
 
 
 def test_a_later_stage_may_take_more_threads():
-    with leaving_no_thread(), Bands(4) as bands:
+    with leaving_no_task(), Bands(4) as bands:
         for n_threads in (2, 4, 3):
             meeting = threading.Barrier(n_threads, timeout=30)
             bands.run(lambda y0, y1, m=meeting: m.wait(), n_threads, rows_per_band=1)
@@ -195,7 +187,7 @@ def test_results_are_consumed_in_order(n_jobs, rows_per_band):
         threads.add(threading.current_thread())
         consumed.append(rows)
 
-    with leaving_no_thread(), Bands(n_jobs) as bands:
+    with leaving_no_task(), Bands(n_jobs) as bands:
         bands.run_in_order(work, consume, 30, rows_per_band)
     assert threads == {threading.current_thread()}
     ends = [*range(rows_per_band, 30, rows_per_band), 30]
@@ -268,7 +260,7 @@ def test_errors_in_a_band_come_out(error, n_jobs):
             raise error("here")
         time.sleep(0.005)
 
-    with leaving_no_thread(), pytest.raises(error, match="here"), Bands(n_jobs) as bands:
+    with leaving_no_task(), pytest.raises(error, match="here"), Bands(n_jobs) as bands:
         bands.run(work, 1000, rows_per_band=1)
     assert len(started) < 1000
 
@@ -286,7 +278,7 @@ def test_errors_in_the_progress_report_come_out(error, n_jobs):
         if done >= 3:
             raise error("here")
 
-    with leaving_no_thread(), pytest.raises(error, match="here"), Bands(n_jobs, report) as bands:
+    with leaving_no_task(), pytest.raises(error, match="here"), Bands(n_jobs, report) as bands:
         bands.run(work, 1000, rows_per_band=1)
     assert len(started) < 1000
 
@@ -306,7 +298,7 @@ def test_errors_in_ordered_bands_come_out(place, n_jobs):
         if place == "consume" and y0 == 7:
             raise Failure("here")
 
-    with leaving_no_thread(), pytest.raises(Failure, match="here"), Bands(n_jobs) as bands:
+    with leaving_no_task(), pytest.raises(Failure, match="here"), Bands(n_jobs) as bands:
         bands.run_in_order(work, consume, 1000, 1)
     assert len(started) < 1000
 
@@ -363,14 +355,14 @@ def test_errors_inside_a_graph_come_out(n_jobs, monkeypatch):
         raise MemoryError("no scratch")
 
     monkeypatch.setattr(nnk_image.graph._core, "fill", fail)
-    with leaving_no_thread(), pytest.raises(MemoryError, match="no scratch"):
+    with leaving_no_task(), pytest.raises(MemoryError, match="no scratch"):
         image_graph(np.eye(30), n_jobs=n_jobs)
     monkeypatch.undo()
     assert image_graph(np.eye(30), n_jobs=n_jobs).n_edges > 0
 
 
 def test_no_threads_are_left_after_a_graph():
-    with leaving_no_thread():
+    with leaving_no_task():
         image_graph(np.eye(64), n_jobs=4)
 
 
