@@ -457,7 +457,12 @@ def _to_csr(plan, edges, bands):
         arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)
         n_underflow.append(_core.fill(edges, kernel, row_start, *arrays, y0, y1))
 
-    bands.run(work, height, plan.row_work)
+    def fresh(y0, y1):
+        entries = slice(row_start[y0], row_start[y1])
+        parts = indptr[y0 * width : y1 * width], indices[entries], data[entries]
+        return [part.view(np.uint8) for part in parts]
+
+    bands.run(work, height, plan.row_work, fresh=fresh)
     adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
     adjacency.has_canonical_format = True
     if any(n_underflow):

@@ -106,15 +106,23 @@ class Grid:
         work = np.cumsum(of_rows[:, 0] + _PAIRS_BESIDE * self.blocks)
         self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
+        fresh = None
         if not weights.lasting or self._bytes(in_all) <= KEPT:
-            self._kept = self._new_operator(np.cumsum(of_rows, axis=0) - of_rows, in_all)
+            end = np.cumsum(of_rows, axis=0)
+            packets, start = self._room(in_all), end - of_rows
+            self._kept = self._new_operator(start, *packets)
+
+            def fresh(y0, y1):
+                spans = zip(packets, start[y0], end[y1 - 1], strict=True)
+                return [part[first:last].view(np.uint8) for part, first, last in spans]
+
         self._degrees = degrees = self._new_image()
 
         def sum_up(operator, y0, y1):
             self._pad(degrees[y0:y1])
             _core.degrees(operator, degrees, y0, y1)
 
-        self._visit(sum_up, bands)
+        self._visit(sum_up, bands, fresh)
         if self._kept is not None:
             self._weights = None
 
@@ -187,18 +195,23 @@ class Grid:
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)
-        return self._new_operator(self._most * np.arange(n_rows)[:, None], self._most * n_rows)
+        room = self._room(self._most * n_rows)
+        return self._new_operator(self._most * np.arange(n_rows)[:, None], *room)
 
     def _bytes(self, numbers):
         n_pairs, n_weights = numbers.tolist()
         return _PAIR * n_pairs + self.dtype.itemsize * n_weights
 
-    def _new_operator(self, row_start, room):
-        (height, width), (n_pairs, n_weights) = self.shape, room.tolist()
-        memory.require(self._bytes(room), f"the operator of {height}x{width} pixels")
+    def _room(self, numbers):
+        """Room for so many packets' pairs and weights."""
+        height, width = self.shape
+        memory.require(self._bytes(numbers), f"the operator of {height}x{width} pixels")
+        n_pairs, n_weights = numbers.tolist()
+        return np.empty(max(1, n_pairs), np.uint64), np.empty(n_weights, self.dtype)
+
+    def _new_operator(self, row_start, pair, weight):
         return _core.GridOperator(
-            height,
-            width,
+            *self.shape,
             self.blocks,
             self.stride,
             self.pad,
@@ -206,11 +219,11 @@ class Grid:
             *self._offsets,
             self._before,
             row_start,
-            np.empty(max(1, n_pairs), np.uint64),
-            np.empty(n_weights * self.dtype.itemsize, np.uint8),
+            pair,
+            weight.view(np.uint8),
         )
 
-    def _visit(self, work, bands):
+    def _visit(self, work, bands, fresh=None):
         """Call ``work(operator, y0, y1)`` for all rows, with an operator that has their packets."""
 
         def visit(y0, y1):
@@ -224,10 +237,10 @@ class Grid:
                 self.fill(operator, y, end)
                 work(operator, y, end)
 
-        self._run(visit, bands)
+        self._run(visit, bands, fresh)
 
-    def _run(self, work, bands):
-        bands.run(work, self.height, self.width)
+    def _run(self, work, bands, fresh=None):
+        bands.run(work, *self.shape, fresh=fresh)
 
 
 _NONE = np.empty(0)

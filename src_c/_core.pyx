@@ -22,11 +22,12 @@ MAX_ORDERS = NNK_MAX_ORDERS
 PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
 
 
-# --- processors --------------------------------------------------------------------------
+# --- the system --------------------------------------------------------------------------
 
-cdef extern from "processors.h":
+cdef extern from "system.h" nogil:
     int nnk_current_processor() noexcept
     void nnk_keep_off(unsigned long thread, int processor) noexcept
+    void nnk_populate(void *memory, size_t n_bytes) noexcept
 
 
 def current_processor():
@@ -41,6 +42,13 @@ def start_off(int processor, start, function, arguments):
     could do so itself.  It needs the GIL to end, so it is there still.
     """
     nnk_keep_off(start(function, arguments), processor)
+
+
+def populate(const unsigned char[::1] memory):
+    """Have pages for some memory, a byte view, before they are written to; see `Bands.run`."""
+    if memory.shape[0]:
+        with nogil:
+            nnk_populate(<void *>&memory[0], memory.shape[0])
 
 
 # --- the vector variant ------------------------------------------------------------------

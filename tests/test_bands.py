@@ -1,12 +1,14 @@
 """Row bands cover every row once, report progress, and stop cleanly whatever happens."""
 
 import gc
+import mmap
 import os
 import signal
 import sys
 import threading
 import time
 import weakref
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from nnk_image import bilateral_graph, image_graph
 from nnk_image.bands import PIXELS_PER_BAND, Bands, _shrinking_bands, resolve_n_jobs
 from nnk_image.chains import Chain
 from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
+from nnk_image.grid import Grid, KernelWeights
 from nnk_image.image import check_image
 
 JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
@@ -127,6 +130,88 @@ def test_small_works_are_not_worth_threads(monkeypatch):
     with Bands(4) as bands:
         bands.run(lambda y0, y1: threads.add(threading.get_ident()), rows, width=100)
     assert threads == {threading.get_ident()}
+
+
+# --- fresh memory ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_the_caller_takes_memory_of_later_bands(n_jobs, monkeypatch):
+    """In order, none for the bands that others begin with, and none if it is alone."""
+    asked, given_, done, caller = [], [], [], threading.get_ident()
+    monkeypatch.setattr(nnk_image._core, "populate", lambda part: given_.append(part.tolist()))
+
+    def fresh(y0, y1):
+        assert threading.get_ident() == caller
+        asked.append((y0, y1))
+        return [np.array([y0], np.uint8), np.array([y1], np.uint8)]
+
+    with Bands(n_jobs) as bands:
+        bands.run(lambda y0, y1: done.append((y0, y1)), 200, PIXELS_PER_BAND // 10, fresh=fresh)
+    in_all = sorted(done)
+    assert len(in_all) > 4 * n_jobs
+    assert asked == ([] if n_jobs == 1 else in_all[n_jobs - 1 : 4 * n_jobs])
+    assert given_ == [[y] for rows in asked for y in rows]
+
+
+def spans_of(parts):
+    """Bytes [first, end) of arrays in memory."""
+    firsts = [part.__array_interface__["data"][0] for part in parts]
+    return [(first, first + part.nbytes) for first, part in zip(firsts, parts, strict=True)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("make", ["matrix", "packets"])
+def test_memory_taken_in_advance_is_that_of_the_result(make, dtype, monkeypatch):
+    taken, image = [], np.random.default_rng(4).random((150, 70)).astype(dtype)
+    monkeypatch.setattr(nnk_image._core, "populate", taken.append)
+    if make == "matrix":
+        adjacency = image_graph(image, n_jobs=2).adjacency
+        arrays = adjacency.indptr[:-1], adjacency.indices, adjacency.data
+    else:
+        with Bands(2) as bands:
+            plan = GraphPlan(check_image(image), 11, 2.0, 0.1)
+            weights = KernelWeights(plan, "nnk", bands)
+            taken.clear()
+            grid = Grid(image.shape, plan.window, plan.image.dtype, weights, bands)
+            grid.set_laplacian(lambda degree: (degree, None), bands)
+        _, (*_, pair, weight), _ = grid.operator(1).__reduce__()
+        arrays = pair, weight
+    for n, (first, end) in enumerate(spans_of(arrays)):
+        spans = spans_of(taken[n :: len(arrays)])
+        assert len(spans) > 2
+        assert first < spans[0][0]
+        assert spans[-1][1] <= end
+        assert all(a < b for a, b in spans)
+        assert all(b == c for (_, b), (c, _) in pairwise(spans))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4095, 4096])
+@pytest.mark.parametrize("length", [0, 1, 4096, 8191, 12289])
+def test_populated_memory_keeps_its_bytes(offset, length):
+    memory = np.random.default_rng(0).integers(0, 256, 1 << 16, dtype=np.uint8)
+    memory.flags.writeable = False  # nothing is written, so it need not be
+    before = memory.copy()
+    nnk_image._core.populate(memory[offset : offset + length])
+    np.testing.assert_array_equal(memory, before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a wish that Linux alone grants")
+def test_populated_memory_is_there():
+    """Or all of it comes when written to, where the kernel is older than 5.14."""
+    resource = pytest.importorskip("resource")
+
+    def faults():
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+
+    pages = mmap.mmap(-1, 1 << 24)
+    memory = np.frombuffer(pages, np.uint8)
+    nnk_image._core.populate(memory)
+    before = faults()
+    memory.fill(1)
+    left = faults() - before
+    version = tuple(int(n) for n in os.uname().release.split(".")[:2])
+    assert left < memory.size // mmap.PAGESIZE // 16 or version < (5, 14)
 
 
 def test_every_thread_gets_work():
