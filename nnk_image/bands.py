@@ -23,7 +23,10 @@ PIXELS_PER_BAND = 1 << 18
 PIXELS_PER_THREAD = 1 << 14
 """For fewer a thread is not worth its start: about 1.5 ms of the slowest stage."""
 
-_LEAST_ROWS = 4  # of a band for threads to share, to be worth the handing over
+LEAST_PIXELS_PER_BAND = 1 << 11
+"""For fewer a band is not worth handing to a thread: about 0.2 ms of the slowest stage."""
+
+_LEAST_ROWS = 4  # nor are fewer rows
 _PATIENCE = 0.5  # seconds without a result after which to see whether the threads live
 
 
@@ -77,11 +80,12 @@ class Bands:
         if self._bar is not None:
             self._bar.close()
 
-    def run(self, work, n_rows, width=1, rows_per_band=None, fresh=None):
+    def run(self, work, n_rows, width=1, rows_per_band=None, speed=1, fresh=None):
         """Call ``work(y0, y1)`` for bands that cover rows 0 to `n_rows`, all done on return.
 
         `width` is the number of pixels in a row, from which the band heights follow, and
-        whether threads are worth their start, unless `rows_per_band` gives them.
+        whether threads are worth their start, unless `rows_per_band` gives them.  Stages that
+        have many times the `speed` of the slowest are given in higher bands.
 
         ``fresh(y0, y1)`` gives the memory, as byte views, that the work on these rows is the
         first to write to.  This thread takes the first few bands' from the system while the
@@ -92,9 +96,9 @@ class Bands:
         if rows_per_band is not None:
             n_threads, bands = self.n_jobs, _equal_bands(n_rows, rows_per_band)
         elif (n_threads := self.threads_for(n_rows * width)) == 1:
-            bands = _equal_bands(n_rows, _rows_of(PIXELS_PER_BAND, width))
+            bands = _equal_bands(n_rows, _rows_of(PIXELS_PER_BAND, width / speed))
         else:
-            bands = _shrinking_bands(n_rows, width, n_threads)
+            bands = _shrinking_bands(n_rows, width / speed, n_threads)
         self._run_bands(work, lambda result: None, bands, n_threads, fresh)
 
     def threads_for(self, n_pixels):
@@ -312,7 +316,7 @@ def _results(todo):
 
 
 def _rows_of(n_pixels, width):
-    return max(1, n_pixels // max(1, width))
+    return max(1, int(n_pixels / max(1, width)))
 
 
 def _equal_bands(n_rows, height):
@@ -322,9 +326,10 @@ def _equal_bands(n_rows, height):
 def _shrinking_bands(n_rows, width, n_threads):
     """Bands of half a thread's share of what is left: all end at nearly the same time."""
     most, bands, y = _rows_of(PIXELS_PER_BAND, width), [], 0
+    least = min(max(_LEAST_ROWS, _rows_of(LEAST_PIXELS_PER_BAND, width)), -(-n_rows // n_threads))
     while y < n_rows:
         share = -(-(n_rows - y) // (2 * n_threads))
-        end = min(y + min(max(share, _LEAST_ROWS), most), n_rows)
+        end = min(y + min(max(share, least), most), n_rows)
         bands.append((y, end))
         y = end
     return bands

@@ -23,6 +23,9 @@ EDGE_STAGES = 2
 GRAPH_STAGES = EDGE_STAGES + 2
 """Passes over all rows of `build_graph`."""
 
+BIT_SPEED = 16
+"""Of passes over the planes of edges, times that of pruning, about."""
+
 _FORMAT = "nnk_image.ImageGraph 1"
 
 
@@ -406,7 +409,8 @@ def choose_edges(plan, kind, bands, directed=False):
     edges = _prune(plan, bands)
     if not directed:
         height, _ = plan.image.shape
-        bands.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), height, plan.row_work)
+        rows = height, plan.row_work
+        bands.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), *rows, speed=BIT_SPEED)
         edges.release_backward()
     return edges
 
@@ -440,7 +444,8 @@ def _to_csr(plan, edges, bands):
     """Count, sum, fill: sorted CSR rows with kernel weights, and how many were too small."""
     height, width = plan.image.shape
     row_start = np.zeros(height + 1, np.int64)
-    bands.run(lambda y0, y1: _core.count_rows(edges, row_start[1:], y0, y1), height, plan.row_work)
+    rows, n_neighbours = (height, plan.row_work), row_start[1:]
+    bands.run(lambda y0, y1: _core.count_rows(edges, n_neighbours, y0, y1), *rows, speed=BIT_SPEED)
     np.cumsum(row_start, out=row_start)
     n_nodes, n_stored = height * width, int(row_start[-1])
     index_dtype = memory.index_dtype(max(n_stored, n_nodes))
@@ -462,7 +467,7 @@ def _to_csr(plan, edges, bands):
         parts = indptr[y0 * width : y1 * width], indices[entries], data[entries]
         return [part.view(np.uint8) for part in parts]
 
-    bands.run(work, height, plan.row_work, fresh=fresh)
+    bands.run(work, *rows, fresh=fresh)
     adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
     adjacency.has_canonical_format = True
     if any(n_underflow):

@@ -8,7 +8,7 @@ and features tell them, they are made anew for every use, some rows at a time.
 import numpy as np
 
 from nnk_image import _core, memory
-from nnk_image.graph import choose_edges
+from nnk_image.graph import BIT_SPEED, choose_edges
 
 KEPT = 1 << 27
 """Most bytes of packets that are kept though they could be made anew."""
@@ -99,7 +99,11 @@ class Grid:
         self._offsets = _all_offsets(window)
         self._before = before = np.empty((self.height, self.blocks + 1, 2), np.int32)
         edges = weights.edges
-        self._run(lambda y0, y1: _core.count_packets(edges, packet, before, y0, y1), bands)
+
+        def count(y0, y1):
+            _core.count_packets(edges, packet, before, y0, y1)
+
+        bands.run(count, *shape, speed=BIT_SPEED)
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # pairs, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         self.n_pairs = int(in_all[0])
@@ -237,10 +241,7 @@ class Grid:
                 self.fill(operator, y, end)
                 work(operator, y, end)
 
-        self._run(visit, bands, fresh)
-
-    def _run(self, work, bands, fresh=None):
-        bands.run(work, *self.shape, fresh=fresh)
+        bands.run(visit, *self.shape, fresh=fresh)
 
 
 _NONE = np.empty(0)

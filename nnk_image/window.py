@@ -72,7 +72,7 @@ class Window:
 
     def spatial_kernel(self, sigma_d):
         """Spatial part of the bilateral kernel for each forward offset."""
-        squares = (self.forward.astype(float) ** 2).sum(axis=1)
+        squares = (self.forward.astype(float) ** 2).sum(axis=1).tolist()
         return np.array([math.exp(-s / (2 * sigma_d**2)) for s in squares])
 
 

@@ -15,7 +15,7 @@ import pytest
 from child import leaving_no_task, python
 from hypothesis import given
 from hypothesis import strategies as st
-from whole_chain import PIXELS_PER_THREAD
+from whole_chain import LEAST_PIXELS_PER_BAND, PIXELS_PER_THREAD
 
 import nnk_image.bands
 from nnk_image import bilateral_graph, image_graph
@@ -85,16 +85,34 @@ def test_bands_cover_every_row_once(n_rows, width, n_jobs, rows_per_band):
         assert all(y1 - y0 <= rows_per_band for y0, y1 in done)
 
 
+def bands_for_threads(*arguments):
+    """As large as outside of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nnk_image.bands, "LEAST_PIXELS_PER_BAND", LEAST_PIXELS_PER_BAND)
+        return _shrinking_bands(*arguments)
+
+
 @given(n_rows=st.integers(1, 5000), width=st.integers(1, 2**20), n_jobs=st.integers(2, 9))
 def test_bands_for_threads_shrink(n_rows, width, n_jobs):
     """So that threads end at nearly the same time, however unequal they are."""
-    bands = _shrinking_bands(n_rows, width, n_jobs)
+    bands = bands_for_threads(n_rows, width, n_jobs)
     heights = [y1 - y0 for y0, y1 in bands]
     assert sum(heights) == n_rows
     assert heights == sorted(heights, reverse=True)
     assert heights[0] <= max(1, PIXELS_PER_BAND // width)
+    assert heights[0] <= -(-n_rows // n_jobs)
     for (y0, _), height in zip(bands, heights, strict=True):
-        assert height <= max(4, -(-(n_rows - y0) // (2 * n_jobs)))
+        share = -(-(n_rows - y0) // (2 * n_jobs))
+        assert height <= max(4, share) or height * width <= LEAST_PIXELS_PER_BAND
+
+
+@given(n_rows=st.integers(1, 3000), width=st.integers(1, 3000), n_jobs=st.integers(2, 9))
+def test_fast_stages_have_fewer_bands(n_rows, width, n_jobs):
+    """None, but the last, that takes less time than a small one of the slowest stage."""
+    bands = bands_for_threads(n_rows, width / 16, n_jobs)
+    assert len(bands) <= len(bands_for_threads(n_rows, width, n_jobs))
+    for y0, y1 in bands[:-1]:
+        assert (y1 - y0 + 1) * width / 16 > LEAST_PIXELS_PER_BAND or y1 - y0 >= n_rows // n_jobs
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor affinity here")
@@ -166,7 +184,7 @@ def test_memory_taken_in_advance_is_that_of_the_result(make, dtype, monkeypatch)
     taken, image = [], np.random.default_rng(4).random((150, 70)).astype(dtype)
     monkeypatch.setattr(nnk_image._core, "populate", taken.append)
     if make == "matrix":
-        adjacency = image_graph(image, n_jobs=2).adjacency
+        adjacency = image_graph(image, sigma_f=0.2, n_jobs=2).adjacency
         arrays = adjacency.indptr[:-1], adjacency.indices, adjacency.data
     else:
         with Bands(2) as bands:

@@ -1,8 +1,8 @@
 """Graphs, wavelets and denoising of small images as one line of check sums.
 
 Whatever process, thread, vector variant or locale it runs in, the line is the same.
-Child processes of the tests import this by name, and get threads for images that would not
-be worth them.
+Child processes of the tests import this by name, and get threads and many bands for images
+that would not be worth them.
 """
 
 import os
@@ -14,7 +14,8 @@ import nnk_image
 import nnk_image.bands
 
 PIXELS_PER_THREAD = nnk_image.bands.PIXELS_PER_THREAD
-nnk_image.bands.PIXELS_PER_THREAD = 1
+LEAST_PIXELS_PER_BAND = nnk_image.bands.LEAST_PIXELS_PER_BAND
+nnk_image.bands.PIXELS_PER_THREAD = nnk_image.bands.LEAST_PIXELS_PER_BAND = 1
 
 GREY = np.random.default_rng(41).integers(0, 256, (61, 70), dtype=np.uint8)
 COLOUR = np.random.default_rng(42).random((40, 37, 3), dtype=np.float32)
