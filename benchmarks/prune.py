@@ -44,10 +44,10 @@ def _pruning(image, rounds):
             for dtype in DTYPES:
                 pixels = image.astype(dtype)
                 plan, contenders = _plan(pixels, window), {}
-                contenders["ours"] = lambda plan=plan: stages._prune(*plan, Bands())
+                contenders["ours"] = lambda plan=plan: stages._prune(plan, Bands())
                 if scalar:
                     _check(scalar, pixels[:48, :80], window)
-                    contenders["scalar"] = lambda run=scalar[dtype], plan=plan: run(*plan)
+                    contenders["scalar"] = lambda run=scalar[dtype], plan=plan: run(plan)
                 table.rows.append(_row(window, dtype, interleaved(contenders, rounds), image.size))
     table.notes = (note, "Edges compared on a crop.  Medians; ratio: that of rounds (quartiles).")
     return table
@@ -78,15 +78,15 @@ def _writing(image, rounds):
 
 def _writers(pixels, window):
     """What turns the same directed edges into the same matrix."""
-    (plan, features), bands = _plan(pixels, window), Bands()
-    (height, width), directed = plan.image.shape, stages._prune(plan, features, bands)
-    undirected = stages.choose_edges(plan, features, "nnk", bands)
+    plan, bands = _plan(pixels, window), Bands()
+    (height, width), directed = plan.image.shape, stages._prune(plan, bands)
+    undirected = stages.choose_edges(plan, "nnk", bands)
 
     def ours():
         # Only reads the backward planes and ors into the forward ones: the same work each
         # time.  The CSR is that of a copy whose backward planes are gone already.
         bands.run(lambda y0, y1: _core.symmetrise(directed, y0, y1), height, width)
-        return stages._to_csr(plan, features, undirected, bands)[0]
+        return stages._to_csr(plan, undirected, bands)[0]
 
     edges = nnk_image.image_graph(pixels, window, SIGMA_D, SIGMA_F, directed=True)
     edges = edges.adjacency.tocoo()
@@ -121,9 +121,7 @@ def _describe(image):
 
 
 def _plan(pixels, window):
-    """A `GraphPlan` and its features."""
-    plan = stages.GraphPlan(check_image(pixels), window, SIGMA_D, SIGMA_F)
-    return plan, plan.features(Bands())
+    return stages.GraphPlan(check_image(pixels), window, SIGMA_D, SIGMA_F)
 
 
 def _compiled(folder):
@@ -145,7 +143,7 @@ def _compiled(folder):
 
 
 class _Scalar:
-    """The compiled loop of one type, called with a `GraphPlan` and its features."""
+    """The compiled loop of one type, called with a `GraphPlan`."""
 
     def __init__(self, function, dtype):
         array, size = np.ctypeslib.ndpointer, ctypes.c_int64
@@ -155,9 +153,9 @@ class _Scalar:
         function.argtypes += [words, real, words]
         self._tables = {}
 
-    def __call__(self, plan, features):
+    def __call__(self, plan):
         """(H, W, words) bits of the offsets, by increasing distance, that survive."""
-        (height, width), (planes,) = plan.image.shape, features
+        (height, width), (planes,) = plan.image.shape, plan.planes
         window, stride = plan.window, planes.shape[1]
         if window.size not in self._tables:  # like ours, kept: in the round not counted
             self._tables[window.size] = _tables_of(window)
@@ -181,7 +179,7 @@ def _tables_of(window):
 
 def _check(scalar, pixels, window):
     """The loop keeps the very edges of `image_graph`."""
-    alive = scalar[pixels.dtype.type](*_plan(pixels, window)).astype("<u8").view(np.uint8)
+    alive = scalar[pixels.dtype.type](_plan(pixels, window)).astype("<u8").view(np.uint8)
     pixel, k = np.nonzero(np.unpackbits(alive.reshape(pixels.size, -1), axis=1, bitorder="little"))
     other = pixel + (window_of(window).offsets @ [pixels.shape[1], 1])[k]
     ours = nnk_image.image_graph(pixels, window, SIGMA_D, SIGMA_F, directed=True).adjacency

@@ -17,8 +17,8 @@ from nnk_image.image import (
 )
 from nnk_image.window import check_window, window_of
 
-EDGE_STAGES = 3
-"""Passes over all rows of `GraphPlan.features` and `choose_edges`, for progress bars."""
+EDGE_STAGES = 2
+"""Passes over all rows of `choose_edges`, for progress bars."""
 
 GRAPH_STAGES = EDGE_STAGES + 2
 """Passes over all rows of `build_graph`."""
@@ -331,7 +331,7 @@ def plan_graph(kind, image, window, sigma_d, sigma_f, data_range, channel_axis, 
 
 
 class GraphPlan:
-    """What to build, checked.
+    """What to build, checked and ready for the C core.
 
     Parameters
     ----------
@@ -363,7 +363,8 @@ class GraphPlan:
         # 8-bit values: products of differences are exact integers in float32, so the
         # graph is that of the float64 image, bit for bit.
         self.exact = exact_in_float32(image)
-        self.feature_type = np.dtype(np.float32) if self.exact else image.dtype
+        feature_type = np.dtype(np.float32) if self.exact else image.dtype
+        self.planes = feature_planes(image, self.window.radius, feature_type)
 
     @property
     def row_work(self):
@@ -376,23 +377,18 @@ class GraphPlan:
         values = self.mu * np.arange(self.window.max_delta + 1)
         if self.exact:  # an integer is at most t exactly where it is at most floor(t)
             values = np.minimum(np.floor(values), 2.0**24)
-        return values.astype(self.feature_type)
+        return values.astype(self.planes.dtype)
 
-    def features(self, bands):
-        """The image as the C core wants it."""
-        return feature_planes(self.image, self.window.radius, self.feature_type, bands)
-
-    def kernel(self, features):
+    def kernel(self):
         """The kernel that weighs edges, for the C core."""
         spatial = self.window.spatial_kernel(self.sigma_d).astype(self.image.dtype)
-        return _core.Kernel(features, spatial, self.window.radius, self.two_sigma2)
+        return _core.Kernel(self.planes, spatial, self.window.radius, self.two_sigma2)
 
 
 def build_graph(plan, kind, bands, directed=False):
     """The stages of a graph, each over all row bands: choose edges, then write them as CSR."""
-    features = plan.features(bands)
-    edges = choose_edges(plan, features, kind, bands, directed)
-    adjacency, n_underflow = _to_csr(plan, features, edges, bands)
+    edges = choose_edges(plan, kind, bands, directed)
+    adjacency, n_underflow = _to_csr(plan, edges, bands)
     return ImageGraph(
         adjacency,
         plan.image.shape,
@@ -406,11 +402,11 @@ def build_graph(plan, kind, bands, directed=False):
     )
 
 
-def choose_edges(plan, features, kind, bands, directed=False):
+def choose_edges(plan, kind, bands, directed=False):
     """Which pairs of pixels the graph links, as edge planes."""
     if kind == "bilateral":
         return _all_pairs(plan, bands)
-    edges = _prune(plan, features, bands)
+    edges = _prune(plan, bands)
     if not directed:
         height, _ = plan.image.shape
         rows = height, plan.row_work
@@ -419,7 +415,7 @@ def choose_edges(plan, features, kind, bands, directed=False):
     return edges
 
 
-def _prune(plan, features, bands):
+def _prune(plan, bands):
     """Directed edges of Algorithm 4."""
     height, width = plan.image.shape
     edges = _core.Edges(height, width, plan.window.dy, plan.window.dx)
@@ -427,7 +423,7 @@ def _prune(plan, features, bands):
     pair_threshold = threshold[plan.window.pair_delta]
 
     def work(y0, y1):
-        _core.prune(edges, plan.window.core, features, pair_threshold, threshold, y0, y1)
+        _core.prune(edges, plan.window.core, plan.planes, pair_threshold, threshold, y0, y1)
 
     bands.run(work, height, plan.row_work)
     return edges
@@ -444,7 +440,7 @@ def _all_pairs(plan, bands):
     return edges
 
 
-def _to_csr(plan, features, edges, bands):
+def _to_csr(plan, edges, bands):
     """Count, sum, fill: sorted CSR rows with kernel weights, and how many were too small."""
     height, width = plan.image.shape
     row_start = np.zeros(height + 1, np.int64)
@@ -460,7 +456,7 @@ def _to_csr(plan, features, edges, bands):
     indices = np.empty(n_stored, index_dtype)
     data = np.empty(n_stored, plan.image.dtype)
     wide = index_dtype == np.int64
-    kernel, n_underflow = plan.kernel(features), []
+    kernel, n_underflow = plan.kernel(), []
 
     def work(y0, y1):
         arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)

@@ -26,9 +26,7 @@ class KernelWeights:
     lasting = True  # nobody else holds what they are made from
 
     def __init__(self, plan, kind, bands):
-        features = plan.features(bands)
-        self.edges = choose_edges(plan, features, kind, bands)
-        self._kernel = plan.kernel(features)
+        self.edges, self._kernel = choose_edges(plan, kind, bands), plan.kernel()
 
     def fill(self, operator, y0, y1):
         """The packets of rows [y0, y1)."""

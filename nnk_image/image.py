@@ -11,7 +11,6 @@ import numpy as np
 
 _EXACT_IN_FLOAT32 = ("b", "u1", "i1")  # products of differences stay below 2^24
 _MAX_EXACT_CHANNELS = 64
-_COPY_SPEED = 32  # times that of pruning, or more
 
 
 @dataclass(frozen=True)
@@ -140,22 +139,18 @@ def exact_in_float32(image):
     )
 
 
-def feature_planes(image, radius, dtype, bands):
+def feature_planes(image, radius, dtype):
     """Planes (C, H + 2 radius, stride) for the C core: NaN on the border and where masked."""
     height, width = image.shape
     stride = 2 * radius + -(-width // 64) * 64
     planes = np.empty((image.channels, height + 2 * radius, stride), dtype)
     planes[:, :radius] = planes[:, radius + height :] = np.nan
-
-    def lay_out(y0, y1):
-        rows = planes[:, radius + y0 : radius + y1]
-        rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
-        inside = rows[:, :, radius : radius + width]
-        inside[...] = np.moveaxis(image.pixels[y0:y1], -1, 0)
-        if image.valid is not None:
-            inside[:, ~image.valid[y0:y1]] = np.nan
-
-    bands.run(lay_out, height, width * image.channels, speed=_COPY_SPEED)
+    rows = planes[:, radius : radius + height]
+    rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
+    inside = rows[:, :, radius : radius + width]
+    inside[...] = np.moveaxis(image.pixels, -1, 0)
+    if image.valid is not None:
+        inside[:, ~image.valid] = np.nan
     return planes
 
 
