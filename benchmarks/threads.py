@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -16,13 +17,14 @@ from nnk_image.reproduce.machine import interleaved
 
 SIZES = (512, 1024, 2048)
 FEW = 3  # tries of denoise fast: seconds per megapixel
+QUIET = 1.95, 2.1  # what two processes then get
 NOTES = (
     "ms: medians.  Ratios: time on one thread / time on two in the same try; 2 is ideal with two",
     "cores, and with one of them taken fair shares give two threads 1.33.",
     "2 processes: the same ratio for two processes that do the work once each, at the same time,",
     "and share nothing: what the machine has to give.  Median of the tries.",
-    "undisturbed: the median of those tries, so many, in which the host of this virtual machine",
-    "took no processor time from it (steal in Linux's /proc/stat), with one thread nor with two.",
+    f"quiet: the median of those tries, so many, in which two processes got {QUIET[0]} to {QUIET[1]},",
+    "for which the times of one thread just before and after count, not the try's own.",
     f"denoise fast: {FEW} tries at most.",
 )
 # It ends with us, however we end.
@@ -56,54 +58,33 @@ def busy_core():
 
 def _table(title, sizes, tries):
     columns = {"": "", "size": "", "1 thread ms": ".1f", "2 threads ms": ".1f"}
-    columns |= dict.fromkeys(("median", "best", "worst", "undisturbed"), ".2f")
+    columns |= dict.fromkeys(("median", "best", "worst", "quiet"), ".2f")
     columns |= {"tries": "d", "2 processes": ".2f"}
     table = Table(f"One thread to two, {title}: float32, window 11, {tries} tries", columns)
     for size in sizes:
         with _Twin(size) as twin:
             for work, run in _works(size).items():
                 rounds = min(tries, FEW) if work == "denoise fast" else tries
-                contenders = {n: _Watched(run, n) for n in (1, 2)}
-                both = {"twice": lambda work=work, run=run: twin.together(work, run)}
-                seconds = interleaved(contenders | both, rounds)
-                row = _row(seconds, [contenders[n].stolen[-rounds:] for n in (1, 2)])
+                contenders = {n: partial(run, n) for n in (1, 2)}
+                contenders["twice"] = partial(twin.together, work, run)
+                row = _row(interleaved(contenders, rounds))
                 table.rows.append({"": work, "size": f"{size}x{size}"} | row)
     return table
 
 
-class _Watched:
-    """A work that notes how much time was stolen from this machine meanwhile."""
-
-    def __init__(self, run, n_jobs):
-        self._run, self._n_jobs, self.stolen = run, n_jobs, []
-
-    def __call__(self):
-        before = _stolen()
-        result = self._run(self._n_jobs)
-        self.stolen.append(_stolen() - before)
-        return result
-
-
-def _stolen():
-    """Ticks that the host has taken from this virtual machine; 0 where that is not told."""
-    stat = Path("/proc/stat")
-    return int(stat.read_text().split(maxsplit=9)[8]) if stat.is_file() else 0
-
-
-def _row(seconds, stolen):
-    ratios, machine = (
-        [n * one / other for one, other in zip(seconds[1], seconds[key], strict=True)]
-        for n, key in ((1, 2), (2, "twice"))
-    )
-    undisturbed = [r for r, *ticks in zip(ratios, *stolen, strict=True) if not any(ticks)]
+def _row(seconds):
+    one, two, twice = (np.array(seconds[key]) for key in (1, 2, "twice"))
+    ratios, machine = one / two, 2 * one / twice
+    nearby = (one[:-2] + one[2:]) / twice[1:-1]
+    quiet = ratios[1:-1][(nearby >= QUIET[0]) & (nearby <= QUIET[1])]
     return {
         "1 thread ms": 1000 * median(seconds[1]),
         "2 threads ms": 1000 * median(seconds[2]),
         "median": median(ratios),
         "best": max(ratios),
         "worst": min(ratios),
-        "undisturbed": median(undisturbed) if undisturbed else None,
-        "tries": len(undisturbed),
+        "quiet": median(quiet) if quiet.size else None,
+        "tries": quiet.size,
         "2 processes": median(machine),
     }
 
