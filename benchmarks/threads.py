@@ -23,8 +23,8 @@ NOTES = (
     "cores, and with one of them taken fair shares give two threads 1.33.",
     "2 processes: the same ratio for two processes that do the work once each, at the same time,",
     "and share nothing: what the machine has to give.  Median of the tries.",
-    f"quiet: the median of those tries, so many, in which two processes got {QUIET[0]} to {QUIET[1]},",
-    "for which the times of one thread just before and after count, not the try's own.",
+    "quiet: the median of those tries, so many, in which two processes got",
+    f"{QUIET[0]} to {QUIET[1]} by the one-thread times just before and after, not the try's own.",
     f"denoise fast: {FEW} tries at most.",
 )
 # It ends with us, however we end.
