@@ -79,13 +79,14 @@ def _writing(image, rounds):
 def _writers(pixels, window):
     """What turns the same directed edges into the same matrix."""
     plan, bands = _plan(pixels, window), Bands()
-    (height, width), directed = plan.image.shape, stages._prune(plan, bands)
+    (height, _), directed = plan.image.shape, stages._prune(plan, bands)
     undirected = stages.choose_edges(plan, "nnk", bands)
 
     def ours():
         # Only reads the backward planes and ors into the forward ones: the same work each
         # time.  The CSR is that of a copy whose backward planes are gone already.
-        bands.run(lambda y0, y1: _core.symmetrise(directed, y0, y1), height, width)
+        rows = height, plan.row_work
+        bands.run(lambda y0, y1: _core.symmetrise(directed, y0, y1), *rows, speed=stages.BIT_SPEED)
         return stages._to_csr(plan, undirected, bands)[0]
 
     edges = nnk_image.image_graph(pixels, window, SIGMA_D, SIGMA_F, directed=True)

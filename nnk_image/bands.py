@@ -27,6 +27,8 @@ LEAST_PIXELS_PER_BAND = 1 << 11
 """For fewer a band is not worth handing to a thread: about 0.2 ms of the slowest stage."""
 
 _LEAST_ROWS = 4  # nor are fewer rows
+_MOST_FRESH = 1 << 27  # bytes to take for other threads: more were hardly given back lately
+_FRESH_AT_ONCE = 1 << 24  # of them, between which Ctrl-C is answered
 _PATIENCE = 0.5  # seconds without a result after which to see whether the threads live
 
 
@@ -88,10 +90,10 @@ class Bands:
         have many times the `speed` of the slowest are given in higher bands.
 
         ``fresh(y0, y1)`` gives the memory, as byte views, that the work on these rows is the
-        first to write to.  This thread takes the first few bands' from the system while the
-        others begin: the system hands it what it gave back last, which is in its cache, but
-        the others pages from elsewhere (measured: nearly three times as slow), and two that
-        come to the same huge page at once clear it twice.
+        first to write to.  This thread takes some of it from the system while the others
+        begin: the system hands it what it gave back last, which is in its cache, but the
+        others pages from elsewhere (measured: nearly three times as slow), and two that come
+        to the same huge page at once clear it twice.
         """
         if rows_per_band is not None:
             n_threads, bands = self.n_jobs, _equal_bands(n_rows, rows_per_band)
@@ -172,15 +174,12 @@ class Bands:
         def once(*band):
             yield work(*band)
 
-        n_ahead = 2 * (team.size + 1)  # results waiting for their turn are few
+        # Results waiting for their turn are few; with `fresh`, enough work until this thread joins.
+        n_ahead = (4 if fresh else 2) * (team.size + 1)
         for band in bands[:n_ahead]:
             team.todo.put((once, band))
         if fresh:
-            # Not of the bands that the others begin with, nor without end: of much memory
-            # little was given back lately, and they would catch up.
-            for band in bands[team.size : 2 * n_ahead]:
-                for part in fresh(*band):
-                    _core.populate(part)
+            _take_memory(team, bands[:n_ahead], fresh)
         results = {}
         for n, band in enumerate(bands):
             while band not in results:
@@ -306,6 +305,20 @@ class _Team:
         for number in range(self._n_started):
             if not self._ended[number]:
                 self._running[number].acquire(timeout=-1 if self._begun[number] else _PATIENCE)
+
+
+def _take_memory(team, queued, fresh):
+    """Populate the `fresh` memory of bands in the queue, but of those that others begin with."""
+    left = _MOST_FRESH
+    for n, band in enumerate(queued):
+        if n < max(team.size, len(queued) - team.todo.qsize()):
+            continue
+        for part in fresh(*band):
+            for first in range(0, part.size, _FRESH_AT_ONCE):
+                _core.populate(part[first : first + _FRESH_AT_ONCE])
+            left -= part.size
+        if left < 0:
+            break
 
 
 def _results(todo):

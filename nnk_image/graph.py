@@ -24,7 +24,7 @@ GRAPH_STAGES = EDGE_STAGES + 2
 """Passes over all rows of `build_graph`."""
 
 BIT_SPEED = 16
-"""Of passes over the planes of edges, times that of pruning, about."""
+"""Of passes over the planes of edges, times that of pruning, at least."""
 
 _FORMAT = "nnk_image.ImageGraph 1"
 
@@ -370,7 +370,7 @@ class GraphPlan:
     def row_work(self):
         """Work in a row, in pixels of a grey image and the default window: sizes row bands."""
         _, width = self.image.shape
-        return int(width * max(1, len(self.window.offsets) / 120) * self.image.channels)
+        return int(width * self.window.work * self.image.channels)
 
     def thresholds(self):
         """mu Delta for Delta = 0 .. max, in the type of the features."""

@@ -103,7 +103,7 @@ class Grid:
         def count(y0, y1):
             _core.count_packets(edges, packet, before, y0, y1)
 
-        bands.run(count, *shape, speed=BIT_SPEED)
+        bands.run(count, self.height, int(self.width * window.work), speed=BIT_SPEED)
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # pairs, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         self.n_pairs = int(in_all[0])

@@ -63,6 +63,11 @@ class Window:
         """Column offsets of `forward`."""
         return np.ascontiguousarray(self.forward[:, 1])
 
+    @property
+    def work(self):
+        """Of a pixel, in pixels of the default window, about: it grows with the offsets."""
+        return max(1, len(self.offsets) / 120)
+
     def delta(self):
         """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k].
 

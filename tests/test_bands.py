@@ -158,18 +158,68 @@ def test_the_caller_takes_memory_of_later_bands(n_jobs, monkeypatch):
     """In order, none for the bands that others begin with, and none if it is alone."""
     asked, given_, done, caller = [], [], [], threading.get_ident()
     monkeypatch.setattr(nnk_image._core, "populate", lambda part: given_.append(part.tolist()))
+    taken = threading.Event()
+
+    def work(y0, y1):
+        # The others stay with the bands they begin with until the memory is taken.
+        if threading.get_ident() != caller:
+            assert taken.wait(30)
+        done.append((y0, y1))
 
     def fresh(y0, y1):
         assert threading.get_ident() == caller
         asked.append((y0, y1))
+        if len(asked) == 3 * n_jobs + 1:
+            taken.set()
         return [np.array([y0], np.uint8), np.array([y1], np.uint8)]
 
     with Bands(n_jobs) as bands:
-        bands.run(lambda y0, y1: done.append((y0, y1)), 200, PIXELS_PER_BAND // 10, fresh=fresh)
+        bands.run(work, 200, PIXELS_PER_BAND // 10, fresh=fresh)
     in_all = sorted(done)
     assert len(in_all) > 4 * n_jobs
     assert asked == ([] if n_jobs == 1 else in_all[n_jobs - 1 : 4 * n_jobs])
     assert given_ == [[y] for rows in asked for y in rows]
+
+
+def test_others_have_work_while_the_caller_takes_memory():
+    """And it takes none for bands that are done."""
+    asked, done, n_queued = [], [], 8
+    others_are_through = threading.Event()
+
+    def work(y0, y1):
+        done.append((y0, y1))
+        if len(done) == n_queued:
+            others_are_through.set()
+
+    def fresh(y0, y1):
+        asked.append((y0, y1))
+        assert others_are_through.wait(30)
+        return []
+
+    with Bands(2) as bands:
+        bands.run(work, 200, PIXELS_PER_BAND // 10, fresh=fresh)
+    assert len(asked) == 1
+
+
+def test_memory_is_taken_within_limits(monkeypatch):
+    """In pieces between which Ctrl-C is answered, and not without end."""
+    pieces, page, enough = [], np.zeros(1, np.uint8), threading.Event()
+
+    def populate(part):
+        pieces.append(part.size)
+        if len(pieces) == 9:
+            enough.set()
+
+    def work(y0, y1):
+        assert threading.current_thread() is threading.main_thread() or enough.wait(30)
+
+    monkeypatch.setattr(nnk_image._core, "populate", populate)
+    monkeypatch.setattr(nnk_image.bands, "_MOST_FRESH", 100)
+    monkeypatch.setattr(nnk_image.bands, "_FRESH_AT_ONCE", 16)
+    with Bands(2) as bands:
+        rows = 200, PIXELS_PER_BAND // 10
+        bands.run(work, *rows, fresh=lambda y0, y1: [np.broadcast_to(page, 40)])
+    assert pieces == [16, 16, 8] * 3
 
 
 def spans_of(parts):
@@ -214,22 +264,22 @@ def test_populated_memory_keeps_its_bytes(offset, length):
     np.testing.assert_array_equal(memory, before)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a wish that Linux alone grants")
 def test_populated_memory_is_there():
-    """Or all of it comes when written to, where the kernel is older than 5.14."""
     resource = pytest.importorskip("resource")
+    pages = mmap.mmap(-1, 1 << 24)
+    try:
+        mmap.mmap(-1, mmap.PAGESIZE).madvise(23)  # MADV_POPULATE_WRITE
+    except (AttributeError, OSError):
+        pytest.skip("a wish that this system does not grant")
 
     def faults():
         return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
 
-    pages = mmap.mmap(-1, 1 << 24)
     memory = np.frombuffer(pages, np.uint8)
     nnk_image._core.populate(memory)
     before = faults()
     memory.fill(1)
-    left = faults() - before
-    version = tuple(int(n) for n in os.uname().release.split(".")[:2])
-    assert left < memory.size // mmap.PAGESIZE // 16 or version < (5, 14)
+    assert faults() - before < memory.size // mmap.PAGESIZE // 16
 
 
 def test_every_thread_gets_work():
