@@ -28,7 +28,7 @@ LEAST_PIXELS_PER_BAND = 1 << 11
 
 _LEAST_ROWS = 4  # nor are fewer rows
 _MOST_FRESH = 1 << 27  # bytes to take for other threads: more were hardly given back lately
-_FRESH_AT_ONCE = 1 << 24  # of them, between which Ctrl-C is answered
+_FRESH_AT_ONCE = 1 << 24  # of them: Ctrl-C is answered in between
 _PATIENCE = 0.5  # seconds without a result after which to see whether the threads live
 
 
@@ -308,17 +308,21 @@ class _Team:
 
 
 def _take_memory(team, queued, fresh):
-    """Populate the `fresh` memory of bands in the queue, but of those that others begin with."""
+    """Populate `fresh` memory of bands in the queue, but of those that others begin with."""
     left = _MOST_FRESH
+    for piece in _pieces_for_others(team, queued, fresh):
+        _core.populate(piece)
+        left -= piece.size
+        if left <= 0:
+            return
+
+
+def _pieces_for_others(team, queued, fresh):
     for n, band in enumerate(queued):
-        if n < max(team.size, len(queued) - team.todo.qsize()):
-            continue
-        for part in fresh(*band):
-            for first in range(0, part.size, _FRESH_AT_ONCE):
-                _core.populate(part[first : first + _FRESH_AT_ONCE])
-            left -= part.size
-        if left < 0:
-            break
+        if n >= max(team.size, len(queued) - team.todo.qsize()):  # nobody has begun with it
+            for part in fresh(*band):
+                for first in range(0, part.size, _FRESH_AT_ONCE):
+                    yield part[first : first + _FRESH_AT_ONCE]
 
 
 def _results(todo):
