@@ -12,7 +12,7 @@ import nnk_image
 from benchmarks import denoisers
 from benchmarks.graph import noisy_camera, skimage_bilateral
 from benchmarks.timing import Table, comparison
-from nnk_image.reading import image_paths, read_image
+from nnk_image.io.images import image_paths, read_image
 from nnk_image.reproduce.pictures import BUNDLED
 
 NOTES = (

@@ -16,7 +16,7 @@ from benchmarks.general_data import (
 )
 from benchmarks.timing import Table
 from nnk_image import NNKClassifier, nnk_graph, nnk_neighbors
-from nnk_image.neighbors import (
+from nnk_image.learning import (
     dimension_vector,
     intrinsic_dimension,
     label_propagation,

@@ -15,11 +15,11 @@ import nnk_image
 from benchmarks.graph import SIGMA_D, SIGMA_F, WINDOWS, noisy_camera
 from benchmarks.timing import Table, ratio
 from nnk_image import _core
-from nnk_image import graph as stages
-from nnk_image.bands import Bands
-from nnk_image.image import check_image
+from nnk_image.graph import _old as stages
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.base.image import check_image
 from nnk_image.reproduce.machine import interleaved
-from nnk_image.window import window_of
+from nnk_image.graph.window import window_of
 
 FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 AVX2_FLAGS = ("-mavx2", "-mbmi", "-mpopcnt")
@@ -44,7 +44,7 @@ def _pruning(image, rounds):
             for dtype in DTYPES:
                 pixels = image.astype(dtype)
                 plan, contenders = _plan(pixels, window), {}
-                contenders["ours"] = lambda plan=plan: stages._prune(plan, Bands())
+                contenders["ours"] = lambda plan=plan: stages._prune(plan, RowExecutor())
                 if scalar:
                     _check(scalar, pixels[:48, :80], window)
                     contenders["scalar"] = lambda run=scalar[dtype], plan=plan: run(plan)
@@ -78,7 +78,7 @@ def _writing(image, rounds):
 
 def _writers(pixels, window):
     """What turns the same directed edges into the same matrix."""
-    plan, bands = _plan(pixels, window), Bands()
+    plan, bands = _plan(pixels, window), RowExecutor()
     (height, _), directed = plan.image.shape, stages._prune(plan, bands)
     undirected = stages.choose_edges(plan, "nnk", bands)
 
@@ -122,7 +122,7 @@ def _describe(image):
 
 
 def _plan(pixels, window):
-    return stages.GraphPlan(check_image(pixels), window, SIGMA_D, SIGMA_F)
+    return stages.GraphSpec(check_image(pixels), window, SIGMA_D, SIGMA_F)
 
 
 def _compiled(folder):
@@ -144,7 +144,7 @@ def _compiled(folder):
 
 
 class _Scalar:
-    """The compiled loop of one type, called with a `GraphPlan`."""
+    """The compiled loop of one type, called with a `GraphSpec`."""
 
     def __init__(self, function, dtype):
         array, size = np.ctypeslib.ndpointer, ctypes.c_int64

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array, eye_array
 import nnk_image
 from benchmarks.graph import SIGMA_F, noisy_camera
 from benchmarks.timing import comparison
-from nnk_image.bands import Bands
-from nnk_image.laplacian import spectral_bound
-from nnk_image.recurrence import GridRecurrence
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.spectral.spectrum import spectral_bound
+from nnk_image.spectral.chebyshev import GridRecurrence
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
@@ -127,7 +127,7 @@ class _Work:
     def bound_alone(self, rounds):
         """What lmax costs beside one transform, the operator being there."""
         kinds = (np.float32, self.single), (np.float64, self.image)
-        with Bands() as bands:
+        with RowExecutor() as bands:
             grids = {d: GridRecurrence.of_graph(self.graph, d, bands) for d, _ in kinds}
             contenders, ours = {}, {}
             for dtype, image in kinds:

@@ -3,33 +3,39 @@
 The public names are loaded when first used; `__init__.pyi` says where they live.
 """
 
+import sys
 from importlib import import_module
 from importlib.metadata import version as _version
 
+from nnk_image._moved import MovedModules
+
 __version__ = _version("nnk_image")
+
+if MovedModules not in sys.meta_path:
+    sys.meta_path.append(MovedModules)
 
 _HOME = {
     "ImageGraph": "graph",
-    "KStarNeighborsClassifier": "neighbors",
-    "KStarNeighborsRegressor": "neighbors",
-    "NNKClassifier": "neighbors",
-    "NNKGraphTransformer": "neighbors",
-    "NNKMeans": "neighbors",
-    "NNKMeansClassifier": "neighbors",
-    "NNKRegressor": "neighbors",
+    "KStarNeighborsClassifier": "learning",
+    "KStarNeighborsRegressor": "learning",
+    "NNKClassifier": "learning",
+    "NNKGraphTransformer": "learning",
+    "NNKMeans": "learning",
+    "NNKMeansClassifier": "learning",
+    "NNKRegressor": "learning",
     "Neighborhoods": "neighbors",
     "SpectralGraphWavelets": "wavelets",
     "bilateral_graph": "graph",
     "denoise": "denoising",
-    "energy_compaction": "compaction",
+    "energy_compaction": "wavelets",
     "estimate_sigma": "denoising",
-    "halo": "tiling",
+    "halo": "wavelets",
     "image_graph": "graph",
     "nnk_graph": "neighbors",
     "nnk_neighbors": "neighbors",
     "nnk_weights": "neighbors",
-    "standard_image": "reading",
-    "standard_images": "reading",
+    "standard_image": "io",
+    "standard_images": "io",
 }
 
 __all__ = sorted(_HOME)

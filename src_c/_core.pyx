@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from nnk_core cimport *
@@ -21,34 +22,8 @@ ctypedef fused real:
 MAX_ORDERS = NNK_MAX_ORDERS
 PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
 
-
-# --- the system --------------------------------------------------------------------------
-
-cdef extern from "system.h" nogil:
-    int nnk_current_processor() noexcept
-    void nnk_keep_off(unsigned long thread, int processor) noexcept
-    void nnk_populate(void *memory, size_t n_bytes) noexcept
-
-
-def current_processor():
-    """Number of the processor this thread is on, -1 where the system does not tell."""
-    return nnk_current_processor()
-
-
-def start_off(int processor, start, function, arguments):
-    """Start a thread by ``start(function, arguments)`` that keeps off a processor, if it can.
-
-    It is told from here: where it begins it may have to wait for this one's work before it
-    could do so itself.  It needs the GIL to end, so it is there still.
-    """
-    nnk_keep_off(start(function, arguments), processor)
-
-
-def populate(const unsigned char[::1] memory):
-    """Have pages for some memory, a byte view, before they are written to; see `Bands.run`."""
-    if memory.shape[0]:
-        with nogil:
-            nnk_populate(<void *>&memory[0], memory.shape[0])
+cdef enum:
+    PIXELS_PER_CALL = 1 << 21  # times orders: some 20 ms between two looks for Ctrl-C
 
 
 # --- the vector variant ------------------------------------------------------------------
@@ -368,6 +343,20 @@ cdef class ChebyshevSweep:
         if below is not None:
             self.below, self.c.bottom = below.above, bottom
             self.c.below, self.end = below.c.above, bottom + op.c.radius
+
+    def begin(self):
+        """Compute all rows that need none of the tile below; ends early on Ctrl-C."""
+        cdef int64_t last = self.end if self.c.below == NULL else self.end - 1
+        cdef int64_t rows = max(1, PIXELS_PER_CALL // (self.op.c.stride * self.c.orders))
+        cdef int64_t y
+        for y in range(self.first, last, rows):
+            self.advance(y, min(y + rows, last))
+            PyErr_CheckSignals()
+
+    def finish(self):
+        """Compute the rows that `begin` has left: the tile below must have begun."""
+        if self.c.below != NULL:
+            self.advance(self.end - 1, self.end)
 
     def advance(self, int64_t y0, int64_t y1):
         """Let the front go over rows [y0, y1): all in turn, from `first` to `end`."""

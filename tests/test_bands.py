@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from whole_chain import LEAST_PIXELS_PER_BAND, PIXELS_PER_THREAD
 
-import nnk_image.bands
+import nnk_image.base.parallel
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.bands import PIXELS_PER_BAND, Bands, _shrinking_bands, resolve_n_jobs
-from nnk_image.chains import Chain
-from nnk_image.graph import GRAPH_STAGES, GraphPlan, build_graph
-from nnk_image.image import check_image
+from nnk_image.base.parallel import RowExecutor, PIXELS_PER_BAND, _shrinking_bands
+from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.spectral._chains import Chain
+from nnk_image.graph.build import GRAPH_STAGES, build_graph
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.base.image import check_image
 
 JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
 
@@ -73,7 +75,7 @@ def test_n_jobs_that_are_no_integers(n_jobs):
 )
 def test_bands_cover_every_row_once(n_rows, width, n_jobs, rows_per_band):
     done = []
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         bands.run(lambda y0, y1: done.append((y0, y1)), n_rows, width, rows_per_band)
     done.sort()
     assert all(y0 < y1 for y0, y1 in done)
@@ -128,7 +130,7 @@ def test_threads_keep_off_the_callers_processor(alone, monkeypatch):
     may_use = {home} if alone else allowed
     os.sched_setaffinity(0, may_use)
     try:
-        Bands(2).run(work, 2, rows_per_band=1)
+        RowExecutor(2).run(work, 2, rows_per_band=1)
     finally:
         os.sched_setaffinity(0, allowed)
     assert seen.pop(threading.get_ident()) == may_use
@@ -139,22 +141,22 @@ def test_small_works_are_not_worth_threads(monkeypatch):
     monkeypatch.setattr(nnk_image.bands, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
     assert 1 < PIXELS_PER_THREAD < PIXELS_PER_BAND
     for n_pixels, expected in ((0, 1), (1, 1), (2, 2), (2.9, 2), (7.5, 7), (8, 8), (100, 8)):
-        assert Bands(8).threads_for(int(n_pixels * PIXELS_PER_THREAD)) == expected
-    assert Bands().threads_for(10**9) == 1
+        assert RowExecutor(8).threads_for(int(n_pixels * PIXELS_PER_THREAD)) == expected
+    assert RowExecutor().threads_for(10**9) == 1
     threads, rows = set(), int(1.9 * PIXELS_PER_THREAD) // 100
-    with Bands(4) as bands:
+    with RowExecutor(4) as bands:
         bands.run(lambda y0, y1: threads.add(threading.get_ident()), rows, width=100)
     assert threads == {threading.get_ident()}
 
 
 def test_every_thread_gets_work():
     meeting = threading.Barrier(3, timeout=30)  # passed only by three threads at once
-    with leaving_no_task(), Bands(3) as bands:
+    with leaving_no_task(), RowExecutor(3) as bands:
         bands.run(lambda y0, y1: meeting.wait(), 6, rows_per_band=1)
 
 
 def test_a_later_stage_may_take_more_threads():
-    with leaving_no_task(), Bands(4) as bands:
+    with leaving_no_task(), RowExecutor(4) as bands:
         for n_threads in (2, 4, 3):
             meeting = threading.Barrier(n_threads, timeout=30)
             bands.run(lambda y0, y1, m=meeting: m.wait(), n_threads, rows_per_band=1)
@@ -171,7 +173,7 @@ def test_nothing_done_is_held_until_the_next_stage(n_jobs):
     held = weakref.ref(image)
     gc.disable()  # nor are there circles
     try:
-        with Bands(n_jobs) as bands:
+        with RowExecutor(n_jobs) as bands:
             chains = [Chain(lambda y0, y1, _=image: None, range(9)) for _ in range(4)]
             then = {chains[0]: chains[3]}
             bands.run_chains(chains, 1, n_jobs, then=then)
@@ -187,7 +189,7 @@ def test_nothing_done_is_held_until_the_next_stage(n_jobs):
 
 def test_one_job_stays_on_the_calling_thread():
     threads = set()
-    with Bands(1) as bands:
+    with RowExecutor(1) as bands:
         bands.run(lambda y0, y1: threads.add(threading.current_thread()), 9, rows_per_band=2)
     assert threads == {threading.current_thread()}
 
@@ -205,7 +207,7 @@ def test_results_are_consumed_in_order(n_jobs, rows_per_band):
         threads.add(threading.current_thread())
         consumed.append(rows)
 
-    with leaving_no_task(), Bands(n_jobs) as bands:
+    with leaving_no_task(), RowExecutor(n_jobs) as bands:
         bands.run_in_order(work, consume, 30, rows_per_band)
     assert threads == {threading.current_thread()}
     ends = [*range(rows_per_band, 30, rows_per_band), 30]
@@ -218,7 +220,7 @@ def test_results_are_consumed_in_order(n_jobs, rows_per_band):
 @JOBS
 def test_progress_counts_rows(n_jobs):
     reports = []
-    with Bands(n_jobs, lambda *report: reports.append(report), total=50) as bands:
+    with RowExecutor(n_jobs, lambda *report: reports.append(report), total=50) as bands:
         bands.run(lambda y0, y1: None, 30, rows_per_band=4)
         bands.run(lambda y0, y1: None, 20, rows_per_band=7)
     done, totals = zip(*reports, strict=True)
@@ -231,9 +233,9 @@ def test_progress_counts_rows(n_jobs):
 @pytest.mark.parametrize("kind", ["nnk", "bilateral"])
 def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
     reports = []
-    plan = GraphPlan(check_image(np.eye(40)), 5, 2.0, 0.1)
+    plan = GraphSpec(check_image(np.eye(40)), 5, 2.0, 0.1)
     total = GRAPH_STAGES * 40
-    with Bands(n_jobs, lambda *report: reports.append(report), total) as bands:
+    with RowExecutor(n_jobs, lambda *report: reports.append(report), total) as bands:
         build_graph(plan, kind, bands)
     assert len(reports) > 1
     assert all(done <= of == total for done, of in reports)
@@ -242,7 +244,7 @@ def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
 
 
 def test_progress_bar(capsys):
-    with Bands(2, True, total=20, description="work") as bands:
+    with RowExecutor(2, True, total=20, description="work") as bands:
         bands.run(lambda y0, y1: None, 20, rows_per_band=1)
         shown = capsys.readouterr().err
     assert "work" in shown
@@ -255,7 +257,7 @@ def test_progress_bar_without_tqdm(monkeypatch):
         pytest.raises(
             ImportError, match=r"pip install 'nnk_image\[progress\]', or pass a function"
         ),
-        Bands(1, True, total=1),
+        RowExecutor(1, True, total=1),
     ):
         pass
 
@@ -278,7 +280,7 @@ def test_errors_in_a_band_come_out(error, n_jobs):
             raise error("here")
         time.sleep(0.005)
 
-    with leaving_no_task(), pytest.raises(error, match="here"), Bands(n_jobs) as bands:
+    with leaving_no_task(), pytest.raises(error, match="here"), RowExecutor(n_jobs) as bands:
         bands.run(work, 1000, rows_per_band=1)
     assert len(started) < 1000
 
@@ -296,7 +298,11 @@ def test_errors_in_the_progress_report_come_out(error, n_jobs):
         if done >= 3:
             raise error("here")
 
-    with leaving_no_task(), pytest.raises(error, match="here"), Bands(n_jobs, report) as bands:
+    with (
+        leaving_no_task(),
+        pytest.raises(error, match="here"),
+        RowExecutor(n_jobs, report) as bands,
+    ):
         bands.run(work, 1000, rows_per_band=1)
     assert len(started) < 1000
 
@@ -316,7 +322,7 @@ def test_errors_in_ordered_bands_come_out(place, n_jobs):
         if place == "consume" and y0 == 7:
             raise Failure("here")
 
-    with leaving_no_task(), pytest.raises(Failure, match="here"), Bands(n_jobs) as bands:
+    with leaving_no_task(), pytest.raises(Failure, match="here"), RowExecutor(n_jobs) as bands:
         bands.run_in_order(work, consume, 1000, 1)
     assert len(started) < 1000
 
@@ -339,7 +345,7 @@ def test_an_interrupted_stop_is_done_again():
         if y0 == 5:
             raise Failure
 
-    with leaving_no_task(), Bands(3) as bands:
+    with leaving_no_task(), RowExecutor(3) as bands:
         bands.run(lambda y0, y1: None, 6, rows_per_band=1)
         team = bands._team
         team.todo = Interrupted(team.todo)
@@ -359,7 +365,7 @@ def test_no_band_runs_once_an_error_is_out(n_jobs):
         release.wait(0.01)
         running.remove(y0)
 
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         with pytest.raises(Failure):
             bands.run(work, 500, rows_per_band=1)
         assert not running
@@ -393,7 +399,7 @@ def test_a_forked_child_works_after_its_parent():
         """
         import multiprocessing
         from nnk_image import image_graph
-        from nnk_image.bands import Bands
+        from nnk_image.bands import RowExecutor
         from whole_chain import GREY, graph_sum
 
         def answer():
@@ -404,7 +410,7 @@ def test_a_forked_child_works_after_its_parent():
 
         fork = multiprocessing.get_context("fork")
         queue = fork.SimpleQueue()
-        with Bands(2) as bands:  # threads may live on from one run to the next
+        with RowExecutor(2) as bands:  # threads may live on from one run to the next
             bands.run(lambda y0, y1: None, 8, rows_per_band=1)
             own = answer()
             children = [fork.Process(target=report, args=(queue,)) for _ in range(2)]
@@ -424,7 +430,7 @@ def test_control_c_at_any_moment_stops_the_bands():
     answers = python(
         """
         import faulthandler, random, signal, threading, time
-        from nnk_image.bands import Bands
+        from nnk_image.bands import RowExecutor
 
         def interrupt(*_):
             raise KeyboardInterrupt
@@ -446,7 +452,7 @@ def test_control_c_at_any_moment_stops_the_bands():
             running = []
             try:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
-                with Bands(2) as bands:
+                with RowExecutor(2) as bands:
                     if trial % 2:
                         bands.run(work, 60, rows_per_band=1)
                     else:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from child import leaving_no_task
 
-from nnk_image.bands import Bands
-from nnk_image.chains import Chain, Wavefront, behind, stops_every
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.spectral._chains import Chain, Wavefront, behind, stops_every
 
 
 class Watched:
@@ -46,7 +46,7 @@ class Watched:
 def test_rows_in_order_and_behind_their_leaders(n_jobs, evenly):
     for seed in range(40):
         watched = Watched(np.random.default_rng(seed))
-        with Bands(n_jobs, watched.report, 17) as bands:
+        with RowExecutor(n_jobs, watched.report, 17) as bands:
             bands.run_chains(watched.chains, 17, n_jobs, evenly)
         assert not watched.broken
         for chain, spans in zip(watched.chains, watched.spans, strict=True):
@@ -71,7 +71,7 @@ def test_a_chain_may_be_ahead_so_far_and_no_further(rows, others, n_jobs):
         chains.append(Chain(lambda y0, y1: time.sleep(1e-5), stops, after))
     last = chains[-1]
     first.follow([(last, behind(-room))])
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         bands.run_chains(chains, 1, n_jobs, evenly=True)
     assert all(chain.finished for chain in chains)
     assert max(distances) <= room
@@ -93,7 +93,7 @@ def test_one_after_the_other_or_evenly(evenly, order):
     for name in "abc":
         after = [(chain, behind(0)) for chain in chains[-1:]]
         chains.append(Chain(step_of(name), [0, 2, 4, 6], after))
-    with Bands() as bands:
+    with RowExecutor() as bands:
         bands.run_chains(chains, 1, 1, evenly)
     assert "".join(taken) == order
 
@@ -139,7 +139,7 @@ def test_and_goes_on_with_what_comes_then(n_live, waits, order):
 def test_threads_share_chains_that_do_not_wait_for_each_other():
     together = threading.Barrier(3)
     chains = [Chain(lambda y0, y1: together.wait(timeout=60), range(5)) for _ in range(3)]
-    with Bands(3) as bands:
+    with RowExecutor(3) as bands:
         bands.run_chains(chains, 1, 3)
     assert all(chain.finished for chain in chains)
 
@@ -152,7 +152,7 @@ def test_a_step_that_fails_ends_it_all(n_jobs):
 
     first = Chain(fail, range(10))
     second = Chain(lambda y0, y1: None, range(10), [(first, behind(0))])
-    with leaving_no_task(), pytest.raises(MemoryError, match="row 3"), Bands(n_jobs) as bands:
+    with leaving_no_task(), pytest.raises(MemoryError, match="row 3"), RowExecutor(n_jobs) as bands:
         bands.run_chains([first, second], 9, n_jobs)
     assert first.front == 3
     assert second.front <= 3

@@ -26,7 +26,7 @@ from PIL import Image
 
 import nnk_image
 from nnk_image.cli import main
-from nnk_image.reading import read_image
+from nnk_image.io.images import read_image
 
 
 def png_chunk(name, data):

@@ -11,7 +11,7 @@ from skimage.metrics import peak_signal_noise_ratio
 from skimage.restoration import denoise_bilateral
 
 from nnk_image import bilateral_graph, denoise, image_graph, standard_image
-from nnk_image.denoising.sgw import SIGMA_D, SIGMA_F, WINDOW
+from nnk_image.denoising.wavelet_lowpass import SIGMA_D, SIGMA_F, WINDOW
 
 SET12 = sorted((Path(__file__).parents[2] / "shared" / "images" / "set12").glob("*.png"))
 

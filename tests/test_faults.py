@@ -8,7 +8,7 @@ import pytest
 from child import JOBS, leaving_no_task, on_linux, python
 from whole_chain import GREY, graph_sum
 
-import nnk_image.bands
+import nnk_image.base.parallel
 from nnk_image import image_graph
 
 CALLS = """
@@ -143,4 +143,4 @@ def test_a_thread_that_dies_at_its_band_is_an_error(monkeypatch):
 
     monkeypatch.setattr(nnk_image.bands._Team, "_loop", die)
     with leaving_no_task(), pytest.raises(MemoryError, match=r"a thread died.*n_jobs=1"):
-        nnk_image.bands.Bands(2).run(lambda y0, y1: taken.wait(10), 6, rows_per_band=1)
+        nnk_image.bands.RowExecutor(2).run(lambda y0, y1: taken.wait(10), 6, rows_per_band=1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from pygsp.filters.approximations import compute_cheby_coeff
 
-from nnk_image.filters import (
+from nnk_image.wavelets.filter_bank import (
     APPROXIMATIONS,
     DESIGNS,
     chebyshev_coefficients,

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import nnk_image.bands
+import nnk_image.base.parallel
 from nnk_image import image_graph
-from nnk_image.bands import PIXELS_PER_BAND, Bands
-from nnk_image.graph import GraphPlan
-from nnk_image.grid import Grid, KernelWeights
-from nnk_image.image import check_image
+from nnk_image.base.parallel import RowExecutor, PIXELS_PER_BAND
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.spectral.block_matrix import Grid, KernelWeights
+from nnk_image.base.image import check_image
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
@@ -35,7 +35,7 @@ def test_the_caller_takes_memory_of_later_bands(n_jobs, monkeypatch):
             taken.set()
         return [np.array([y0], np.uint8), np.array([y1], np.uint8)]
 
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         bands.run(work, 200, PIXELS_PER_BAND // 10, fresh=fresh)
     in_all = sorted(done)
     assert len(in_all) > 4 * n_jobs
@@ -58,7 +58,7 @@ def test_others_have_work_while_the_caller_takes_memory():
         assert others_are_through.wait(30)
         return []
 
-    with Bands(2) as bands:
+    with RowExecutor(2) as bands:
         bands.run(work, 200, PIXELS_PER_BAND // 10, fresh=fresh)
     assert len(asked) == 1
 
@@ -78,7 +78,7 @@ def test_memory_is_taken_within_limits(monkeypatch):
     monkeypatch.setattr(nnk_image._core, "populate", populate)
     monkeypatch.setattr(nnk_image.bands, "_MOST_FRESH", 100)
     monkeypatch.setattr(nnk_image.bands, "_FRESH_AT_ONCE", 16)
-    with Bands(2) as bands:
+    with RowExecutor(2) as bands:
         rows = 200, PIXELS_PER_BAND // 10
         bands.run(work, *rows, fresh=lambda y0, y1: [np.broadcast_to(page, 40)])
     assert pieces == [16, 16, 8, 16, 16, 8, 16, 16]
@@ -99,8 +99,8 @@ def test_memory_taken_in_advance_is_that_of_the_result(make, dtype, monkeypatch)
         adjacency = image_graph(image, sigma_f=0.2, n_jobs=2).adjacency
         arrays = adjacency.indptr[:-1], adjacency.indices, adjacency.data
     else:
-        with Bands(2) as bands:
-            plan = GraphPlan(check_image(image), 11, 2.0, 0.1)
+        with RowExecutor(2) as bands:
+            plan = GraphSpec(check_image(image), 11, 2.0, 0.1)
             weights = KernelWeights(plan, "nnk", bands)
             taken.clear()
             grid = Grid(image.shape, plan.window, plan.image.dtype, weights, bands)

@@ -13,7 +13,7 @@ from graph_checks import (
 )
 from random_images import options
 
-import nnk_image.graph
+import nnk_image.graph._old
 from nnk_image import bilateral_graph, image_graph
 
 # --- one image, many forms ---------------------------------------------------------------

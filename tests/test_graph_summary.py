@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from nnk_image import ImageGraph, bilateral_graph, image_graph
-from nnk_image.graph_summary import card, lines_of, summary
+from nnk_image.graph.summary import card, lines_of, summary
 
 RNG = np.random.default_rng(3)
 IMAGE = RNG.random((7, 10))

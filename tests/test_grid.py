@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from copies import through_read_only_buffers
 
-from nnk_image import SpectralGraphWavelets, denoise, grid, image_graph, sweeps
-from nnk_image.bands import Bands
-from nnk_image.graph import plan_graph
-from nnk_image.grid import Grid, KernelWeights, MatrixWeights
-from nnk_image.laplacian import KINDS
+from nnk_image import SpectralGraphWavelets, denoise, image_graph
+from nnk_image.spectral import block_matrix as grid, time_skewing as sweeps
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.pruning import graph_spec
+from nnk_image.spectral.block_matrix import Grid, KernelWeights, MatrixWeights
+from nnk_image.graph.laplacian import KINDS
 
 SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
 
@@ -116,8 +117,8 @@ def test_a_matrix_that_changes_later_changes_nothing(no_packets_kept):
 def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
     image = noisy((60, 50), dtype)
     graph = image_graph(image, 5, 2.0, 9.0)
-    with Bands() as bands:
-        plan = plan_graph("nnk", image, 5, 2.0, 9.0, None, None, None)
+    with RowExecutor() as bands:
+        plan = graph_spec("nnk", image, 5, 2.0, 9.0, None, None, None)
         of = plan.image.shape, plan.window, plan.image.dtype
         grids = [Grid(*of, MatrixWeights(graph, plan.window, dtype, bands), bands)]
         for kept in (grid.KEPT, 0):

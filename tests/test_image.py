@@ -8,7 +8,7 @@ from graph_checks import assert_by_the_book, assert_equal
 from random_images import options
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.image import check_image, data_range_of
+from nnk_image.base.image import check_image, data_range_of
 
 RNG = np.random.default_rng(8)
 GREY = RNG.random((9, 11))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nnk_image import reading
-from nnk_image.reading import ImageFileError, image_paths, standard_image, standard_images
+from nnk_image.io import images as reading
+from nnk_image.io.images import ImageFileError, image_paths, standard_image, standard_images
 
 
 def refusal(call, *arguments, **options):

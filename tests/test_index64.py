@@ -8,7 +8,7 @@ import pytest
 from whole_chain import COLOUR, GREY, checksum, graph_sum, wavelet_sum
 
 import nnk_image
-import nnk_image.graph
+import nnk_image.graph._old
 from nnk_image import SpectralGraphWavelets, bilateral_graph, denoise, image_graph
 
 

@@ -6,7 +6,7 @@ import pytest
 from child import JOBS, leaving_no_task, on_linux, python
 from whole_chain import GREY, checksum, wavelet_sum
 
-import nnk_image.bands
+import nnk_image.base.parallel
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 
 CONTROL_C = """

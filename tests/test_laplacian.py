@@ -9,16 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.bands import Bands
-from nnk_image.laplacian import (
-    KINDS,
-    check_adjacency,
-    lanczos,
-    laplacian,
-    node_terms,
-    regularization,
-)
-from nnk_image.operators import LaplacianOperator
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian, node_terms, regularization
+from nnk_image.spectral.spectrum import lanczos
+from nnk_image.spectral.operator import LaplacianOperator
 
 
 def star(leaves, weight=1.0):
@@ -28,7 +22,7 @@ def star(leaves, weight=1.0):
 
 
 def bound_of(adjacency, kind, n_jobs=1):
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         return LaplacianOperator.of_graph(adjacency, kind, adjacency.dtype, bands).bound
 
 

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from child import on_linux, python
 
-from nnk_image import (
-    SpectralGraphWavelets,
-    bilateral_graph,
-    image_graph,
-    memory,
-    standard_image,
-)
+from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
+from nnk_image.base import memory
 
 IMPOSSIBLE = """
     import sys, time

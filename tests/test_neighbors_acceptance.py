@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn import datasets
 
-from nnk_image.neighbors import (
+from nnk_image.learning import (
     dimension_vector,
     intrinsic_dimension,
     label_propagation,
@@ -16,11 +16,10 @@ from nnk_image.neighbors import (
     manifold_metrics,
     nalac,
     nnk_distance,
-    nnk_graph,
-    nnk_neighbors,
     soft_nalac,
     spectral_clusters,
 )
+from nnk_image.neighbors import nnk_graph, nnk_neighbors
 
 RESTRICTED = Path(__file__).parents[2] / "shared" / "golden" / "restricted"
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
-from nnk_image.neighbors import window_agreement
+from nnk_image.graph.agreement import window_agreement
 
 IMAGE = standard_image("camera")[80:104, 90:120]
 OPTIONS = {"window": 5, "sigma_d": 1.5, "sigma_f": 25}

@@ -74,9 +74,9 @@ def test_an_update_is_least_squares():
 
 
 def _first_atoms(X, n, seed):
-    from nnk_image.neighbors.gram import Gram
+    from nnk_image.learning.gram import Gram
     from nnk_image.neighbors.kernels import check_kernel
-    from nnk_image.neighbors.means import _spread_points
+    from nnk_image.learning.means import _spread_points
 
     kernel = check_kernel("linear", None, X.shape[1])
     return _spread_points(Gram(X, kernel, np.nan), n, np.random.RandomState(seed))
@@ -129,7 +129,7 @@ def test_given_kernels_are_the_named_ones():
 
 
 def test_blocks_of_the_kernel_matrix_are_the_whole(monkeypatch):
-    from nnk_image.neighbors import gram as room
+    from nnk_image.learning import gram as room
 
     X = points()
     whole = NNKMeans(5, random_state=0).fit(X)

@@ -11,18 +11,18 @@ from scipy.linalg import subspace_angles
 from scipy.optimize import nnls
 
 from nnk_image import image_graph
-from nnk_image.neighbors import (
+from nnk_image.learning import (
     dimension_vector,
     graph_signal_variation,
     intrinsic_dimension,
     manifold_metrics,
     nalac,
     nnk_distance,
-    nnk_neighbors,
     polytope_affinity,
     polytope_diameter,
     soft_nalac,
 )
+from nnk_image.neighbors import nnk_neighbors
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.standard_normal((40, 6))

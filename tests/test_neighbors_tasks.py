@@ -15,15 +15,14 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import make_moons, make_swiss_roll
 
 from nnk_image import image_graph
-from nnk_image.neighbors import (
+from nnk_image.learning import (
     few_shot_labels,
     label_propagation,
     laplacian_eigenmaps,
     lle_embedding,
-    nnk_graph,
-    nnk_neighbors,
     spectral_clusters,
 )
+from nnk_image.neighbors import nnk_graph, nnk_neighbors
 
 RNG = np.random.default_rng(0)
 

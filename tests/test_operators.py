@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.bands import Bands
-from nnk_image.graph import GraphPlan
-from nnk_image.image import check_image
-from nnk_image.laplacian import KINDS
-from nnk_image.operators import LaplacianOperator
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.base.image import check_image
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.spectral.operator import LaplacianOperator
 
 ORDERS = (0, 1, 2, 5, 6, 7, 12, 31)
 BUILDS = (image_graph, bilateral_graph)
@@ -36,7 +36,7 @@ def random_bank(n_bands, order, seed=0):
 
 def both_layouts(graph, kind, dtype=np.float64):
     """The operator on the pixel grid and the one on plain CSR rows."""
-    with Bands() as bands:
+    with RowExecutor() as bands:
         for layout in (graph, graph.adjacency):
             yield LaplacianOperator.of_graph(layout, kind, dtype, bands)
 
@@ -46,7 +46,7 @@ def run(operator, method, values, coefficients, n_jobs=1, top=None):
     lead = (len(coefficients),) if method == "synthesize" else ()
     values = values.astype(operator.dtype).reshape(*lead, *operator.shape)
     top = top or operator.bound or 1.0
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         result = getattr(operator, method)(values, coefficients, top, bands)
     lead = (len(coefficients),) if method == "analyze" else ()
     assert result.shape == (*lead, *operator.shape)
@@ -125,7 +125,7 @@ def test_any_image_graph(height, width, window, build, order, kind, mask, seed):
 @given(graphs(least=1e-3, largest=1e3), st.sampled_from(KINDS), st.sampled_from(ORDERS))
 def test_any_sparse_graph(matrix, kind, order):
     """In the inner product of the Laplacian, where its powers keep their size."""
-    with Bands() as bands:
+    with RowExecutor() as bands:
         operator = LaplacianOperator.of_graph(sp.csr_array(matrix), kind, np.float64, bands)
     coefficients = random_bank(2, order)
     values, right, left = dense.spectrum(matrix, kind)
@@ -144,7 +144,7 @@ def test_multiply_is_the_symmetric_matrix(kind):
     symmetric = root[:, None] * dense.laplacian(graph.adjacency.toarray(), kind) / root
     signal = np.random.default_rng(1).standard_normal(72)
     for operator in both_layouts(graph, kind):
-        with Bands() as bands:
+        with RowExecutor() as bands:
             ours = operator.multiply(signal.reshape(operator.shape), bands)
         assert_close(operator.bound * ours.ravel(), symmetric @ signal)
 
@@ -240,7 +240,7 @@ def test_inputs_stay_and_outputs_are_new():
         for operator in both_layouts(graph, "random_walk"):
             for method, values in (("analyze", signal), ("synthesize", images)):
                 values = values.reshape(*values.shape[:-2], *operator.shape)
-                with Bands() as bands:
+                with RowExecutor() as bands:
                     call = getattr(operator, method)
                     first = call(values, random_bank(2, order), operator.bound, bands)
                     assert not np.shares_memory(first, values)
@@ -298,7 +298,7 @@ def test_no_edges(kind):
 
 def test_directed_graph_is_refused_unless_it_is_symmetric():
     image = np.random.default_rng(6).random((9, 9))
-    with Bands() as bands:
+    with RowExecutor() as bands:
         graph = image_graph(image, 7, sigma_f=0.05, directed=True)
         with pytest.raises(ValueError, match=r"not symmetric.*directed=False"):
             LaplacianOperator.of_graph(graph, "combinatorial", np.float64, bands)
@@ -316,8 +316,8 @@ def test_straight_from_the_image_is_the_same_operator_as_from_its_graph(kind, sh
     image = (200 * np.random.default_rng(8).random(shape)).astype(dtype)
     channel_axis = -1 if len(shape) == 3 else None
     graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis)
-    with Bands() as bands:
-        plan = GraphPlan(check_image(image, channel_axis), 7, 1.5, 20)
+    with RowExecutor() as bands:
+        plan = GraphSpec(check_image(image, channel_axis), 7, 1.5, 20)
         straight = LaplacianOperator.of_plan(plan, kind, bands)
         stored = LaplacianOperator.of_graph(graph, kind, graph.adjacency.dtype, bands)
         assert straight.bound == stored.bound
@@ -334,7 +334,7 @@ def test_the_combinatorial_laplacian_of_a_constant_is_exactly_zero(shape, dtype)
     graph = random_graph(*shape, dtype=dtype)
     for operator in both_layouts(graph, "combinatorial", dtype):
         top = operator.bound
-        with Bands() as bands:
+        with RowExecutor() as bands:
             ones = np.ones(operator.shape, dtype)
             line = operator.analyze(ones, np.array([[1.0, 1.0]]), top, bands)  # 1 + (2 L / top - 1)
         assert not line.any()

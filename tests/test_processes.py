@@ -10,7 +10,7 @@ import pytest
 from child import leaving_no_task, on_linux, python
 from whole_chain import COLOUR, checksum, graph_sum, wavelet_sum, whole_chain
 
-import nnk_image.bands
+import nnk_image.base.parallel
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 
 can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

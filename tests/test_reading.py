@@ -10,7 +10,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageOps
 
-from nnk_image.reading import ImageFileError, check_writable, read_image, write_image
+from nnk_image.io.images import ImageFileError, check_writable, read_image, write_image
 
 RNG = np.random.default_rng(20240229)
 

@@ -13,8 +13,8 @@ from PIL import Image
 from scipy.optimize import nnls
 
 import nnk_image
-from nnk_image._output import ImageFileError
-from nnk_image.filters import design
+from nnk_image.io.atomic import ImageFileError
+from nnk_image.wavelets.filter_bank import design
 from nnk_image.reproduce import FIGURES, contenders, denoising, figure_module, peers, sparsity
 from nnk_image.reproduce import compaction as compaction_figure
 from nnk_image.reproduce import time as time_figure
@@ -31,7 +31,7 @@ from nnk_image.reproduce.claims import (
 from nnk_image.reproduce.parts import Part, Setup, Store
 from nnk_image.reproduce.pictures import BUNDLED, Picture, bundled_pictures, pictures_of
 from nnk_image.reproduce.run import reproduce
-from nnk_image.wavelets import SpectralGraphWavelets
+from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 SHARED = Path(__file__).parents[2] / "shared"
 SET12_ENERGY = SHARED / "golden" / "restricted" / "energy_set12.json"

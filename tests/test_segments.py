@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from test_operators import both_layouts, random_bank, random_graph, run
 
 from nnk_image import bilateral_graph
-from nnk_image.bands import Bands
-from nnk_image.segments import Seam, seams
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.spectral._segments import Seam, seams
 
 POLICIES = {
     "lowest first": lambda rng, chains: chains,

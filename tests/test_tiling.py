@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image import SpectralGraphWavelets, halo, image_graph, standard_image
-from nnk_image.laplacian import KINDS, regularization
+from nnk_image.graph.laplacian import KINDS, regularization
 
 ORDER, WINDOW = 6, 5
 

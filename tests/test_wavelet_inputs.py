@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
-from nnk_image.laplacian import KINDS
+from nnk_image.graph.laplacian import KINDS
 
 RNG = np.random.default_rng(7)
 IMAGE = RNG.random((13, 11))

@@ -5,7 +5,7 @@ import pytest
 
 import nnk_image
 from nnk_image import _core
-from nnk_image.bands import Bands
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import wiener
 from nnk_image.denoising.presets import PRESETS, Preset
 
@@ -20,7 +20,7 @@ def image():
 
 def groups_of(shape, patch=3, preset=SMALL, group=12, image=None, n_jobs=1):
     groups = wiener.PatchGroups(shape, patch, preset, group)
-    with Bands(n_jobs) as bands:
+    with RowExecutor(n_jobs) as bands:
         groups.match(image, bands)
     return groups
 
@@ -127,7 +127,7 @@ def wiener_estimate(y, z, x, groups, tau, right, of_work):
 
 def test_first_estimate(image):
     groups = groups_of(image.shape, patch=4, group=6, image=image)
-    with Bands() as bands:
+    with RowExecutor() as bands:
         result, _ = groups.filter(image, image, image, 0.0, bands, first=True)
     np.testing.assert_allclose(result, first_estimate(image, groups), atol=1e-10)
 
@@ -138,7 +138,7 @@ def test_wiener_pass(image, right, tau):
     groups = groups_of(image.shape, image=image)
     smooth = (image + np.roll(image, 1, 0) + np.roll(image, 1, 1)) / 3
     work = 0.7 * image + 0.3 * smooth
-    with Bands() as bands:
+    with RowExecutor() as bands:
         pilot, new_work = groups.filter(image, work, smooth, tau, bands, right=right)
     expected = wiener_estimate(image, work, smooth, groups, tau, right, of_work=False)
     np.testing.assert_allclose(pilot, expected, atol=1e-9)
@@ -149,7 +149,7 @@ def test_wiener_pass(image, right, tau):
 def test_the_filters_keep_constants(image):
     constant = np.full_like(image, 5.0)
     groups = groups_of(image.shape, image=image)
-    with Bands() as bands:
+    with RowExecutor() as bands:
         for right in (False, True):
             pilot, _ = groups.filter(image, constant, image, 0.0, bands, right=right)
             np.testing.assert_allclose(pilot, 5.0, atol=1e-12)
@@ -163,7 +163,7 @@ def test_same_bits_for_threads_and_variants(image, dtype):
         for variant in _core.simd_variants():
             _core.use_simd(variant)
             for n_jobs in (1, 2, 3):
-                with Bands(n_jobs) as bands:
+                with RowExecutor(n_jobs) as bands:
                     results.append(wiener.wiener(noisy, PRESETS["balanced"], False, bands))
     finally:
         _core.use_simd()
@@ -172,7 +172,7 @@ def test_same_bits_for_threads_and_variants(image, dtype):
 
 
 def test_float32_is_close_to_float64(image):
-    with Bands() as bands:
+    with RowExecutor() as bands:
         wide = wiener.wiener(image[None], PRESETS["best"], False, bands)
         narrow = wiener.wiener(image[None].astype(np.float32), PRESETS["best"], False, bands)
     assert narrow.dtype == np.float32

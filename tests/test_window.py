@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image import _core
-from nnk_image.window import MAX_WINDOW, NEAR, _pairs, check_window, window_of
+from nnk_image.graph.window import MAX_WINDOW, NEAR, _pairs, check_window, window_of
 
 SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
 

@@ -14,8 +14,8 @@ import pytest
 import tifffile
 from PIL import Image
 
-from nnk_image import reading
-from nnk_image.reading import (
+from nnk_image.io import images as reading
+from nnk_image.io.images import (
     ImageFile,
     ImageFileError,
     atomic_output,

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 
 import nnk_image
-import nnk_image.bands
+import nnk_image.base.parallel
 
 PIXELS_PER_THREAD = nnk_image.bands.PIXELS_PER_THREAD
 LEAST_PIXELS_PER_BAND = nnk_image.bands.LEAST_PIXELS_PER_BAND

@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from nnk_image._output import check_output
-from nnk_image.reading import ImageFileError, atomic_output
+from nnk_image.io.atomic import check_output
+from nnk_image.io.images import ImageFileError, atomic_output
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""

@@ -5,7 +5,7 @@ import io
 
 import nnk_image
 from nnk_image.cli import common
-from nnk_image.reading import atomic_output, image_paths, read_image, standard_images
+from nnk_image.io.images import atomic_output, image_paths, read_image, standard_images
 
 
 def add_command(commands):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nnk_image.cli.common import new_command
-from nnk_image.reading import check_writable, write_image
+from nnk_image.io.images import check_writable, write_image
 
 OUT = "nnk-image-demo.png"
 
@@ -26,8 +26,8 @@ def run(options):
     """Denoise, print the table, write the picture."""
     import numpy as np
 
-    from nnk_image import demo
-    from nnk_image.image import check_positive
+    from nnk_image.base.checks import check_positive
+    from nnk_image.reproduce import demo
 
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(options.out)

@@ -4,7 +4,7 @@ import time
 
 import nnk_image
 from nnk_image.cli import common
-from nnk_image.reading import EXTENSIONS, check_writable, image_paths, read_image, write_image
+from nnk_image.io.images import EXTENSIONS, check_writable, image_paths, read_image, write_image
 
 
 def add_command(commands):

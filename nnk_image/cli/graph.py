@@ -4,7 +4,7 @@ import time
 
 import nnk_image
 from nnk_image.cli import common
-from nnk_image.reading import image_paths, read_image
+from nnk_image.io.images import image_paths, read_image
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
 """Kind of graph -> function of the library."""
@@ -72,7 +72,7 @@ def _build(pixels, options):
 
 
 def _graph_file(path, file, plot, options):
-    from nnk_image.graph_summary import lines_of, summary
+    from nnk_image.graph.summary import lines_of, summary
 
     source = read_image(path, max_pixels=options.max_pixels)
     start = time.perf_counter()

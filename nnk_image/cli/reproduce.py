@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from nnk_image.cli import common
-from nnk_image.reading import ImageFileError, image_paths
+from nnk_image.io.images import ImageFileError, image_paths
 from nnk_image.reproduce import FIGURES
 
 OUT = "nnk-image-reproduced"

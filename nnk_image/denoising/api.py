@@ -11,12 +11,13 @@ from functools import partial
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from nnk_image import memory
-from nnk_image.bands import Bands
-from nnk_image.denoising import balanced, best, fast, sgw
-from nnk_image.denoising.noise import noise_levels
-from nnk_image.graph import ImageGraph
-from nnk_image.image import check_image, check_positive
+from nnk_image.base import memory
+from nnk_image.base.checks import check_positive
+from nnk_image.base.image import check_image
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.denoising import balanced, best, fast, wavelet_lowpass
+from nnk_image.denoising.noise_estimation import noise_levels
+from nnk_image.graph.pixel_graph import ImageGraph
 
 LEAST_NOISE = 1e-6
 """Noise below this share of half the image's range is left alone."""
@@ -27,8 +28,8 @@ UNEVEN = 2.0
 FLOATS_PER_PIXEL = 9
 """What every method holds at the least at its peak, per channel (measured)."""
 
-METHODS = {"sgw": sgw, "fast": fast, "balanced": balanced, "best": best}
-"""Method name -> module with ``denoise(image, bands)`` and ``stages(image)``."""
+METHODS = {"sgw": wavelet_lowpass, "fast": fast, "balanced": balanced, "best": best}
+"""Method name -> module with ``denoise(image, executor)`` and ``stages(image)``."""
 
 
 def denoise(
@@ -120,8 +121,8 @@ def denoise(
     run = module.denoise_tuned if tune else module.denoise
     if guide is not None:
         run = partial(run, guide=_check_guide(guide, image))
-    with Bands(n_jobs, progress, height * module.stages(image), "denoise") as bands:
-        return image.restore(_denoise_scaled(image, sigmas, run, bands))
+    with RowExecutor(n_jobs, progress, height * module.stages(image), "denoise") as executor:
+        return image.restore(_denoise_scaled(image, sigmas, run, executor))
 
 
 def _check_guide(guide, image):
@@ -162,7 +163,7 @@ def _sigmas(sigma, image):
     return np.array(checked * (1 if len(checked) > 1 else image.channels))
 
 
-def _denoise_scaled(image, sigmas, run, bands):
+def _denoise_scaled(image, sigmas, run, executor):
     """Centre, divide by sigma, denoise, undo; absent pixels and clean channels as they came."""
     half_range = image.high / 2 - image.low / 2
     # Less noise than the values' own rounding is none.
@@ -179,7 +180,7 @@ def _denoise_scaled(image, sigmas, run, bands):
         units = _fill_absent(units, image.valid)
     uneven = sigmas[noisy].max() / UNEVEN > sigmas[noisy].min()
     parts = np.split(units, units.shape[2], axis=2) if uneven else [units]
-    results = [run(_image_of(image, part), bands) for part in parts]
+    results = [run(_image_of(image, part), executor) for part in parts]
     denoised = np.concatenate(results, axis=2) if uneven else results[0]
     denoised *= scale
     denoised += centre

@@ -3,35 +3,36 @@
 import numpy as np
 from scipy.fft import dctn, idctn
 
-from nnk_image.denoising import wiener
-from nnk_image.denoising.contrast import MODERATE, STRONG, noise_to_signal
-from nnk_image.denoising.opponent import from_opponent, to_opponent
-from nnk_image.denoising.presets import PRESETS, SECOND_LOOK
+from nnk_image.denoising import patch_filter
+from nnk_image.denoising.color import from_opponent, to_opponent
+from nnk_image.denoising.presets import MODERATE, PRESETS, SECOND_LOOK, STRONG, noise_to_signal
 
 _SMALLEST_HALF = 16  # below that the half-size image has too few patches to help
 
 
-def denoise(image, bands):
+def denoise(image, executor):
     """Denoise an `Image` in units of its noise; (H, W, C) ndarray."""
     noisy = to_opponent(image.pixels)
     noise = noise_to_signal(noisy[0])
-    estimate = wiener.wiener(noisy, PRESETS["best"], noise >= STRONG, bands)
+    estimate = patch_filter.wiener(noisy, PRESETS["best"], noise >= STRONG, executor)
     if noise < MODERATE or min(noisy.shape[1:]) < 2 * _SMALLEST_HALF:
         return from_opponent(estimate)
-    low = _half_size_run(noisy, noise >= STRONG, bands)
+    low = _half_size_run(noisy, noise >= STRONG, executor)
     estimate = _with_low_frequencies(estimate, low)
     if noise >= STRONG:
-        again = wiener.look_again(noisy, estimate, SECOND_LOOK, bands)
+        again = patch_filter.look_again(noisy, estimate, SECOND_LOOK, executor)
         estimate = _with_low_frequencies((estimate + again) / 2, low)
     return from_opponent(estimate)
 
 
 def stages(image):
     """Passes over the rows, for progress bars (more where noise is strong)."""
-    return (wiener.stages(PRESETS["best"]) + wiener.stages(PRESETS["balanced"])) * image.channels
+    return (
+        patch_filter.stages(PRESETS["best"]) + patch_filter.stages(PRESETS["balanced"])
+    ) * image.channels
 
 
-def _half_size_run(noisy, strong_noise, bands):
+def _half_size_run(noisy, strong_noise, executor):
     """Spectrum (C, H/2, W/2) of the denoised lower half of the frequencies.
 
     Cut from an orthonormal transform, the half-size image keeps unit noise while its
@@ -40,7 +41,7 @@ def _half_size_run(noisy, strong_noise, bands):
     height, width = (n // 2 for n in noisy.shape[1:])
     spectrum = dctn(noisy, axes=(1, 2), norm="ortho")[:, :height, :width]
     small = np.ascontiguousarray(idctn(spectrum, axes=(1, 2), norm="ortho"))
-    denoised = wiener.wiener(small, PRESETS["balanced"], strong_noise, bands)
+    denoised = patch_filter.wiener(small, PRESETS["balanced"], strong_noise, executor)
     return dctn(denoised, axes=(1, 2), norm="ortho")
 
 

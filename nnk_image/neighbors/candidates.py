@@ -12,10 +12,10 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial import KDTree
 
-from nnk_image import memory
-from nnk_image.bands import resolve_n_jobs
+from nnk_image.base import memory
+from nnk_image.base.checks import check_choice
+from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.neighbors import indexes
-from nnk_image.neighbors.features import check_choice
 
 KD_TREE_FEATURES = 15
 """Most features for which a kd-tree beats comparing all pairs."""

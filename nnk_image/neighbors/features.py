@@ -1,7 +1,5 @@
 """Points as the C core reads them: checked, contiguous rows of float32 or float64."""
 
-import numbers
-
 import numpy as np
 from scipy.sparse import issparse
 
@@ -61,29 +59,3 @@ def _check_finite(name, points):
         raise ValueError(
             f"{name} has numbers as large as {max(-low, high):g}, whose squares overflow; scale it"
         )
-
-
-def check_count(name, value, least=1):
-    """An integer option that is at least `least`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    if value < least:
-        raise ValueError(f"{name}={value} must be at least {least}")
-    return int(value)
-
-
-def check_number(name, value, least=0.0):
-    """A finite real option that is at least `least`."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    if not (np.isfinite(value) and value >= least):
-        raise ValueError(f"{name}={value} must be finite and at least {least:g}")
-    return float(value)
-
-
-def check_choice(name, value, choices):
-    """An option that is one of some strings."""
-    if value not in choices:
-        names = ", ".join(map(repr, choices))
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {names}")
-    return value

@@ -1,7 +1,7 @@
 """The NNK graph of points, and how its directed weights become undirected."""
 
+from nnk_image.base.checks import check_choice
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.features import check_choice
 from nnk_image.neighbors.model import TOL, NeighborhoodModel
 
 

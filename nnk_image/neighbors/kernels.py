@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nnk_image.neighbors.features import check_count, check_number
+from nnk_image.base.checks import check_count, check_number
 
 DISTANCE = ("gaussian", "laplacian", "lle", "angular")
 """Kernels whose most similar points are the nearest ones."""

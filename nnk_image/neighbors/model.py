@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 
-from nnk_image import memory
-from nnk_image.bands import Bands, resolve_n_jobs
+from nnk_image.base import memory
+from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import evaluate, search_for
-from nnk_image.neighbors.features import check_choice, check_count, check_features, check_number
+from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import Kernel, check_kernel, check_sigma, sigma_of
 from nnk_image.neighbors.result import Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
@@ -242,8 +244,8 @@ class NeighborhoodModel:
         mean = len(candidates.indices) // max(1, n) + 1
         width = min(mean, width) + 8
         cost = mean * width * (self.points.shape[1] + 16)
-        with Bands(self.n_jobs) as bands:
-            bands.run(work, n, rows_per_band=max(1, min(1024, _WORK_PER_BAND // cost)))
+        with RowExecutor(self.n_jobs) as executor:
+            executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_BAND // cost)))
 
     def _solve_callable(self, queries, candidates, own, solved):
         for q in range(len(queries)):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from nnk_image import memory
-from nnk_image.bands import Bands
+from nnk_image.base import memory
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 
 ROWS_PER_BAND = 1 << 14
@@ -148,18 +148,18 @@ class Solved:
         """Rows that `work` first counts, then writes: (indices, indptr, weights)."""
         n = len(self)
         length, indptr = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-        with Bands(n_jobs) as bands:
-            bands.run(
+        with RowExecutor(n_jobs) as executor:
+            executor.run(
                 lambda i0, i1: work(length, _NO_ROWS, _NO_BYTES, _NOTHING, i0, i1),
                 n,
-                rows_per_band=ROWS_PER_BAND,
+                rows_per_chunk=ROWS_PER_BAND,
             )
             np.cumsum(length, out=indptr[1:])
             indices, weights = np.empty(indptr[-1], self.index.dtype), np.empty(indptr[-1])
-            bands.run(
+            executor.run(
                 lambda i0, i1: work(length, indptr, indices.view(np.uint8), weights, i0, i1),
                 n,
-                rows_per_band=ROWS_PER_BAND,
+                rows_per_chunk=ROWS_PER_BAND,
             )
         if memory.index_dtype(len(weights)) == np.int64:
             indices = indices.astype(np.int64, copy=False)

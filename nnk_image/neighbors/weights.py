@@ -5,9 +5,9 @@ import warnings
 
 import numpy as np
 
-from nnk_image.bands import Bands
+from nnk_image.base.checks import check_choice, check_number
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.features import check_choice, check_number
 
 NOT_OPTIMAL = 1e-8
 """Violation of optimality, over max(b), that a positive semi-definite K never shows."""
@@ -97,11 +97,11 @@ def solve_given(K, b, l1=0.0, n_jobs=None):
     theta, residual = np.zeros(b.shape), np.zeros(len(b))
     if b.size:
         k = b.shape[1]
-        with Bands(n_jobs) as bands:
-            bands.run(
+        with RowExecutor(n_jobs) as executor:
+            executor.run(
                 lambda i0, i1: _core.solve_given(K, b, l1, theta, residual, i0, i1),
                 len(b),
-                rows_per_band=max(1, (1 << 22) // (k * k)),
+                rows_per_chunk=max(1, (1 << 22) // (k * k)),
             )
     return theta, residual
 

@@ -16,7 +16,7 @@ from nnk_image.reproduce.settings import (
     SIGMA_F,
     WINDOW,
 )
-from nnk_image.wavelets import SpectralGraphWavelets
+from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Wavelet bands on the bilateral and the NNK graph"
 SOURCE = "Thesis, Figure 3.2"

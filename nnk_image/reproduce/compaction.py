@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from nnk_image.compaction import energy_compaction
-from nnk_image.filters import design, frame_bounds
 from nnk_image.plotting import COLORS, new_figure
 from nnk_image.reproduce.claims import Claim, between, share, verdict_of
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import column
 from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
+from nnk_image.wavelets.compaction import energy_compaction
+from nnk_image.wavelets.filter_bank import design, frame_bounds
 
 TITLE = "Energy compaction"
 SOURCE = "Thesis, Figure 3.3"

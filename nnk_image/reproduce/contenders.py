@@ -9,7 +9,7 @@ import numpy as np
 from nnk_image.denoising import METHODS, denoise
 from nnk_image.reproduce import peers
 from nnk_image.reproduce.settings import BUILDS, ORDER, SIGMA_D, WINDOW
-from nnk_image.wavelets import SpectralGraphWavelets
+from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 PUBLISHED_WIDTH, PUBLISHED_KEPT, PUBLISHED_LAPLACIAN = 1.7, 3, "combinatorial"
 """sigma_f in units of the noise (proportional to it in the publication, the factor not given),

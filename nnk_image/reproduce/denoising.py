@@ -4,10 +4,10 @@ from statistics import fmean
 
 import numpy as np
 
-from nnk_image.demo import scores
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce.claims import Claim, between, verdict_of
 from nnk_image.reproduce.contenders import contenders, setting_text
+from nnk_image.reproduce.demo import scores
 from nnk_image.reproduce.machine import versions
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import chosen, column, distinct

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nnk_image.reading import ImageFileError, read_image, standard_images
+from nnk_image.io.images import ImageFileError, read_image, standard_images
 
 BUNDLED = (
     "astronaut_grey",

@@ -1,6 +1,6 @@
 """Settings that the published experiments share."""
 
-from nnk_image.graph import bilateral_graph, image_graph
+from nnk_image.graph.build import bilateral_graph, image_graph
 
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 10 / 255
 """Graph of a clean image with values from 0 to 1."""

@@ -10,7 +10,7 @@ from nnk_image.reproduce.machine import interleaved
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import column, distinct
 from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, ORDER, SIGMA_D, SIGMA_F, WINDOW
-from nnk_image.wavelets import SpectralGraphWavelets
+from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Sparsity, and the speed of graph operations"
 SOURCE = "Thesis, section 3.1 (introduction)"

@@ -5,7 +5,7 @@ from time import perf_counter
 
 import numpy as np
 
-from nnk_image.graph import bilateral_graph, image_graph
+from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce.claims import Claim, between, verdict_of
 from nnk_image.reproduce.machine import interleaved

@@ -10,7 +10,7 @@ from nnk_image.reproduce.machine import interleaved
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import chosen, column, distinct, means
 from nnk_image.reproduce.settings import BUILDS, LABELS, N_BANDS, ORDER, SIGMA_D, SIGMA_F
-from nnk_image.wavelets import SpectralGraphWavelets
+from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "The window, from 3 x 3 to 11 x 11"
 SOURCE = "Project report, experiments on images"

@@ -1,0 +1,262 @@
+"""Hashes of some 900 outputs, one line each: what must not change when the code is rearranged.
+
+Only public names are used, so one script serves two versions of the library.  Run it with each
+and compare, on one machine and with the same packages beside it:
+
+    python benchmarks/hashed_outputs.py > before.txt
+    python benchmarks/hashed_outputs.py > after.txt      # with the other version installed
+    diff before.txt after.txt
+"""
+
+import hashlib
+import itertools
+import sys
+
+import numpy as np
+from scipy.sparse import coo_array
+
+import nnk_image
+
+SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
+DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
+LAPLACIANS = ("combinatorial", "normalized", "random_walk", "regularized")
+METHODS = ("fast", "balanced", "best", "sgw")
+
+
+def digest(*parts):
+    """A short hash of arrays and numbers: dtype, shape and bytes."""
+    sums = hashlib.blake2b(digest_size=12)
+    for part in parts:
+        if part is None or isinstance(part, str):
+            sums.update(repr(part).encode())
+            continue
+        array = np.ascontiguousarray(part)
+        sums.update(f"{array.dtype.str}{array.shape}".encode())
+        sums.update(array.tobytes())
+    return sums.hexdigest()
+
+
+def of_graph(graph):
+    """Hash of everything an ImageGraph holds."""
+    matrix = graph.adjacency
+    facts = graph.kind, graph.window, graph.sigma_d, graph.sigma_f, graph.directed
+    return digest(
+        matrix.indptr, matrix.indices, matrix.data, graph.valid, repr(facts), graph.n_underflow
+    )
+
+
+def picture(shape, dtype="float64", channels=None, seed=0):
+    """Smooth waves with an edge and noise, from 0 to 255 (0 to 1 for bool)."""
+    random = np.random.default_rng([seed, *shape])
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    grey = 110 + 60 * np.sin(x / 9) * np.cos(y / 7) + 50 * (x > 0.6 * shape[1])
+    values = grey[..., None] + random.normal(0, 12, (*shape, channels or 1))
+    values = np.clip(values, 0, 255)
+    values = values if channels else values[..., 0]
+    return values > 128 if dtype == "bool" else values.astype(dtype)
+
+
+def graphs():
+    """Image graphs: shapes, dtypes, windows, kernels, colour, masks, threads."""
+    for shape, dtype in itertools.product(SHAPES, DTYPES):
+        image = picture(shape, dtype)
+        for window in (3, 11):
+            given = {"window": window, "sigma_f": 0.3 if dtype == "bool" else 25}
+            yield f"nnk {shape} {dtype} {window}", of_graph(nnk_image.image_graph(image, **given))
+    for window, sigma_f, sigma_d in itertools.product((5, 7, 13, 21), (4, 30), (1.0, 3.0)):
+        image = picture((60, 90), "float32")
+        graph = nnk_image.image_graph(image, window, sigma_d, sigma_f)
+        yield f"nnk window {window} {sigma_f} {sigma_d}", of_graph(graph)
+    for dtype, channels, directed in itertools.product(DTYPES[:4], (None, 2, 3, 5), (False, True)):
+        image = picture((40, 70), dtype, channels)
+        axis = None if channels is None else -1
+        graph = nnk_image.image_graph(image, sigma_f=20, channel_axis=axis, directed=directed)
+        yield f"nnk {dtype} channels {channels} directed {directed}", of_graph(graph)
+    for dtype, weights, window in itertools.product(DTYPES[:3], ("kernel", "nnk"), (3, 7, 11)):
+        image = picture((30, 44), dtype)
+        mask = picture((30, 44), seed=4) > 90
+        graph = nnk_image.image_graph(image, window, sigma_f=20, mask=mask, weights=weights)
+        yield f"nnk masked {dtype} {weights} {window}", of_graph(graph)
+    for shape, dtype, window in itertools.product(SHAPES, DTYPES[:3], (3, 9)):
+        graph = nnk_image.bilateral_graph(picture(shape, dtype), window, sigma_f=25)
+        yield f"bilateral {shape} {dtype} {window}", of_graph(graph)
+    for n_jobs, dtype, size in itertools.product(
+        (1, 2, 3, 4), DTYPES[:3], ((200, 210), (511, 300))
+    ):
+        graph = nnk_image.image_graph(picture(size, dtype), sigma_f=25, n_jobs=n_jobs)
+        yield f"nnk {size} {dtype} jobs {n_jobs}", of_graph(graph)
+    for name in ("camera", "brick", "grass", "text", "cell"):
+        graph = nnk_image.image_graph(nnk_image.standard_image(name), sigma_f=10, n_jobs=2)
+        yield f"nnk {name}", of_graph(graph)
+        yield f"degrees {name}", digest(graph.degrees, graph.neighbour_counts)
+        for kind in LAPLACIANS:
+            matrix = graph.laplacian(kind)
+            yield f"laplacian {name} {kind}", digest(matrix.indptr, matrix.indices, matrix.data)
+
+
+def transforms():
+    """Wavelets: Laplacians, orders, designs, dtypes, threads, straight from images."""
+    for dtype, kind, order in itertools.product(("float32", "float64"), LAPLACIANS, (0, 1, 5, 30)):
+        image = picture((90, 130), dtype)
+        wavelets = nnk_image.SpectralGraphWavelets(
+            nnk_image.image_graph(image, 7, sigma_f=25), order=order, laplacian=kind
+        )
+        bands = wavelets.analyze(image)
+        numbers = np.array([wavelets.lmax, wavelets.bound])
+        yield f"analyze {dtype} {kind} {order}", digest(bands, wavelets.coefficients, numbers)
+        yield f"synthesize {dtype} {kind} {order}", digest(wavelets.synthesize(bands))
+        response = wavelets.filter(image, lambda x: np.exp(-x))
+        yield f"filter {dtype} {kind} {order}", digest(response)
+        if order == 30:
+            yield f"reconstruct {dtype} {kind}", digest(wavelets.reconstruct(bands))
+    for size, n_jobs, dtype, order in itertools.product(
+        ((300, 310), (520, 257), (150, 1400), (90, 2500)),
+        (1, 2, 3),
+        ("float32", "float64"),
+        (9, 30),
+    ):
+        image = picture(size, dtype)
+        wavelets = nnk_image.SpectralGraphWavelets.of_image(
+            image, sigma_f=25, order=order, n_jobs=n_jobs
+        )
+        bands = wavelets.analyze(image)
+        yield f"of_image {size} jobs {n_jobs} {dtype} {order}", digest(bands, wavelets.bound)
+        yield f"back {size} jobs {n_jobs} {dtype} {order}", digest(wavelets.synthesize(bands))
+    for n_jobs, dtype in itertools.product((1, 2, 4), ("float32", "float64")):
+        image = picture((1500, 1536), dtype)  # large: its operator is made where it is used
+        wavelets = nnk_image.SpectralGraphWavelets.of_image(
+            image, sigma_f=25, order=20, n_scales=2, n_jobs=n_jobs
+        )
+        bands = wavelets.analyze(image)
+        yield f"large {n_jobs} {dtype}", digest(bands, wavelets.bound)
+        yield f"large back {n_jobs} {dtype}", digest(wavelets.synthesize(bands))
+    image = picture((64, 80))
+    graph = nnk_image.image_graph(image, sigma_f=25)
+    designs = (
+        "abspline",
+        "mexican_hat",
+        "meyer",
+        "itersine",
+        "simple_tight",
+        "half_cosine",
+        "heat",
+    )
+    for design, way in itertools.product(designs, ("interpolation", "projection", "jackson")):
+        wavelets = nnk_image.SpectralGraphWavelets(graph, design, 4, 24, approximation=way)
+        yield f"design {design} {way}", digest(wavelets.analyze(image), *wavelets.frame_bounds())
+    for lmax, tau in ((None, None), ("lanczos", None), (30.0, None), (None, 2.5)):
+        kind = "combinatorial" if tau is None else "regularized"
+        wavelets = nnk_image.SpectralGraphWavelets(graph, lmax=lmax, laplacian=kind, tau=tau)
+        yield f"lmax {lmax} {tau}", digest(wavelets.analyze(image), wavelets.lmax, wavelets.bound)
+    for channels, dtype in itertools.product((1, 3), ("float32", "float64")):
+        image = picture((50, 61), dtype, channels)
+        wavelets = nnk_image.SpectralGraphWavelets.of_image(image, sigma_f=25, channel_axis=-1)
+        bands = wavelets.analyze(image)
+        yield f"channels {channels} {dtype}", digest(bands, wavelets.reconstruct(bands))
+    for seed, dtype, kind in itertools.product(range(3), ("float32", "float64"), LAPLACIANS):
+        random = np.random.default_rng(seed)
+        at = random.integers(0, 200, (2, 900))
+        matrix = coo_array((random.uniform(0.1, 1, 900), (at[0], at[1])), shape=(200, 200)).tocsr()
+        matrix.setdiag(0)
+        matrix = (matrix + matrix.T).astype(dtype)
+        signal = random.normal(size=200).astype(dtype)
+        wavelets = nnk_image.SpectralGraphWavelets(matrix, laplacian=kind, order=15)
+        bands = wavelets.analyze(signal)
+        yield f"plain {seed} {dtype} {kind}", digest(bands, wavelets.synthesize(bands))
+    for name in ("camera", "coffee_grey"):
+        results = nnk_image.energy_compaction(nnk_image.standard_image(name)[:100, :120])
+        yield f"compaction {name}", digest(str(results))
+    for order, window, kind in itertools.product((0, 7, 30), (3, 11), LAPLACIANS):
+        yield f"halo {order} {window} {kind}", digest(nnk_image.halo(order, window, kind))
+
+
+def denoised():
+    """Denoising: methods, levels, dtypes, colour, masks, guides, threads."""
+    for method, dtype, sigma in itertools.product(METHODS, DTYPES[:4], (None, 5, 25, 60)):
+        image = picture((48, 71), dtype)
+        yield f"{method} {dtype} {sigma}", digest(nnk_image.denoise(image, sigma, method=method))
+    for method, shape in itertools.product(METHODS, ((1, 1), (1, 30), (3, 5), (9, 8), (20, 90))):
+        image = picture(shape, "float32")
+        yield f"{method} {shape}", digest(nnk_image.denoise(image, 20, method=method))
+    sigmas = (20, (20, 22, 18), (5, 40, 12), (0, 20, 20))
+    for method, dtype, sigma in itertools.product(METHODS, ("float32", "uint8"), sigmas):
+        image = picture((40, 52), dtype, 3)
+        result = nnk_image.denoise(image, sigma, method=method, channel_axis=-1)
+        yield f"{method} colour {dtype} {sigma}", digest(result)
+    for method, dtype in itertools.product(METHODS, ("float32", "float64")):
+        image, mask = picture((45, 60), dtype), picture((45, 60), seed=4) > 80
+        given = {"method": method, "mask": mask}
+        yield f"{method} masked {dtype}", digest(nnk_image.denoise(image, 20, **given))
+        image[~mask] = np.nan
+        yield f"{method} masked nan {dtype}", digest(nnk_image.denoise(image, **given))
+        wide = picture((45, 60), dtype) * 1000
+        yield f"{method} wide range {dtype}", digest(nnk_image.denoise(wide, 30, method=method))
+    for method, n_jobs, dtype in itertools.product(METHODS, (1, 2, 3), ("float32", "float64")):
+        image = picture((210, 230), dtype)
+        result = nnk_image.denoise(image, 25, method=method, n_jobs=n_jobs)
+        yield f"{method} jobs {n_jobs} {dtype}", digest(result)
+    for n_jobs in (1, 2):
+        result = nnk_image.denoise(
+            picture((1500, 1536), "float32"), 20, method="sgw", n_jobs=n_jobs
+        )
+        yield f"sgw large jobs {n_jobs}", digest(result)
+    image = picture((60, 66))
+    yield "sure", digest(nnk_image.denoise(image, 20, method="sgw", tune="sure"))
+    guide = nnk_image.image_graph(picture((60, 66), seed=2), sigma_f=20)
+    yield "guide", digest(nnk_image.denoise(image, 20, method="sgw", guide=guide))
+    both = {"method": "sgw", "guide": guide, "tune": "sure"}
+    yield "guide and sure", digest(nnk_image.denoise(image, 20, **both))
+    for dtype, sigma in itertools.product(DTYPES[:4], (0, 3, 20)):
+        noisy = picture((80, 90), dtype) + np.random.default_rng(1).normal(0, sigma, (80, 90))
+        yield f"sigma {dtype} {sigma}", digest(nnk_image.estimate_sigma(noisy))
+    colour = picture((60, 70), "float32", 3)
+    levels = nnk_image.estimate_sigma(colour, channel_axis=-1, per_channel=True)
+    yield "sigma colour", digest(levels)
+
+
+def points():
+    """General data: kernels, methods, neighbourhoods and what stands on them."""
+    random = np.random.default_rng(3)
+    for n, kernel, dtype in itertools.product((60, 300), ("gaussian", "cosine"), ("f4", "f8")):
+        data = random.normal(size=(n, 5)).astype(dtype)
+        graph = nnk_image.nnk_graph(data, n_neighbors=12, kernel=kernel)
+        yield f"points {n} {kernel} {dtype}", digest(graph.indptr, graph.indices, graph.data)
+        found = nnk_image.nnk_neighbors(data, n_neighbors=9, kernel=kernel, n_jobs=2).to_csr()
+        yield f"neighbors {n} {kernel} {dtype}", digest(found.indptr, found.indices, found.data)
+    data = random.normal(size=(150, 4))
+    from nnk_image import neighbors
+
+    graph = nnk_image.nnk_graph(data, n_neighbors=10)
+    labels = np.full(150, -1)
+    labels[:20] = np.arange(20) % 3
+    yield "labels", digest(neighbors.label_propagation(graph, labels))
+    yield "eigenmaps", digest(neighbors.laplacian_eigenmaps(graph, 3))
+    found = nnk_image.nnk_neighbors(data, n_neighbors=10)
+    yield "dimension", digest(neighbors.intrinsic_dimension(found))
+    yield "variation", digest(neighbors.graph_signal_variation(graph, data[:, 0]))
+    y = (data[:, 0] > 0).astype(int)
+    model = nnk_image.NNKClassifier(n_neighbors=8).fit(data, y)
+    yield "classifier", digest(model.predict_proba(data + 0.1))
+    model = nnk_image.NNKRegressor(n_neighbors=8).fit(data, data[:, 1])
+    yield "regressor", digest(model.predict(data + 0.1))
+    model = nnk_image.NNKMeans(12, random_state=0).fit(data)
+    yield "means", digest(model.transform(data).toarray())
+    small = picture((24, 30))
+    agreement = neighbors.window_agreement(small, 5, sigma_f=20)
+    yield "agreement", digest(repr(agreement))
+
+
+def main():
+    """Print a line per case; a case that fails prints its error, which must not change either."""
+    for family in (graphs, transforms, denoised, points):
+        cases = family()
+        while True:
+            try:
+                name, value = next(cases)
+            except StopIteration:
+                break
+            print(f"{value}  {name}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

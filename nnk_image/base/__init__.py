@@ -1,0 +1,1 @@
+"""What everything stands on: images and their geometry, checks, memory, threads."""

@@ -1,0 +1,43 @@
+"""A last light smoothing on the NNK graph of an already denoised image."""
+
+import numpy as np
+
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.wavelets import filter_bank
+
+WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 0.3
+STRENGTH, ORDER = 0.6, 8
+
+STAGES = LaplacianOperator.SETUP_SWEEPS + 2
+
+
+def polish(image, executor):
+    """``(I + g L)^-1 f`` with the random-walk Laplacian of the NNK graph of f.
+
+    Parameters
+    ----------
+    image : Image
+        In units of the noise that was removed.
+    executor : RowExecutor
+
+    Returns
+    -------
+    (H, W, C) ndarray
+    """
+    spec = GraphSpec(image, WINDOW, SIGMA_D, SIGMA_F)
+    operator = LaplacianOperator.of_spec(spec, "random_walk", executor)
+    if operator.bound == 0:
+        return image.pixels.copy()
+    coefficients = filter_bank.chebyshev_coefficients(
+        lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, operator.bound, "projection"
+    )
+    at_zero = np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
+    channels = np.moveaxis(image.pixels, -1, 0)
+    smooth = [
+        operator.analyze(np.ascontiguousarray(c), coefficients / at_zero, operator.bound, executor)[
+            0
+        ]
+        for c in channels
+    ]
+    return np.stack(smooth, axis=-1)

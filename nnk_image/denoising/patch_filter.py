@@ -1,0 +1,151 @@
+"""Patch-graph Wiener filtering: groups of similar patches, filtered on their own graphs.
+
+Each group of similar patches is a complete graph whose kernel is the patches' Gram
+matrix; the filter is a Wiener response on that kernel's spectrum.  It is graph-spectral
+but not NNK.
+
+Everything is in units of the noise: its standard deviation is 1.
+
+References
+----------
+S. Herbreteau, C. Kervrann, "Unsupervised linear and iterative combinations of patches for
+image denoising", arXiv 2212.00422.
+"""
+
+import numpy as np
+
+from nnk_image import _core
+
+GRID_ROWS_PER_CHUNK = 2
+"""Rows of reference patches in a band.  Part of the result's bits: sums are added band by
+band, so they never depend on the number of threads."""
+
+_FIRST_TAU = 0.75
+
+_FLOAT32_CONTRAST = 60
+"""Range of values, in units of the noise, beyond which Gram matrices need float64."""
+
+
+def wiener(noisy, preset, strong_noise, executor):
+    """Denoise channels that share their structure.
+
+    Parameters
+    ----------
+    noisy : (C, H, W) ndarray
+        Unit noise; patches are compared on channel 0.
+    preset : Preset
+    strong_noise : bool
+        Take the patch sizes for strong noise.
+    executor : RowExecutor
+
+    Returns
+    -------
+    (C, H, W) ndarray
+    """
+    shape = noisy.shape[1:]
+    if noisy.dtype == np.float32 and np.ptp(noisy) > _FLOAT32_CONTRAST:
+        wide = wiener(noisy.astype(np.float64), preset, strong_noise, executor)
+        return wide.astype(np.float32)
+    groups = PatchGroups(shape, preset.first_patch, preset, preset.first_group)
+    groups.match(noisy[0], executor)
+    pilot = np.stack([groups.filter(y, y, y, 0.0, executor, first=True)[0] for y in noisy])
+    patches = preset.patches_noisy if strong_noise else preset.patches
+    last_epoch = (preset.passes - 1) // preset.passes_per_epoch
+    work = noisy
+    for m in range(preset.passes):
+        epoch = m // preset.passes_per_epoch
+        if m % preset.passes_per_epoch == 0:
+            patch = patches[min(epoch, len(patches) - 1)]
+            groups = PatchGroups(shape, patch, preset, preset.group)
+            groups.match(work[0], executor)
+        tau = _FIRST_TAU * (1 - (m + 1) / preset.passes)
+        right = preset.right_last and epoch == last_epoch
+        pilot, work = groups.filter_all(noisy, work, pilot, tau, executor, right)
+    return pilot
+
+
+def look_again(noisy, pilot, preset, executor):
+    """One Wiener pass on the noisy image itself, pilot and groups from `pilot`."""
+    groups = PatchGroups(noisy.shape[1:], preset.patches[0], preset, preset.group)
+    groups.match(pilot[0], executor)
+    return groups.filter_all(noisy, noisy, pilot, 0.0, executor, preset.right_last)[0]
+
+
+def stages(preset):
+    """Progress units of `wiener` on one channel: passes and searches, each over all rows."""
+    return 2 + preset.passes + -(-preset.passes // preset.passes_per_epoch)
+
+
+class PatchGroups:
+    """Reference patches on a grid over an image, and their groups of similar patches.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Of the image; a patch is never larger.
+    patch : int
+        Side of a patch.
+    preset : Preset
+        For the reach of the search and the step, which is never larger than a patch:
+        every pixel is covered.
+    group : int
+        Most members of a group.
+    """
+
+    def __init__(self, shape, patch, preset, group):
+        self.shape = shape
+        self.patch = min(patch, *shape)
+        self.radius = min(preset.radius, max(shape))
+        step = min(preset.step, self.patch)
+        self.rows, self.columns = (_grid(n, self.patch, step) for n in shape)
+        self.core = _core.Patches(*shape, self.patch, self.radius, group, self.rows, self.columns)
+
+    def match(self, image, executor):
+        """Find the groups on `image` (H, W): nearest patches by squared difference."""
+        executor.run(
+            lambda g0, g1: _core.match(self.core, image, g0, g1),
+            len(self.rows),
+            rows_per_chunk=GRID_ROWS_PER_CHUNK,
+        )
+
+    def filter_all(self, noisy, work, pilot, tau, executor, right):
+        """One pass on each channel: new pilot, new working image."""
+        results = [
+            self.filter(y, z, x, tau, executor, right=right)
+            for y, z, x in zip(noisy, work, pilot, strict=True)
+        ]
+        return tuple(np.stack(images) for images in zip(*results, strict=True))
+
+    def filter(self, y, z, x, tau, executor, first=False, right=False):
+        """One pass on one channel; see nnk_patch_pass in nnk_core.h.
+
+        Returns
+        -------
+        pilot, work : (H, W) ndarrays
+            On the last pass, tau = 0, they are the same.
+        """
+        sums = [np.zeros(self.shape, y.dtype) for _ in range(3 if tau > 0 else 2)]
+
+        def work(g0, g1):
+            top = max(0, self.rows[g0] - self.radius)
+            bottom = min(self.shape[0], self.rows[g1 - 1] + self.radius + self.patch)
+            part = [np.zeros((bottom - top, self.shape[1]), y.dtype) for _ in sums]
+            sum_z = part[2] if tau > 0 else np.empty((0, 0), y.dtype)
+            _core.patch_pass(
+                self.core, first, right, 1.0, tau, y, z, x, part[0], sum_z, part[1], top, g0, g1
+            )
+            return top, bottom, part
+
+        def add(result):
+            top, bottom, part = result
+            for total, share in zip(sums, part, strict=True):
+                total[top:bottom] += share
+
+        executor.run_in_order(work, add, len(self.rows), GRID_ROWS_PER_CHUNK)
+        pilot = sums[0] / sums[1]
+        return pilot, sums[2] / sums[1] if tau > 0 else pilot
+
+
+def _grid(n, patch, step):
+    """Positions 0, step, 2 step, ... and always the last one."""
+    return np.unique(np.append(np.arange(0, n - patch + 1, step), n - patch)).astype(np.int32)

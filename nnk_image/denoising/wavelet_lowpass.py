@@ -1,0 +1,91 @@
+"""Denoising by keeping the lowest spectral graph wavelet bands of the NNK graph."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.spectral.chebyshev import GridRecurrence
+from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.wavelets import filter_bank
+
+WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 1.7
+"""Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
+
+BANDS, BANDS_KEPT = 7, 3
+LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
+
+
+SURE_SIGMA_F, SURE_BOUND_RATIO = (1.2, 1.7, 2.2), (1.2, 1.5, 2.0)
+"""What `tune='sure'` chooses from."""
+
+
+def denoise(image, executor, guide=None):
+    """Low-pass an `Image` in units of its noise on its own NNK graph or a given one.
+
+    Returns
+    -------
+    (H, W, C) ndarray
+    """
+    return next(_candidates(image, guide, SIGMA_F, [BOUND_RATIO], executor))
+
+
+def denoise_tuned(image, executor, guide=None):
+    """The same with graph width and cut-off of least estimated error.
+
+    Monte-Carlo SURE: the divergence of the whole method, graph included, from its
+    response to a small random change of the image.
+    """
+    probe = np.random.default_rng(0).choice([-1.0, 1.0], image.pixels.shape).astype(image.dtype)
+    small = image.dtype.type(0.01 if image.dtype == np.float64 else 0.05)
+    changed = replace(image, pixels=image.pixels + small * probe)
+    best, least = None, np.inf
+    for sigma_f in SURE_SIGMA_F:
+        plain = _candidates(image, guide, sigma_f, SURE_BOUND_RATIO, executor)
+        moved = _candidates(changed, guide, sigma_f, SURE_BOUND_RATIO, executor)
+        for result, other in zip(plain, moved, strict=True):
+            divergence = float(np.mean(probe * (other - result), dtype=np.float64)) / float(small)
+            residual = float(np.mean((result - image.pixels) ** 2, dtype=np.float64))
+            risk = residual + 2 * divergence - 1
+            if risk < least:
+                best, least = result, risk
+    return best
+
+
+def stages(image):
+    """Passes over the rows that `denoise` makes, for progress bars."""
+    return LaplacianOperator.SETUP_SWEEPS + image.channels * GridRecurrence.sweeps(ORDER)
+
+
+def _candidates(image, guide, sigma_f, bound_ratios, executor):
+    """Results on one graph for several cut-offs."""
+    if guide is None:
+        spec = GraphSpec(image, WINDOW, SIGMA_D, sigma_f)
+        operator = LaplacianOperator.of_spec(spec, LAPLACIAN, executor)
+    else:
+        operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
+    for ratio in bound_ratios:
+        yield _low_pass(operator, image.pixels, ratio, executor)
+
+
+def _low_pass(operator, pixels, bound_ratio, executor):
+    """Filter each channel with ``sum_kept g_s^2 / sum g_s^2``.
+
+    Keeping wavelet bands and inverting the frame is one function of the Laplacian,
+    hence one polynomial.  It is scaled to be 1 at eigenvalue 0: constants stay.
+    """
+    if operator.bound == 0:
+        return pixels.copy()
+    bank = filter_bank.design("abspline", BANDS - 1, operator.bound / bound_ratio)
+
+    def response(x):
+        power = bank.evaluate(x) ** 2
+        return power[:BANDS_KEPT].sum(axis=0, keepdims=True) / power.sum(axis=0)
+
+    coefficients = filter_bank.chebyshev_coefficients(
+        response, ORDER, operator.bound, APPROXIMATION
+    )
+    coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
+    channels = (np.ascontiguousarray(pixels[..., c]) for c in range(pixels.shape[2]))
+    results = [operator.analyze(x, coefficients, operator.bound, executor)[0] for x in channels]
+    return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)

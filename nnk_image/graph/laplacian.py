@@ -1,0 +1,111 @@
+"""The four Laplacians of a graph, and what an adjacency must be to have one."""
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, issparse
+
+KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
+
+
+def check_kind(kind):
+    """`kind` if it names a Laplacian."""
+    if kind not in KINDS:
+        raise ValueError(f"laplacian {kind!r} is unknown; choose one of {', '.join(KINDS)}")
+    return kind
+
+
+def check_adjacency(adjacency):
+    """A symmetric adjacency as canonical float CSR; raises on anything else.
+
+    Raises
+    ------
+    TypeError
+        Not a scipy sparse matrix or array of real numbers.
+    ValueError
+        Not square, empty, not symmetric, with negative or non-finite weights or
+        self loops.
+    """
+    if not issparse(adjacency):
+        raise TypeError(
+            f"a graph is an ImageGraph or a scipy.sparse adjacency, not {type(adjacency).__name__}"
+        )
+    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
+        raise ValueError(f"an adjacency is square and not empty; its shape is {adjacency.shape}")
+    if adjacency.dtype.kind not in "buif":
+        raise TypeError(f"an adjacency of dtype {adjacency.dtype} has no real weights")
+    dtype = adjacency.dtype if adjacency.dtype in (np.float32, np.float64) else np.float64
+    matrix = csr_array(adjacency.astype(dtype), copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if matrix.nnz:
+        if not np.isfinite(matrix.data).all() or matrix.data.min() < 0:
+            raise ValueError(
+                "edge weights must be finite and not negative; they range from "
+                f"{matrix.data.min():g} to {matrix.data.max():g}"
+            )
+        if matrix.diagonal().any():
+            raise ValueError("the graph has self loops; remove them: W.setdiag(0)")
+    check_symmetric(matrix)
+    return matrix
+
+
+def check_symmetric(adjacency):
+    """Raise ValueError unless the adjacency equals its transpose."""
+    difference = adjacency - adjacency.T
+    if difference.nnz:
+        largest = abs(difference).max()
+        if largest > 1e-12 * abs(adjacency).max():
+            raise ValueError(
+                f"the adjacency is not symmetric (largest difference {largest:g}): Laplacians "
+                "are of undirected graphs; use directed=False, or W.maximum(W.T)"
+            )
+
+
+def degrees(adjacency):
+    """(N,) ndarray of row sums."""
+    return adjacency @ np.ones(adjacency.shape[0], adjacency.dtype)
+
+
+def laplacian(adjacency, kind="combinatorial"):
+    """Laplacian matrix; see `ImageGraph.laplacian`."""
+    check_kind(kind)
+    check_symmetric(adjacency)
+    diagonal, square = node_terms(degrees(adjacency), kind)
+    if square is None:
+        return csr_array(diags_array(diagonal) - adjacency)
+    if kind == "normalized":
+        scale = diags_array(1 / np.sqrt(square))
+        return csr_array(diags_array(diagonal) - scale @ adjacency @ scale)
+    return csr_array(diags_array(diagonal) - diags_array(1 / square) @ adjacency)
+
+
+def node_terms(degree, kind, tau=None):
+    """Diagonal a and divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
+
+    ``D - W``; random walk ``I - D^-1 W``; regularised ``(D + tau I)^-1 (D - W)``, tau by
+    default `regularization`.  The last two are similar to symmetric matrices, ``S^1/2 L
+    S^-1/2``; for the random walk that is the normalised Laplacian.
+
+    Returns
+    -------
+    diagonal : ndarray of the degrees' shape
+        0 where a node has no edges.
+    square : ndarray or None
+        s, 1 where a node has no edges; None for the combinatorial (all 1).
+    """
+    if kind == "combinatorial":
+        return degree, None
+    if kind != "regularized":
+        tau = 0
+    elif tau is None:
+        tau = regularization(degree)
+    square = degree + degree.dtype.type(tau)
+    square[~(degree > 0)] = 1
+    return degree / square, square
+
+
+def regularization(degree):
+    """tau of the regularised Laplacian: the mean degree of the nodes that have edges."""
+    linked = degree > 0
+    # The same values in the same order, but copied at once.
+    values = degree.ravel() if linked.all() else degree[linked]
+    return degree.dtype.type(values.mean(dtype=np.float64)) if values.size else 0

@@ -1,0 +1,153 @@
+"""An image graph in figures: as numbers, as text, and as a card for notebooks."""
+
+import base64
+import html
+import io
+
+import numpy as np
+
+from nnk_image.graph.window import window_of
+
+THUMBNAIL = 128
+"""Longest side of the card's picture, in pixels."""
+
+
+def summary(graph):
+    """The figures of a graph as plain numbers, for JSON.
+
+    Parameters
+    ----------
+    graph : ImageGraph
+
+    Returns
+    -------
+    dict
+        Among them ``reduction``: the fraction of the pairs within the window that are not
+        linked, 0 for the bilateral graph but for weights too small for their type.
+
+    Examples
+    --------
+    >>> import nnk_image
+    >>> figures = summary(nnk_image.image_graph(nnk_image.standard_image("camera")))
+    >>> figures["n_nodes"], figures["reduction"] > 0.9
+    (65536, True)
+    """
+    counts, degrees = graph.neighbour_counts, graph.degrees
+    matrix = graph.adjacency
+    present = slice(None) if graph.valid is None else graph.valid
+    return {
+        "kind": graph.kind,
+        "shape": graph.shape,
+        "window": graph.window,
+        "sigma_d": graph.sigma_d,
+        "sigma_f": graph.sigma_f,
+        "directed": graph.directed,
+        "dtype": str(matrix.dtype),
+        "n_nodes": graph.n_nodes,
+        "n_edges": graph.n_edges,
+        "reduction": _reduction(graph),
+        "neighbours": _spread(counts[present]),
+        "degree": _spread(degrees[present]),
+        "n_isolated": int((counts[present] == 0).sum()),
+        "n_masked": 0 if graph.valid is None else int((~graph.valid).sum()),
+        "n_underflow": graph.n_underflow,
+        "n_bytes": matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes,
+    }
+
+
+def _spread(values):
+    return {
+        "mean": float(values.mean(dtype=float)),
+        "min": values.min().item(),
+        "max": values.max().item(),
+    }
+
+
+def _reduction(graph):
+    """Share of the pairs of pixels within the window that are not linked."""
+    height, width = graph.shape
+    pairs = 0
+    for dy, dx in window_of(graph.window).forward.tolist():  # dy >= 0
+        if graph.valid is None:
+            pairs += max(0, height - dy) * max(0, width - abs(dx))
+        else:
+            here = graph.valid[: max(0, height - dy), max(0, -dx) : max(0, width - max(0, dx))]
+            there = graph.valid[dy:, max(0, dx) : max(0, width + min(0, dx))]
+            pairs += int(np.count_nonzero(here & there))
+    return 1 - graph.n_edges / (pairs * (2 if graph.directed else 1)) if pairs else 0.0
+
+
+def lines_of(graph):
+    """The figures of a graph as text.
+
+    Parameters
+    ----------
+    graph : ImageGraph
+
+    Returns
+    -------
+    dict from str to str
+
+    Examples
+    --------
+    >>> import nnk_image
+    >>> lines_of(nnk_image.bilateral_graph([[0.0, 0.0]], window=3))["neighbours"]
+    '1.00 per pixel, 1 to 1'
+    """
+    figures = summary(graph)
+    least, most = figures["neighbours"]["min"], figures["neighbours"]["max"]
+    degree = figures["degree"]
+    fewer = f", {100 * figures['reduction']:.1f} % fewer than bilateral"
+    direction = "directed" if graph.directed else "undirected"
+    lines = {
+        "graph": f"{graph.kind}, {direction}, {figures['dtype']}",
+        "image": f"{graph.shape[0]}x{graph.shape[1]}, {graph.n_nodes:,} nodes",
+        "edges": f"{graph.n_edges:,}" + (fewer if graph.kind != "bilateral" else ""),
+        "neighbours": f"{figures['neighbours']['mean']:.2f} per pixel, {least} to {most}",
+        "degree": f"{degree['mean']:.4g} on average, {degree['min']:.4g} to {degree['max']:.4g}",
+        "kernel": f"window {graph.window}, sigma_d {graph.sigma_d:g}, sigma_f {graph.sigma_f:g}",
+        "memory": f"{figures['n_bytes'] / 2**20:,.1f} MiB",
+    }
+    if figures["n_masked"]:
+        lines["masked"] = f"{figures['n_masked']:,} pixels"
+    if figures["n_isolated"]:
+        lines["isolated"] = f"{figures['n_isolated']:,} pixels without neighbours"
+    if figures["n_underflow"]:
+        lines["left out"] = f"{figures['n_underflow']:,} edges, too weak for {figures['dtype']}"
+    return lines
+
+
+def card(graph):
+    """The figures of a graph as HTML, with a thumbnail of its degrees; nothing is fetched.
+
+    Parameters
+    ----------
+    graph : ImageGraph
+
+    Returns
+    -------
+    str
+    """
+    cell = '<td style="text-align:left;padding:1px 12px 1px 0;opacity:{}">{}</td>'
+    rows = "".join(
+        f"<tr>{cell.format(0.65, html.escape(name))}{cell.format(1, html.escape(text))}</tr>"
+        for name, text in lines_of(graph).items()
+    )
+    return (
+        '<div style="display:flex;gap:16px;align-items:center">'
+        f'<img alt="degrees" title="degree of each pixel" src="{_thumbnail(graph)}" '
+        f'style="width:{THUMBNAIL}px;image-rendering:pixelated">'
+        f'<table style="border-collapse:collapse">{rows}</table></div>'
+    )
+
+
+def _thumbnail(graph):
+    """The degrees as the URI of a small PNG."""
+    from PIL import Image
+
+    step = -(-max(graph.shape) // THUMBNAIL)
+    degrees = graph.degrees[::step, ::step].astype(float)
+    grey = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)
+    file = io.BytesIO()
+    Image.fromarray(grey.astype(np.uint8)).save(file, "PNG")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

@@ -1,0 +1,226 @@
+"""Classification by the weighted votes of neighbours."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from nnk_image.learning.estimators import KernelOptions, KStarOptions, NeighborhoodPredictor
+
+
+class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPredictor):
+    """Votes of neighbours; `NNKClassifier` and `KStarNeighborsClassifier` say which."""
+
+    _spread_factor = 0.5
+
+    def fit(self, X, y):
+        """Remember the points and their classes.
+
+        Parameters
+        ----------
+        X : (N, d) array_like
+            Points; (N, N) for precomputed kernels and distances.
+        y : (N,) or (N, n_outputs) array_like
+            Classes: numbers or strings.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, multi_output=True, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "y is a column vector where (N,) is expected; it is taken as y.ravel()",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+            y = y.ravel()
+        self.outputs_2d_ = y.ndim == 2
+        coded = [np.unique(column, return_inverse=True) for column in np.atleast_2d(y.T)]
+        classes = [names for names, _ in coded]
+        self.classes_ = classes if self.outputs_2d_ else classes[0]
+        self._codes = np.column_stack([codes for _, codes in coded])
+        self._targets = np.hstack([np.eye(len(names))[codes] for names, codes in coded])
+        self._fit_model(X)
+        return self
+
+    def predict(self, X):
+        """The class of largest probability; of equal ones the first in `classes_`.
+
+        Parameters
+        ----------
+        X : (n, d) array_like or None
+            Queries; None: the fitted points, each predicted from the others.
+
+        Returns
+        -------
+        (n,) or (n, n_outputs) ndarray
+        """
+        chosen = self._chosen(self._scores(X)[0])
+        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        labels = [names[i] for names, i in zip(classes, chosen.T, strict=True)]
+        return np.column_stack(labels) if self.outputs_2d_ else labels[0]
+
+    def predict_proba(self, X):
+        """Probabilities of the classes: the shares of the neighbours that have them.
+
+        Parameters
+        ----------
+        X : (n, d) array_like or None
+            Queries; None: the fitted points, each predicted from the others.
+
+        Returns
+        -------
+        (n, n_classes) ndarray, or a list of one per output
+        """
+        parts = self._per_output(self._scores(X)[0])
+        return parts if self.outputs_2d_ else parts[0]
+
+    def leave_one_out_error(self):
+        """Part of the fitted points that the others misclassify.
+
+        Returns
+        -------
+        float
+            Mean over points and outputs. The kernel's width is that of all points.
+
+        References
+        ----------
+        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+        regression (NNK)", dissertation, eq. 3.21.
+        """
+        return float(np.mean(self._chosen(self._scores(None)[0]) != self._codes))
+
+    def _per_output(self, scores):
+        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        return np.split(scores, np.cumsum([len(names) for names in classes])[:-1], axis=1)
+
+    def _chosen(self, scores):
+        return np.column_stack([part.argmax(axis=1) for part in self._per_output(scores)])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class NNKClassifier(KernelOptions, NeighborhoodClassifier):
+    """Classifier by non-negative kernel regression neighbours.
+
+    The probability of a class is the share of the weights of the query's neighbours that
+    have it. The same estimator gives the usual baselines: ``method='knn'`` weighs all
+    candidates by the kernel (weighted kNN; Nadaraya-Watson if all points are candidates),
+    and with ``weights='uniform'`` it counts them (kNN).
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Candidates of each query; all points if there are fewer.
+    kernel, sigma : optional
+        Kernel and its width or the rule for it, as for `nnk_neighbors`.
+    sigma_scale : float
+        Factor of the width, to search over: unlike the width it does not depend on the
+        units of the data.
+    method : str
+        How candidates are weighed, as for `nnk_neighbors`.
+    weights : {'method', 'uniform'}
+        Weights of the neighbours: the method's, or all equal.
+    l1, tol, metric, kernel_params, duplicates, psd, n_jobs
+        As for `nnk_neighbors`.
+    neighbors : estimator or str, optional
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
+        for `nnk_neighbors`.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) ndarray, or a list of one per output
+    sigma_ : float
+        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
+    n_neighbors_ : int
+        Candidates of a query.
+    n_samples_fit_, n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    Notes
+    -----
+    A query whose similarities all vanish takes its nearest point's class, as narrow kernels
+    do in the limit; for kernels that know no distance (cosine, linear, polynomial,
+    precomputed, functions) the probabilities are the classes' frequencies.
+
+    `predict` and `predict_proba` of None leave each fitted point out in turn.
+
+    References
+    ----------
+    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+    regression (NNK)", dissertation, eq. 3.14, 3.21, 3.24.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nnk_image import NNKClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NNKClassifier(n_neighbors=15).fit(X, y)
+    >>> round(model.leave_one_out_error(), 2)
+    0.04
+
+    What explains a prediction: the neighbours, their classes and shares.
+
+    >>> indices, shares = model.neighborhoods(X[70:71] + 0.1).neighbors(0)
+    >>> y[indices], shares.round(2)
+    (array([1, 1, 2, 2, 2]), array([0.04, 0.82, 0.04, 0.07, 0.03]))
+    """
+
+
+class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
+    """k*-nearest neighbours classifier: each query has its own number of neighbours.
+
+    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbours
+    minimise a bound of the prediction's error, with L the Lipschitz constant of the
+    class probabilities and C their noise.
+
+    Parameters
+    ----------
+    lc_ratio : float
+        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
+    n_neighbors : int, optional
+        Candidates of each query; default: all points.
+    neighbors : estimator or str, optional
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
+        for `nnk_neighbors`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) ndarray, or a list of one per output
+    n_samples_fit_, n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    References
+    ----------
+    O. Anava, K. Levy, "k*-nearest neighbors: from global to local", Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nnk_image import KStarNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KStarNeighborsClassifier(0.5).fit(X, y)
+    >>> round(model.leave_one_out_error(), 2)
+    0.03
+    >>> number = model.neighborhoods().n_neighbors
+    >>> int(number.min()), int(number.max())
+    (12, 48)
+    """

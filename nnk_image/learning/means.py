@@ -1,0 +1,334 @@
+"""NNK-Means: a dictionary of atoms by which points are sparsely, non-negatively coded."""
+
+import numpy as np
+from scipy.linalg import pinvh
+from scipy.sparse import csr_array
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.learning.gram import Gram
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.weights import nnk_weights
+
+SIGMA_CANDIDATES = 30
+"""Nearest points whose distances give the kernel's width by a rule."""
+
+_PROBLEMS = 1 << 22  # numbers of the kernel matrices solved at a time
+
+
+class MeansOptions(BaseEstimator):
+    """The options of `NNKMeans` and of the classifier built on it."""
+
+    def __init__(
+        self,
+        n_clusters=10,
+        *,
+        n_neighbors=10,
+        kernel="gaussian",
+        sigma="median",
+        sigma_scale=1.0,
+        kernel_params=None,
+        init="k-means++",
+        max_iter=30,
+        tol=1e-4,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.kernel = kernel
+        self.sigma = sigma
+        self.sigma_scale = sigma_scale
+        self.kernel_params = kernel_params
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _gram_of(self, X):
+        """`Gram` of the points, with the kernel's width."""
+        if self.kernel in ("lle", "angular"):
+            raise ValueError(f"kernel={self.kernel!r} depends on the query; atoms need another")
+        if isinstance(self.sigma, str) and self.sigma == "local":
+            raise ValueError("sigma='local' gives no common kernel; choose 'kth', 'median' or so")
+        model = NeighborhoodModel(
+            X,
+            min(SIGMA_CANDIDATES, max(1, len(X) - 1)),
+            kernel=self.kernel,
+            sigma=self.sigma,
+            sigma_scale=self.sigma_scale,
+            kernel_params=self.kernel_params,
+            n_jobs=self.n_jobs,
+        )
+        return Gram(model.points, model.kernel, model.sigma)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+
+class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
+    """NNK-Means: atoms, and codes of points by non-negative kernel regression on them.
+
+    K-means in which a point is not its centre, but a non-negative combination of the few
+    atoms around it. Atoms are combinations of the points in the kernel's feature space,
+    updated by least squares. With one atom per point it is k-means but for the atoms' lengths.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Atoms.
+    n_neighbors : int
+        Atoms a point is coded by at most: the nearest in feature space.
+    kernel : str or callable
+        As for `nnk_neighbors`, but not 'lle' or 'angular'.
+    sigma : float or {'median', 'kth'}
+        Width of the kernel: a number, or as for `nnk_neighbors` with 30 candidates.
+    sigma_scale : float
+        Factor of the width.
+    kernel_params : dict, optional
+        As for `nnk_neighbors`.
+    init : {'k-means++', 'random'}
+        The points that are the first atoms: spread out, or any.
+    max_iter : int
+        Updates at most.
+    tol : float
+        Stop when the objective falls by no more than this part of it.
+    random_state : int, RandomState or None
+        For the first atoms.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
+
+    Attributes
+    ----------
+    atoms_ : (N, n_clusters) float64 ndarray
+        Each atom as a combination of the fitted points in feature space; ``atoms_.T @ X``
+        are the atoms themselves for the linear kernel.
+    labels_ : (N,) ndarray
+        The atom of largest weight of each point.
+    inertia_ : float
+        Objective: sum of the points' squared distances from their codes in feature space.
+    inertia_history_ : (``n_iter_`` + 1,) ndarray
+        The objective before the first update and after each; it never rises.
+    n_iter_ : int
+        Updates.
+    sigma_ : float
+        Width of the kernel, scaled; NaN for kernels without one.
+    n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and later: bad data or options; the message names them.
+
+    Notes
+    -----
+    An atom no point uses is replaced by one of the points that are coded worst. With fewer
+    neighbours than atoms an update may raise the objective, for it changes which atoms are
+    the nearest; such an update is undone and ends the iteration.
+
+    References
+    ----------
+    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+    regression (NNK)", dissertation, Algorithm 5, eq. 3.10 to 3.13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from nnk_image import NNKMeans
+    >>> X, _ = make_moons(300, noise=0.05, random_state=0)
+    >>> model = NNKMeans(12, n_neighbors=3, random_state=0).fit(X)
+    >>> codes = model.transform(X)
+    >>> codes.shape, int(codes.count_nonzero(axis=1).max())
+    ((300, 12), 3)
+    """
+
+    def fit(self, X, y=None):
+        """Learn the atoms.
+
+        Parameters
+        ----------
+        X : (N, d) array_like
+            Points; their (N, N) Gram matrix for ``kernel='precomputed'``.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        if len(X) < n_clusters:
+            raise ValueError(f"n_samples={len(X)} must be at least n_clusters={n_clusters}")
+        check_count("n_neighbors", self.n_neighbors)
+        check_count("max_iter", self.max_iter)
+        check_number("tol", self.tol)
+        check_choice("init", self.init, ("k-means++", "random"))
+        self._gram = self._gram_of(X)
+        self.sigma_ = self._gram.sigma
+        self._gram.keep()
+        self._learn(self._first_atoms(check_random_state(self.random_state)))
+        self.labels_ = self._labels(None)
+        self._gram.forget()
+        return self
+
+    def _first_atoms(self, random):
+        n = len(self._gram)
+        if self.init == "random":
+            chosen = random.choice(n, self.n_clusters, replace=False)
+        else:
+            chosen = _spread_points(self._gram, self.n_clusters, random)
+        return _points_as_atoms(n, chosen)
+
+    def _learn(self, atoms):
+        diagonal, history, kept = self._gram.diagonal(), [], None
+        while True:
+            b = self._set_atoms(atoms)
+            weights = self._codes(b)
+            error = np.maximum(diagonal + self._misfit(weights, b), 0)
+            total = float(error.sum())
+            if history and total > history[-1]:
+                total = history[-1]
+                self._set_atoms(kept)
+            history.append(total)
+            settled = len(history) > 1 and history[-2] - total <= self.tol * total
+            if settled or len(history) > self.max_iter:
+                break
+            kept, atoms = atoms, _updated(weights, error)
+        self.inertia_history_ = np.array(history)
+        self.inertia_, self.n_iter_ = history[-1], len(history) - 1
+
+    def _set_atoms(self, atoms):
+        """Take atoms; the kernel values (N, n_clusters) of the points with them."""
+        b = self._gram.product(None, atoms)
+        between = atoms.T @ b
+        self.atoms_, self._between = atoms, (between + between.T) / 2
+        return b
+
+    def _codes(self, b):
+        """Codes (n, n_clusters) of queries, from kernel values with the atoms."""
+        k = min(self.n_neighbors, b.shape[1])
+        weights = np.zeros(b.shape)
+        step = max(1, _PROBLEMS // k**2)
+        for i in range(0, len(b), step):
+            part = slice(i, i + step)
+            near = _nearest(b[part], self._between, k)
+            K = self._between[near[:, :, None], near[:, None, :]]
+            theta = nnk_weights(K, np.take_along_axis(b[part], near, 1), n_jobs=self.n_jobs)
+            np.put_along_axis(weights[part], near, theta, 1)
+        return weights
+
+    def _misfit(self, weights, b):
+        """Squared errors (n,) of codes, less the queries' similarity with themselves."""
+        return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
+
+    def _coded(self, X):
+        """Codes of queries, and their kernel values with the atoms."""
+        b = self._gram.product(X, self.atoms_)
+        return self._codes(b), b
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+
+    def _labels(self, X):
+        weights, b = self._coded(X)
+        empty = ~weights.any(axis=1)
+        weights[empty] = b[empty] - np.diagonal(self._between) / 2
+        return weights.argmax(axis=1)
+
+    def predict(self, X):
+        """The atom of largest weight of each query; the nearest one of a query without code.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+
+        Returns
+        -------
+        (n,) ndarray of int
+        """
+        return self._labels(self._checked(X))
+
+    def transform(self, X):
+        """Codes of queries: their non-negative weights of the atoms.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+
+        Returns
+        -------
+        (n, n_clusters) scipy.sparse.csr_array
+        """
+        return csr_array(self._coded(self._checked(X))[0])
+
+    def reconstruction_error(self, X):
+        """Squared distance in feature space of each query from its code, (n,) ndarray.
+
+        For a precomputed kernel queries are taken to have similarity 1 with themselves.
+        """
+        X = self._checked(X)
+        return np.maximum(self._gram.diagonal(X) + self._misfit(*self._coded(X)), 0)
+
+    def score(self, X, y=None):
+        """Minus the objective of queries: the larger, the better they are coded."""
+        return -float(self.reconstruction_error(X).sum())
+
+    @property
+    def _n_features_out(self):
+        return self.atoms_.shape[1]
+
+
+def _spread_points(gram, n, random):
+    """Greedy k-means++ in feature space.
+
+    Each point is the best of some drawn by their squared distance from those chosen.
+    """
+    diagonal, n_trials = gram.diagonal(), 2 + int(np.log(n))
+    chosen, distance = [], np.full(len(gram), 1.0)
+    while len(chosen) < n:
+        left = np.setdiff1d(np.arange(len(gram)), chosen)
+        chance = distance[left] if distance[left].any() else np.ones(len(left))
+        trials = random.choice(left, n_trials if chosen else 1, p=chance / chance.sum())
+        squared = diagonal - 2 * gram.rows_of(trials) + diagonal[trials, None]
+        if chosen:
+            squared = np.minimum(squared, distance)
+        squared = np.maximum(squared, 0)
+        best = squared.sum(axis=1).argmin()
+        chosen.append(int(trials[best]))
+        distance = squared[best]
+    return chosen
+
+
+def _points_as_atoms(n_points, chosen):
+    atoms = np.zeros((n_points, len(chosen)))
+    atoms[chosen, np.arange(len(chosen))] = 1
+    return atoms
+
+
+def _nearest(b, between, k):
+    """The k atoms nearest in feature space to each query, ties to the lower one."""
+    closeness = 2 * b - np.diagonal(between)
+    return np.argsort(-closeness, axis=1, kind="stable")[:, :k]
+
+
+def _updated(weights, error):
+    """Atoms (N, n_clusters) of least squares; for unused ones the points coded worst."""
+    used = weights.any(axis=0)
+    atoms = np.zeros(weights.shape)
+    w = weights[:, used]
+    atoms[:, used] = w @ pinvh(w.T @ w)
+    unused = np.flatnonzero(~used)
+    atoms[np.argsort(-error, kind="stable")[: len(unused)], unused] = 1
+    return atoms

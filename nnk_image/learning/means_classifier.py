@@ -1,0 +1,125 @@
+"""Classification by the class whose NNK-Means atoms reconstruct a query best."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nnk_image.base.checks import check_count
+from nnk_image.learning.means import MeansOptions, NNKMeans
+
+
+class NNKMeansClassifier(ClassifierMixin, MeansOptions):
+    """Classifier by reconstruction error: each class has atoms of its own, by `NNKMeans`.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Atoms of each class; all points of a class that has fewer.
+    n_neighbors, kernel, sigma, sigma_scale, kernel_params, init, max_iter, tol, \
+random_state, n_jobs
+        As for `NNKMeans`; the width of the kernel is found from all points and common to
+        the classes.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) ndarray
+    means_ : list of NNKMeans
+        One per class.
+    sigma_ : float
+        Width of the kernel, scaled; NaN for kernels without one.
+    n_iter_ : int
+        Updates of the class that took most.
+    n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    References
+    ----------
+    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+    regression (NNK)", dissertation, section 3.2.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from nnk_image import NNKMeansClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = NNKMeansClassifier(10, random_state=0).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.94
+    True
+    """
+
+    def fit(self, X, y):
+        """Learn the atoms of each class.
+
+        Parameters
+        ----------
+        X : (N, d) array_like
+            Points; their (N, N) Gram matrix for ``kernel='precomputed'``.
+        y : (N,) array_like
+            Classes: numbers or strings.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.sigma_ = self._gram_of(X).sigma
+        self._members = [np.flatnonzero(codes == i) for i in range(len(self.classes_))]
+        random = check_random_state(self.random_state)
+        options = self.get_params(deep=False) | {"sigma_scale": 1.0, "random_state": random}
+        if np.isfinite(self.sigma_):
+            options["sigma"] = self.sigma_
+        self.means_ = []
+        for members in self._members:
+            means = NNKMeans(**options | {"n_clusters": min(n_clusters, len(members))})
+            self.means_.append(means.fit(self._of_class(X[members], members)))
+        self.n_iter_ = max(means.n_iter_ for means in self.means_)
+        return self
+
+    def _of_class(self, X, members):
+        return X[:, members] if self.__sklearn_tags__().input_tags.pairwise else X
+
+    def _errors(self, X):
+        """Squared errors (n, n_classes), less the queries' similarity with themselves."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        pairs = zip(self.means_, self._members, strict=True)
+        return np.column_stack([m._misfit(*m._coded(self._of_class(X, i))) for m, i in pairs])
+
+    def predict(self, X):
+        """The class of smallest reconstruction error; of equal ones the first.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+
+        Returns
+        -------
+        (n,) ndarray
+        """
+        best = self._errors(X).argmin(axis=1)
+        return self.classes_[best]
+
+    def decision_function(self, X):
+        """How much of a query the atoms of each class explain: its similarity with itself less
+        the squared error. The larger, the likelier the class.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+
+        Returns
+        -------
+        (n, n_classes) ndarray, or for two classes (n,) ndarray
+            For two classes the second's minus the first's.
+        """
+        errors = self._errors(X)
+        return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

@@ -1,0 +1,190 @@
+"""Regression by weighted means over neighbours."""
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from nnk_image.base.checks import check_choice
+from nnk_image.learning.estimators import KernelOptions, KStarOptions, NeighborhoodPredictor
+
+LOSSES = ("squared", "absolute")
+
+
+class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredictor):
+    """Means over neighbours; `NNKRegressor` and `KStarNeighborsRegressor` say which."""
+
+    _spread_factor = 1.0
+
+    def fit(self, X, y):
+        """Remember the points and their values.
+
+        Parameters
+        ----------
+        X : (N, d) array_like
+            Points; (N, N) for precomputed kernels and distances.
+        y : (N,) or (N, n_outputs) array_like
+            Values.
+
+        Returns
+        -------
+        self
+        """
+        options = {"multi_output": True, "y_numeric": True}
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **options)
+        self._single_output = y.ndim == 1
+        self._targets = y.reshape(len(y), -1).astype(np.float64)
+        self._fit_model(X)
+        return self
+
+    def predict(self, X):
+        """The mean of the neighbours' values, weighted.
+
+        Parameters
+        ----------
+        X : (n, d) array_like or None
+            Queries; None: the fitted points, each predicted from the others.
+
+        Returns
+        -------
+        (n,) or (n, n_outputs) float64 ndarray
+        """
+        scores = self._scores(X)[0]
+        return scores[:, 0] if self._single_output else scores
+
+    def leave_one_out_error(self, loss="squared"):
+        """Mean error of the fitted points predicted from the others.
+
+        Parameters
+        ----------
+        loss : {'squared', 'absolute'}
+
+        Returns
+        -------
+        float
+            Mean over points and outputs. The kernel's width is that of all points.
+
+        References
+        ----------
+        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+        regression (NNK)", dissertation, eq. 3.21.
+        """
+        check_choice("loss", loss, LOSSES)
+        difference = np.abs(self._scores(None)[0] - self._targets)
+        return float(np.mean(difference**2 if loss == "squared" else difference))
+
+
+class NNKRegressor(KernelOptions, NeighborhoodRegressor):
+    """Regressor by non-negative kernel regression neighbours.
+
+    The prediction is the mean of the neighbours' values, weighted; at a fitted point it is
+    that point's value. ``method='knn'`` weighs all candidates by the kernel
+    (Nadaraya-Watson if all points are candidates), with ``weights='uniform'`` all equally
+    (kNN).
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Candidates of each query; all points if there are fewer.
+    kernel, sigma : optional
+        Kernel and its width or the rule for it, as for `nnk_neighbors`.
+    sigma_scale : float
+        Factor of the width, to search over: unlike the width it does not depend on the
+        units of the data.
+    method : str
+        How candidates are weighed, as for `nnk_neighbors`.
+    weights : {'method', 'uniform'}
+        Weights of the neighbours: the method's, or all equal.
+    l1, tol, metric, kernel_params, duplicates, psd, n_jobs
+        As for `nnk_neighbors`.
+    neighbors : estimator or str, optional
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
+        for `nnk_neighbors`.
+
+    Attributes
+    ----------
+    sigma_ : float
+        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
+    n_neighbors_ : int
+        Candidates of a query.
+    n_samples_fit_, n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    Notes
+    -----
+    A query whose similarities all vanish takes its nearest point's value, as narrow kernels
+    do in the limit; for kernels that know no distance (cosine, linear, polynomial,
+    precomputed, functions) it takes the mean of all values.
+
+    ``predict(None)`` leaves each fitted point out in turn.
+
+    References
+    ----------
+    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+    regression (NNK)", dissertation, eq. 3.14, 3.21, 3.24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nnk_image import NNKRegressor
+    >>> X = np.linspace(0, 3, 31).reshape(-1, 1)
+    >>> model = NNKRegressor(n_neighbors=10).fit(X, np.sin(X[:, 0]))
+    >>> abs(model.predict([[1.23]])[0] - np.sin(1.23)) < 0.005
+    np.True_
+    >>> round(model.leave_one_out_error("absolute"), 3)
+    0.01
+    """
+
+
+class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
+    """k*-nearest neighbours regressor: each query has its own number of neighbours.
+
+    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbours
+    minimise a bound of the prediction's error, with L the Lipschitz constant of the
+    values and C their noise.
+
+    Parameters
+    ----------
+    lc_ratio : float
+        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
+    n_neighbors : int, optional
+        Candidates of each query; default: all points.
+    neighbors : estimator or str, optional
+        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
+        for `nnk_neighbors`.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
+
+    Attributes
+    ----------
+    n_samples_fit_, n_features_in_ : int
+
+    Raises
+    ------
+    TypeError, ValueError
+        In `fit` and `predict`: bad data or options; the message names them.
+
+    References
+    ----------
+    O. Anava, K. Levy, "k*-nearest neighbors: from global to local", Algorithm 1.
+
+    Examples
+    --------
+    The paper's protocol: one half for the choice of `lc_ratio`, the other for the mean
+    absolute error.
+
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.model_selection import GridSearchCV, train_test_split
+    >>> from nnk_image import KStarNeighborsRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> choice, test, y_choice, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    >>> ratios = {"lc_ratio": [1, 5, 10, 20, 50]}
+    >>> search = GridSearchCV(
+    ...     KStarNeighborsRegressor(), ratios, cv=5, scoring="neg_mean_absolute_error"
+    ... ).fit(choice, y_choice)
+    >>> search.best_params_, round(-search.score(test, y_test))
+    ({'lc_ratio': 10}, 45)
+    """

@@ -1,0 +1,244 @@
+"""The adjacency of an image graph in SIMD blocks, the layout the C core multiplies fast.
+
+A *block* is 8 (float32) or 4 (float64) adjacent pixels of a row.  For each block and each offset of
+the window that any of its pixels has an edge to, the matrix holds which pixels have it and the
+weights of these edges.  Two such blocks make an *entry* (`nnk_grid_operator` in nnk_core.h).
+
+The entries of small graphs are kept.  Those of large graphs would be most of the memory in use,
+and fresh memory often costs more than they do: where edges and features tell them, they are
+made anew for every use, some rows at a time.
+"""
+
+import numpy as np
+
+from nnk_image import _core
+from nnk_image.base import memory
+from nnk_image.base.geometry import PixelGrid
+from nnk_image.graph.pruning import BIT_SPEED, choose_edges
+
+KEPT = 1 << 27
+"""Most bytes of entries that are kept though they could be made anew."""
+
+_ENTRY_BYTES = 8  # of an entry besides its weights: two offsets, and a bit per edge
+_PAST_ROW = 16  # numbers after a row's weights that the C core may read (64 bytes)
+_ENTRIES_BESIDE = 8  # the work on a block beside its entries takes as long as so many of them
+_SPAN = 1 << 15  # pixels of which a few images stay in cache
+_HELD = 1 << 20  # bytes of entries that stay in cache while they are made and used
+
+
+class KernelWeights:
+    """Makes the entries of the edges of a `GraphSpec`, with weights of its kernel."""
+
+    lasting = True  # nobody else holds what they are made from
+
+    def __init__(self, spec, kind, executor):
+        self.edges, self._kernel = choose_edges(spec, kind, executor), spec.kernel()
+
+    def fill(self, operator, y0, y1):
+        """Write the entries of rows [y0, y1)."""
+        _core.fill_packets(operator, self.edges, self._kernel, y0, y1)
+
+
+class MatrixWeights:
+    """Makes the entries of an `ImageGraph`, with its weights in a given dtype."""
+
+    lasting = False  # the caller may change the matrix
+
+    def __init__(self, graph, window, dtype, executor):
+        adjacency = graph.adjacency
+        self._data = adjacency.data.astype(dtype, copy=False)
+        self._indptr, indices = adjacency.indptr.view(np.uint8), adjacency.indices.view(np.uint8)
+        self._wide = wide = adjacency.indices.dtype == np.int64
+        self.edges = edges = _core.Edges(*graph.shape, window.dy, window.dx)
+        numbers = np.arange(window.size**2, dtype=np.int32)
+        numbers[len(numbers) // 2 :] -= 1  # (0, 0) has none
+
+        def read(y0, y1):
+            _core.edges_of_csr(edges, self._indptr, indices, wide, window.radius, numbers, y0, y1)
+
+        executor.run(read, *graph.shape)
+
+    def fill(self, operator, y0, y1):
+        """Write the entries of rows [y0, y1)."""
+        _core.copy_packets(operator, self.edges, self._indptr, self._wide, self._data, y0, y1)
+
+
+class BlockMatrix:
+    """An operator ``L = diag(a) - diag(r) W`` on images, the adjacency W in SIMD blocks.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        (H, W) of the image.
+    window : Window
+        All edges lie in it.
+    dtype : numpy.dtype
+        float32 or float64.
+    weights : KernelWeights or MatrixWeights
+        Tells the edges and writes their entries.
+    executor : RowExecutor
+
+    Attributes
+    ----------
+    height, width, radius : int
+    rows : PaddedRows
+        How the rows of its images lie in memory.
+    work : (H,) ndarray
+        Share of the recurrence's time that the rows down to each one take, about.
+    """
+
+    SETUP_SWEEPS = 3
+    """Sweeps over all rows of setting up, for progress bars."""
+
+    def __init__(self, shape, window, dtype, weights, executor):
+        self.shape, self.dtype = shape, dtype
+        self.height, self.width = shape
+        self.radius = window.radius
+        self.rows = PixelGrid(shape).padded_rows(window.radius, dtype)
+        self._offsets = _all_offsets(window)
+        self._before = before = np.empty((self.height, self.rows.blocks + 1, 2), np.int32)
+        edges, lanes = weights.edges, self.rows.lanes
+
+        def count(y0, y1):
+            _core.count_packets(edges, lanes, before, y0, y1)
+
+        executor.run(count, self.height, int(self.width * window.work), speed=BIT_SPEED)
+        of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # entries, weights
+        in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
+        work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.rows.blocks)
+        self.work = work / work[-1]
+        self._weights, self._kept, self._laplacian = weights, None, None
+        if not weights.lasting or self._bytes(in_all) <= KEPT:
+            row_start = np.cumsum(of_rows, axis=0) - of_rows
+            self._kept = self._new_operator(row_start, *self._room(in_all))
+        self._degrees = degrees = self._new_image()
+
+        def sum_up(operator, y0, y1):
+            self._pad(degrees[y0:y1])
+            _core.degrees(operator, degrees, y0, y1)
+
+        self._visit(sum_up, executor)
+        if self._kept is not None:
+            self._weights = None
+
+    @property
+    def keeps_entries(self):
+        """Whether the entries of all rows are there for good."""
+        return self._kept is not None
+
+    @property
+    def degrees(self):
+        """(H, W) row sums of the adjacency, added in the order of the recurrence."""
+        return self.inside(self._degrees)
+
+    def largest_edge_sum(self, executor):
+        """Largest sum of the degrees of an edge's ends."""
+        largest = []
+        self._visit(
+            lambda op, y0, y1: largest.append(_core.edge_bound(op, self._degrees, y0, y1)), executor
+        )
+        return max(largest)
+
+    def set_laplacian(self, terms, executor):
+        """Choose L by its `node_terms` as a function of degrees."""
+        scaled = terms(self.degrees[:1])[1] is not None
+        diagonal, row_scale = self._new_image(), self._new_image() if scaled else np.empty(0)
+
+        # On this thread: by spans that stay in cache, so short that threads would only wait.
+        step = max(1, _SPAN // self.width)
+        for y in range(0, self.height, step):
+            rows = slice(y, min(y + step, self.height))
+            a, divisor = terms(self.degrees[rows])
+            self._pad(diagonal[rows], a)
+            if scaled:
+                self._pad(row_scale[rows], 1 / divisor)
+            executor.advance(rows.stop - y)
+        self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
+        if self._kept is not None:
+            self._kept.set_laplacian(*self._laplacian)
+
+    def operator(self, n_rows):
+        """L for going down the image once, with room for the entries of `n_rows` rows.
+
+        Unless all entries are kept, `fill` must write those of a row before they are used,
+        and they take the place of those of the row `n_rows` above.
+        """
+        if self._kept is not None:
+            return self._kept
+        operator = self._hold(n_rows)
+        operator.set_laplacian(*self._laplacian)
+        return operator
+
+    def fill(self, operator, y0, y1):
+        """Write the entries of rows [y0, y1)."""
+        self._weights.fill(operator, y0, y1)
+
+    def padded(self, image):
+        """A copy of an image (or number) with zeros at its sides, as the C core wants them."""
+        rows = self._new_image()
+        self._pad(rows, image)
+        return rows
+
+    def inside(self, rows):
+        """The image within padded rows."""
+        return rows[:, self.rows.pad : self.rows.pad + self.width]
+
+    def _new_image(self):
+        return np.empty((self.height, self.rows.stride), self.dtype)
+
+    def _pad(self, rows, image=None):
+        """Put zeros at the sides of some padded rows, and `image` between them."""
+        rows[:, : self.rows.pad] = rows[:, self.rows.pad + self.width :] = 0
+        if image is not None:
+            self.inside(rows)[...] = image
+
+    def _hold(self, n_rows):
+        n_rows = min(n_rows, self.height)
+        room = self._room(self._most * n_rows)
+        return self._new_operator(self._most * np.arange(n_rows)[:, None], *room)
+
+    def _bytes(self, numbers):
+        n_entries, n_weights = numbers.tolist()
+        return _ENTRY_BYTES * n_entries + self.dtype.itemsize * n_weights
+
+    def _room(self, numbers):
+        """Room for so many entries and weights."""
+        memory.require(self._bytes(numbers), f"the operator of {self.height}x{self.width} pixels")
+        n_entries, n_weights = numbers.tolist()
+        return np.empty(max(1, n_entries), np.uint64), np.empty(n_weights, self.dtype)
+
+    def _new_operator(self, row_start, entry, weight):
+        return _core.GridOperator(
+            *self.shape,
+            self.rows.blocks,
+            self.rows.stride,
+            self.rows.pad,
+            self.radius,
+            *self._offsets,
+            self._before,
+            row_start,
+            entry,
+            weight.view(np.uint8),
+        )
+
+    def _visit(self, work, executor):
+        """Call ``work(operator, y0, y1)`` for all rows, with an operator that has their entries."""
+
+        def visit(y0, y1):
+            if self._weights is None:
+                work(self._kept, y0, y1)
+                return
+            step = max(1, _HELD // self._bytes(self._most))
+            operator = self._hold(step) if self._kept is None else self._kept
+            for y in range(y0, y1, step):
+                end = min(y + step, y1)
+                self.fill(operator, y, end)
+                work(operator, y, end)
+
+        executor.run(visit, *self.shape)
+
+
+def _all_offsets(window):
+    """Row and column offsets of the whole window but (0, 0), in row-major order."""
+    offsets = np.concatenate([-window.forward[::-1], window.forward])
+    return np.ascontiguousarray(offsets[:, 0]), np.ascontiguousarray(offsets[:, 1])

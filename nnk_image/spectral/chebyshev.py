@@ -1,0 +1,89 @@
+"""The Chebyshev recurrence on the graph of an image.
+
+`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` (csr_chebyshev.py) for any other
+graph.  Both have
+
+    shape, dtype            of a signal
+    degrees                 row sums of the adjacency, in that shape
+    largest_edge_sum(executor)      largest degree[i] + degree[j] over the edges
+    set_laplacian(terms, executor)  choose ``L = diag(a) - S^-1 W``, where ``terms(degrees)``
+                            gives a and s of some nodes; s None is 1
+    analyze, synthesize     a bank of Chebyshev series of L on [0, lambda_max], and its
+                            adjoint for symmetric L
+    sweeps, synthesis_sweeps(order)  over all rows that these count as, for progress bars
+"""
+
+import numpy as np
+
+from nnk_image.base import memory
+from nnk_image.graph.window import window_of
+from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
+from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
+
+_NONE = np.empty(0)
+
+
+class GridRecurrence:
+    """The recurrence on a `BlockMatrix`."""
+
+    SETUP_SWEEPS = BlockMatrix.SETUP_SWEEPS
+    """Sweeps over all rows of setting up, for progress bars."""
+
+    def __init__(self, matrix):
+        self._matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
+        self.largest_edge_sum, self.set_laplacian = matrix.largest_edge_sum, matrix.set_laplacian
+
+    @classmethod
+    def of_spec(cls, spec, kind, executor):
+        """The graph of a `GraphSpec`, straight from its edges."""
+        weights = KernelWeights(spec, kind, executor)
+        image = spec.image
+        return cls(BlockMatrix(image.shape, spec.window, image.dtype, weights, executor))
+
+    @classmethod
+    def of_graph(cls, graph, dtype, executor):
+        """The graph of an `ImageGraph`, with its weights."""
+        window, dtype = window_of(graph.window), np.dtype(dtype)
+        weights = MatrixWeights(graph, window, dtype, executor)
+        return cls(BlockMatrix(graph.shape, window, dtype, weights, executor))
+
+    @property
+    def degrees(self):
+        """(H, W) row sums of the adjacency, added in the order of the recurrence."""
+        return self._matrix.degrees
+
+    @staticmethod
+    def sweeps(order):
+        """Sweeps over all rows that `analyze` counts as, for progress bars."""
+        return -(-order // ORDERS_PER_BLOCK)
+
+    def synthesis_sweeps(self, order):
+        """Sweeps over all rows that `synthesize` counts as."""
+        return self.sweeps(order) + 1
+
+    def analyze(self, signal, coefficients, lambda_max, executor):
+        """All Chebyshev series on one signal: (n_bands, H, W)."""
+        matrix, n_bands, order = self._matrix, len(coefficients), coefficients.shape[1] - 1
+        n_images = n_bands + (3 if order > ORDERS_PER_BLOCK else 1)
+        n_bytes = n_images * signal.size * self.dtype.itemsize
+        memory.require(n_bytes, f"the transform into {n_bands} bands")
+        result = np.empty((n_bands, *self.shape), self.dtype)
+        older = np.empty((0, matrix.rows.stride), self.dtype)
+        sweeps = SkewedSweeps(matrix, older, matrix.padded(signal), order, False, executor)
+        start = np.ascontiguousarray(coefficients[:, 0])
+        for c in sweeps.split(coefficients[:, 1:]):
+            sweeps.add(4 / lambda_max, 2.0, result, c, start, False)
+            start = _NONE
+        sweeps.run(self.sweeps(order) * matrix.height)
+        return result
+
+    def synthesize(self, bands, coefficients, lambda_max, executor):
+        """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
+        matrix, order = self._matrix, coefficients.shape[1] - 1
+        zeros = matrix.padded(0), matrix.padded(0)
+        sweeps = SkewedSweeps(matrix, *zeros, order + 1, True, executor)
+        for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
+            sweeps.add(4 / lambda_max, 2.0, bands, c, _NONE, True)
+        sweeps.add(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
+        sweeps.run(self.synthesis_sweeps(order) * matrix.height)
+        return np.ascontiguousarray(matrix.inside(sweeps.last))

@@ -1,0 +1,92 @@
+"""The Chebyshev recurrence on any sparse adjacency, order by order."""
+
+import numpy as np
+
+from nnk_image import _core
+
+# So many edges take about as long as the pixel for which `RowExecutor` sizes its chunks.
+_EDGES_PER_PIXEL = 20
+
+
+class CsrRecurrence:
+    """The recurrence on plain CSR rows, order by order.
+
+    Parameters
+    ----------
+    adjacency : (N, N) csr_array
+        As from `check_adjacency`, of the dtype to compute in.
+    """
+
+    def __init__(self, adjacency):
+        self.n = adjacency.shape[0]
+        self.shape, self.dtype = (self.n,), adjacency.dtype
+        self._adjacency = adjacency
+        self._rows = (
+            adjacency.indptr.view(np.uint8),
+            adjacency.indices.view(np.uint8),
+            adjacency.indices.dtype == np.int64,
+            adjacency.data,
+        )
+        self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * max(1, self.n)))
+        self.degrees = adjacency @ np.ones(self.n, self.dtype)
+
+    def largest_edge_sum(self, executor):
+        """Largest sum of the degrees of an edge's ends."""
+        starts = self._adjacency.indptr[:-1]
+        filled = starts < self._adjacency.indptr[1:]
+        ends = self.degrees[self._adjacency.indices]
+        return float((self.degrees[filled] + np.maximum.reduceat(ends, starts[filled])).max())
+
+    def set_laplacian(self, terms, executor):
+        """Choose L by its `node_terms` as a function of degrees."""
+        diagonal, square = terms(self.degrees)
+        self._laplacian = diagonal, np.empty(0, self.dtype) if square is None else 1 / square
+
+    def sweeps(self, order):
+        """Sweeps over all rows of `analyze`."""
+        return order
+
+    def synthesis_sweeps(self, order):
+        """Sweeps over all rows of `synthesize`."""
+        return order + 1
+
+    def analyze(self, signal, coefficients, lambda_max, executor):
+        """All Chebyshev series on one signal: (n_bands, N)."""
+        result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
+        older, old = np.empty(0, self.dtype), np.ascontiguousarray(signal)
+        for c in np.ascontiguousarray(coefficients.T)[1:]:
+            older, old = (
+                old,
+                self._step(4 / lambda_max, 2.0, older, old, result, c, False, executor),
+            )
+        return result
+
+    def synthesize(self, bands, coefficients, lambda_max, executor):
+        """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
+        rows = np.ascontiguousarray(coefficients.T)
+        older = old = np.zeros(self.n, bands.dtype)
+        for c in rows[:0:-1]:
+            older, old = old, self._step(4 / lambda_max, 2.0, older, old, bands, c, True, executor)
+        return self._step(2 / lambda_max, 1.0, older, old, bands, rows[0], True, executor)
+
+    def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
+        result = np.empty_like(x)
+
+        def work(first, last):
+            _core.csr_step(
+                *self._rows,
+                *self._laplacian,
+                scale,
+                shift,
+                older,
+                x,
+                result,
+                images,
+                c,
+                clenshaw,
+                first,
+                last,
+            )
+
+        executor.run(work, self.n, self._work_of_node)
+        return result

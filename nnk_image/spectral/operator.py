@@ -1,0 +1,181 @@
+"""Polynomials of a Laplacian applied to signals.
+
+A `LaplacianOperator` is one Laplacian of a graph; everything else (filters, wavelets,
+denoising) is polynomials evaluated here, by the recurrence of `chebyshev.py`.
+
+With ``X = (2 / lambda_max) L - I`` and Chebyshev coefficients c (numpy's convention), a
+bank of polynomials is ``p_s(L) = sum_k c[s, k] T_k(X)``, evaluated by ``T_k = 2 X
+T_{k-1} - T_{k-2}``; its adjoint by Clenshaw's recurrence.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from nnk_image.base.checks import check_positive
+from nnk_image.graph.laplacian import (
+    check_adjacency,
+    check_kind,
+    check_symmetric,
+    node_terms,
+    regularization,
+)
+from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.pruning import EDGE_SWEEPS
+from nnk_image.spectral.chebyshev import GridRecurrence
+from nnk_image.spectral.csr_chebyshev import CsrRecurrence
+from nnk_image.spectral.spectrum import spectral_bound
+
+
+class LaplacianOperator:
+    """The Laplacian of a graph as an operator on signals.
+
+    Parameters
+    ----------
+    recurrence : GridRecurrence or CsrRecurrence
+        The graph; `of_graph` and `of_spec` make it.
+    kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
+        The Laplacian.  The normalised one is evaluated through its similarity to the
+        random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
+    executor : RowExecutor
+        For the work of setting up.
+    tau : float, optional
+        Of the regularised Laplacian; default: the mean degree.
+    pruned : bool
+        Whether this is the NNK graph of an image.
+
+    Attributes
+    ----------
+    shape : tuple
+        Of a signal: (H, W) for an image, (N,) otherwise.
+    dtype : numpy.dtype
+        float32 or float64: of the signals and all arithmetic.
+    tau : float or None
+        As used; None but for the regularised Laplacian.
+    bound : float
+        No eigenvalue exceeds it (0 for a graph without edges).
+    """
+
+    SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
+    """Sweeps over all rows of `of_spec`, for progress bars."""
+
+    def __init__(self, recurrence, kind, executor, tau=None, pruned=False):
+        self._recurrence, self.pruned = recurrence, pruned
+        self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
+        degree = recurrence.degrees
+        _check_magnitude(degree)
+        if kind == "regularized" and tau is None:
+            tau = regularization(degree)
+        self.tau = tau
+        self.bound = spectral_bound(
+            degree, kind, lambda: recurrence.largest_edge_sum(executor), tau
+        )
+        recurrence.set_laplacian(self._terms, executor)
+
+    @classmethod
+    def of_graph(cls, graph, kind, dtype, executor, tau=None):
+        """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
+        tau = _check_laplacian(kind, tau)
+        if isinstance(graph, ImageGraph):
+            if graph.directed:
+                check_symmetric(graph.adjacency)
+            recurrence = GridRecurrence.of_graph(graph, dtype, executor)
+            return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
+        adjacency = check_adjacency(graph).astype(dtype, copy=False)
+        return cls(CsrRecurrence(adjacency), kind, executor, tau)
+
+    @classmethod
+    def of_spec(cls, spec, kind, executor, tau=None):
+        """Of the NNK graph of a `GraphSpec`, which is never written as a matrix."""
+        tau = _check_laplacian(kind, tau)
+        recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
+        return cls(recurrence, kind, executor, tau, pruned=True)
+
+    def sweeps(self, order):
+        """Sweeps over all rows of `analyze` with that order (for progress bars)."""
+        return self._recurrence.sweeps(order)
+
+    def synthesis_sweeps(self, order):
+        """Sweeps over all rows of `synthesize`."""
+        return self._recurrence.synthesis_sweeps(order) if order else 0
+
+    def analyze(self, signal, coefficients, lambda_max, executor):
+        """All polynomials of a bank on one signal.
+
+        Parameters
+        ----------
+        signal : ndarray of `shape` and `dtype`
+        coefficients : (n_bands, order + 1) float64 ndarray
+        lambda_max : float
+            The spectrum lies in [0, lambda_max].
+        executor : RowExecutor
+
+        Returns
+        -------
+        (n_bands, *shape) ndarray
+        """
+        signal = self._to_random_walk(signal)
+        if coefficients.shape[1] == 1:
+            result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
+        else:
+            coefficients = np.ascontiguousarray(coefficients)
+            result = self._recurrence.analyze(signal, coefficients, lambda_max, executor)
+        return self._from_random_walk(result)
+
+    def synthesize(self, bands, coefficients, lambda_max, executor):
+        """Adjoint of `analyze`: ``sum_s p_s(L) bands[s]``."""
+        bands = np.ascontiguousarray(self._to_random_walk(bands))
+        if coefficients.shape[1] == 1:
+            result = np.tensordot(coefficients[:, 0].astype(self.dtype), bands, 1)
+        else:
+            result = self._recurrence.synthesize(
+                bands, np.ascontiguousarray(coefficients), lambda_max, executor
+            )
+        return self._from_random_walk(result)
+
+    def multiply(self, signal, executor):
+        """``(L / bound) x`` for the symmetric matrix that the Laplacian is, or is similar to."""
+        x = signal if self._root is None else signal / self._root
+        # T_1 = (2 / bound) L x - x
+        product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, executor)[0]
+        return product if self._root is None else product * self._root
+
+    def _terms(self, degree):
+        return node_terms(degree, self.kind, self.tau)
+
+    @cached_property
+    def _root(self):
+        _, square = self._terms(self._recurrence.degrees)
+        return None if square is None else np.sqrt(square)
+
+    def _to_random_walk(self, x):
+        return x / self._root if self.kind == "normalized" else x
+
+    def _from_random_walk(self, x):
+        return x * self._root if self.kind == "normalized" else x
+
+
+def _check_laplacian(kind, tau):
+    """`tau` if it goes with this Laplacian."""
+    check_kind(kind)
+    if tau is None:
+        return None
+    tau = check_positive("tau", tau, "regularisation, in units of the degrees")
+    if kind != "regularized":
+        raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {kind!r}")
+    return tau
+
+
+def _check_magnitude(degree):
+    """Raise ValueError where degrees have no normal inverse or sum: weights out of range."""
+    least, most = degree.min(), degree.max()
+    if most == 0:
+        return
+    if least == 0:
+        least = degree[degree > 0].min()
+    range_of = np.finfo(degree.dtype)
+    if not (range_of.tiny <= least and 4 * range_of.tiny < most < range_of.max / 16):
+        raise ValueError(
+            f"degrees from {least:g} to {most:g} are too small or too large for "
+            f"{degree.dtype} arithmetic; scale the edge weights, W * factor"
+        )

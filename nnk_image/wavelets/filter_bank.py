@@ -1,0 +1,240 @@
+"""Filter banks on [0, lmax] and their Chebyshev coefficients."""
+
+from collections.abc import Sequence
+from functools import lru_cache, reduce
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.fft import dct
+
+APPROXIMATIONS = ("interpolation", "projection", "jackson")
+
+_PROJECTION_POINTS = 2000  # the quadrature has converged for every design below this
+_MAX_INVERSE_ORDER = 8192
+
+# Designs of PyGSP by name; those that take Nf get n_scales + 1 filters.
+_SIZED = {
+    "abspline": "Abspline",
+    "half_cosine": "HalfCosine",
+    "itersine": "Itersine",
+    "mexican_hat": "MexicanHat",
+    "meyer": "Meyer",
+    "simple_tight": "SimpleTight",
+}
+_FIXED = {
+    "expwin": "Expwin",
+    "heat": "Heat",
+    "held": "Held",
+    "papadakis": "Papadakis",
+    "regular": "Regular",
+    "simoncelli": "Simoncelli",
+}
+DESIGNS = (*_SIZED, *_FIXED)
+
+
+class FilterBank:
+    """Functions of the eigenvalue, one per band.
+
+    Attributes
+    ----------
+    n_bands : int
+    name : str
+        The design, or 'custom'.
+    """
+
+    def __init__(self, evaluate, n_bands, name, recipe):
+        self._evaluate = evaluate
+        self.n_bands = n_bands
+        self.name = name
+        self._recipe = recipe  # arguments of `design`
+
+    def __reduce__(self):
+        return design, self._recipe  # for what it evaluates, pickle has no name
+
+    def evaluate(self, eigenvalues):
+        """(n_bands, n) float64 values at n eigenvalues.
+
+        Raises
+        ------
+        ValueError
+            A filter returns another shape or values that are not finite.
+        """
+        x = np.asarray(eigenvalues, float)
+        values = np.asarray(self._evaluate(x), float)
+        if values.shape != (self.n_bands, *x.shape):
+            raise ValueError(
+                f"a filter maps eigenvalues of shape {x.shape} to the same shape; together "
+                f"{self.n_bands} filters gave {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            band, at = np.argwhere(~np.isfinite(values))[0][:2]
+            raise ValueError(
+                f"filter {band} gives {values[band, at]} at eigenvalue {x.ravel()[at]:g}; filters "
+                "must be finite on the whole interval"
+            )
+        return values
+
+    def __repr__(self):
+        return f"<FilterBank {self.name}, {self.n_bands} bands>"
+
+
+def design(filters, n_scales, lmax):
+    """A filter bank for the spectrum [0, lmax].
+
+    Parameters
+    ----------
+    filters : str, callable, sequence of callables, or pygsp.filters.Filter
+        Name of one of PyGSP's designs (`DESIGNS`), or functions of the eigenvalue.
+    n_scales : int
+        Wavelets beside the scaling function, for the designs that take a number.
+    lmax : float
+        The designs spread their bands over [0, lmax], and are constant beyond.
+
+    Returns
+    -------
+    FilterBank
+    """
+    if isinstance(filters, str):
+        return _pygsp_design(filters, n_scales, float(lmax))
+    if hasattr(filters, "evaluate"):
+        recipe = filters, n_scales, lmax
+        return FilterBank(filters.evaluate, len(filters), type(filters).__name__, recipe)
+    if callable(filters):
+        filters = [filters]
+    if not isinstance(filters, Sequence) or not filters or not all(map(callable, filters)):
+        raise TypeError(
+            "filters must be a design's name, a function of the eigenvalue or a list of them, "
+            f"not {filters!r}"
+        )
+    functions = tuple(filters)
+
+    def evaluate(x):
+        return [_values_of(i, g(x), x.shape) for i, g in enumerate(functions)]
+
+    return FilterBank(evaluate, len(functions), "custom", (functions, n_scales, lmax))
+
+
+def _values_of(band, values, shape):
+    """What function number `band` returned, as reals of the eigenvalues' shape."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "buif" or values.shape not in ((), shape):
+        raise ValueError(
+            f"filter {band} gives {values.dtype} values of shape {values.shape} for eigenvalues "
+            f"of shape {shape}; it must return one real number for each"
+        )
+    return np.broadcast_to(values.astype(float), shape)
+
+
+@lru_cache(maxsize=64)
+def _pygsp_design(name, n_scales, lmax):
+    if name not in DESIGNS:
+        raise ValueError(f"filter design {name!r} is unknown; choose one of {', '.join(DESIGNS)}")
+    from pygsp import filters, graphs
+
+    class Spectrum(graphs.Graph):
+        """A graph that only says where its spectrum ends: all that designs ask for."""
+
+        lmax = property(lambda self: lmax)
+
+    graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
+    if name in _SIZED:
+        bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
+    else:
+        bank = getattr(filters, _FIXED[name])(graph)
+    # A design says nothing beyond lmax: some vanish there and would lose the frame.
+    return FilterBank(
+        lambda x: bank.evaluate(np.minimum(x, lmax)), len(bank), name, (name, n_scales, lmax)
+    )
+
+
+def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpolation"):
+    """Chebyshev coefficients of functions on [0, lambda_max].
+
+    Parameters
+    ----------
+    evaluate : callable
+        Eigenvalues (n,) to values (n_bands, n).
+    order : int
+        Degree of the polynomials.
+    lambda_max : float
+        Right end of the interval.
+    approximation : {'interpolation', 'projection', 'jackson'}
+        Interpolation at ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated
+        Chebyshev series (converged quadrature), or that series with Jackson damping,
+        which does not overshoot.
+
+    Returns
+    -------
+    (n_bands, order + 1) float64 ndarray
+        In numpy's convention: the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
+    """
+    if approximation not in APPROXIMATIONS:
+        raise ValueError(
+            f"approximation {approximation!r} is unknown; choose one of {', '.join(APPROXIMATIONS)}"
+        )
+    degree = order if approximation == "interpolation" else max(4 * order, _PROJECTION_POINTS)
+    points = (chebyshev.chebpts1(degree + 1) + 1) * (lambda_max / 2)
+    coefficients = _interpolate(evaluate(points))[:, : order + 1]
+    if approximation == "jackson":
+        coefficients = coefficients * _jackson(order)
+    return coefficients
+
+
+def _interpolate(values):
+    """Chebyshev coefficients from values at `chebpts1`, along the last axis.
+
+    numpy's chebinterpolate with a cosine transform in place of its dense matrix.
+    """
+    coefficients = dct(values[..., ::-1], axis=-1) / values.shape[-1]
+    coefficients[..., 0] /= 2
+    return coefficients
+
+
+def _jackson(order):
+    """Jackson's damping factors, the first being 1."""
+    k, n = np.arange(order + 1), order + 2
+    angle = np.pi / n
+    return ((n - k) * np.cos(k * angle) + np.sin(k * angle) / np.tan(angle)) / n
+
+
+def inverse_coefficients(coefficients):
+    """Series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
+
+    Parameters
+    ----------
+    coefficients : (n_bands, order + 1) ndarray
+        Chebyshev coefficients of the p_s.
+
+    Returns
+    -------
+    (n,) ndarray
+        Coefficients, as many as rounding leaves a meaning to.
+
+    Raises
+    ------
+    ValueError
+        The sum of squares vanishes somewhere: the bands do not determine the signal.
+    """
+    power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
+    order = 64
+    while order <= _MAX_INVERSE_ORDER:
+        values = chebyshev.chebval(chebyshev.chebpts1(order + 1), power)
+        if values.min() <= 1e-10 * values.max():
+            break
+        series = _interpolate(1 / values)
+        rounding = 1e-15 * np.sqrt(values.max() / values.min()) / values.min()
+        meaningful = np.flatnonzero(abs(series) > rounding).max(initial=0)
+        if meaningful < 0.8 * order:
+            return series[: meaningful + 1]
+        order *= 2
+    raise ValueError(
+        "these filters leave some frequencies (nearly) out, so their coefficients do not "
+        "determine the signal; use a frame such as 'abspline', or a higher order"
+    )
+
+
+def frame_bounds(evaluate, lmax):
+    """Smallest and largest ``sum_s g_s(x)^2`` on [0, lmax]."""
+    points = np.concatenate([np.linspace(0, lmax, 4001), np.geomspace(lmax * 1e-6, lmax, 2001)])
+    power = (np.asarray(evaluate(points)) ** 2).sum(axis=0)
+    return float(power.min()), float(power.max())

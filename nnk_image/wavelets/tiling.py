@@ -1,0 +1,48 @@
+"""How large a border a tile of an image needs for exact results inside."""
+
+from nnk_image.base.checks import check_count
+from nnk_image.graph.laplacian import check_kind
+from nnk_image.graph.window import check_window
+from nnk_image.wavelets.transform import MAX_ORDER
+
+
+def halo(order, window, laplacian="combinatorial"):
+    """Border, in pixels, that makes a tile's wavelet transform equal the whole image's.
+
+    A polynomial of degree m reaches m windows far; the weights there depend on one window
+    more, and the symmetric normalised Laplacian on the degrees at the far end, another one.
+    Cut out a tile with that border on each side (less at the image's own edges), build its
+    graph, transform, and drop the border: what remains equals the transform of the whole
+    image up to rounding.
+
+    Numbers that belong to the whole image have to be given to every tile: `sigma_f`,
+    `lmax`, and for the regularised Laplacian `tau`.
+
+    Parameters
+    ----------
+    order : int
+        Degree of the polynomials.
+    window : int
+        Side of the graph's window.
+    laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
+        As in `SpectralGraphWavelets`.
+
+    Returns
+    -------
+    int
+        ``(order + 1) r`` with r = window // 2; ``(order + 2) r`` for 'normalized'.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bad order, window or Laplacian.
+
+    Examples
+    --------
+    >>> import nnk_image
+    >>> nnk_image.halo(order=30, window=5)
+    62
+    """
+    order = check_count("order", order, 0, MAX_ORDER)
+    reach = order + 2 if check_kind(laplacian) == "normalized" else order + 1
+    return reach * (check_window(window) // 2)

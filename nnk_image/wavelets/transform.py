@@ -1,0 +1,459 @@
+"""Spectral graph wavelets: analysis, synthesis, inverse and filtering on a graph."""
+
+import copy
+
+import numpy as np
+
+from nnk_image.base.checks import check_count, check_positive, working_dtype
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.pruning import graph_spec
+from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, lanczos
+from nnk_image.wavelets import filter_bank
+
+MAX_ORDER = 100_000
+"""Largest Chebyshev order: far beyond any use, to catch a slip before it costs hours."""
+
+
+class SpectralGraphWavelets:
+    """Spectral graph wavelet transform by Chebyshev approximation.
+
+    Band s of a signal f is ``g_s(L) f`` with L a Laplacian of the graph and g_0 the
+    scaling function; each g_s is replaced by a polynomial of degree `order`, so
+    that no eigenvector is ever computed.
+
+    Two numbers are kept apart.  `bound` ends the Chebyshev interval: no eigenvalue
+    exceeds it, or the recurrence would explode.  `lmax` is what the filters are
+    designed on: bands spread over [0, lmax].
+
+    Parameters
+    ----------
+    graph : ImageGraph, or scipy.sparse matrix or array (N, N)
+        Undirected graph; a sparse adjacency has signals of shape (N,).
+    filters : str, callable, list of callables, or pygsp Filter
+        One of PyGSP's designs ('abspline', 'mexican_hat', 'meyer', 'itersine',
+        'simple_tight', 'half_cosine', and with their own number of bands 'heat',
+        'expwin', 'held', 'papadakis', 'regular', 'simoncelli'), or functions of the
+        eigenvalue.
+    n_scales : int
+        Wavelet bands beside the scaling function: ``n_bands = n_scales + 1``.
+    order : int
+        Degree of the Chebyshev polynomials.
+    laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
+        As in `ImageGraph.laplacian`.
+    lmax : float or 'lanczos', optional
+        Design number.  A value is used for the filters and the interval alike (and
+        must not lie below the largest eigenvalue); 'lanczos' estimates it, always
+        with the same result.  Default: bound / 1.65 for combinatorial NNK image
+        graphs, 'lanczos' for other combinatorial graphs, bound for the other
+        Laplacians (2 for 'normalized' and 'random_walk').
+    bound : float, optional
+        End of the Chebyshev interval, not below the largest eigenvalue: the whole
+        image's, where this is a part of it.  Default: `lmax` if that is a number, else a
+        bound that follows from the degrees.
+    tau : float, optional
+        Of the regularised Laplacian, in units of the degrees.  Default: the mean degree.
+    dtype : numpy dtype, optional
+        float32 or float64 arithmetic.  Default: that of the adjacency.
+    approximation : {'interpolation', 'projection', 'jackson'}
+        How polynomials are fitted; see `nnk_image.filters.chebyshev_coefficients`.
+    n_jobs : int, optional
+        Threads at most, fewer for small images; None is 1, -1 all.  Results do not depend
+        on it.
+    progress : bool or callable
+        True shows a progress bar for each transform; a callable gets (done, total).
+
+    Attributes
+    ----------
+    n_bands : int
+    bound, lmax : float
+    coefficients : (n_bands, order + 1) ndarray
+        Chebyshev coefficients on [0, bound].
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bad graph or parameter; `lmax` below the largest eigenvalue.
+
+    References
+    ----------
+    D. K. Hammond, P. Vandergheynst, R. Gribonval, "Wavelets on graphs via spectral
+    graph theory", Appl. Comput. Harmon. Anal. 30 (2011), sections 4 to 6.
+
+    Examples
+    --------
+    >>> import numpy as np, nnk_image
+    >>> image = nnk_image.standard_image("camera") / 255
+    >>> wavelets = nnk_image.SpectralGraphWavelets(nnk_image.image_graph(image))
+    >>> coefficients = wavelets.analyze(image)
+    >>> coefficients.shape
+    (7, 256, 256)
+    >>> bool(np.allclose(wavelets.reconstruct(coefficients), image))
+    True
+    """
+
+    def __init__(
+        self,
+        graph,
+        filters="abspline",
+        n_scales=6,
+        order=30,
+        *,
+        laplacian="combinatorial",
+        lmax=None,
+        bound=None,
+        tau=None,
+        dtype=None,
+        approximation="interpolation",
+        n_jobs=None,
+        progress=False,
+    ):
+        self._filters = filters
+        self._n_scales = check_count("n_scales", n_scales, 1, 1000)
+        self.order = check_count("order", order, 0, MAX_ORDER)
+        self.n_jobs, self.progress = n_jobs, progress
+        self._approximation = approximation
+        with RowExecutor(n_jobs) as executor:
+            if not isinstance(graph, LaplacianOperator):  # `of_image` hands one over
+                dtype = _operator_dtype(graph, dtype)
+                graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau)
+            self._operator = graph
+            self.lmax, self.bound = self._interval(lmax, bound, executor)
+        self.bank = filter_bank.design(filters, self._n_scales, self.lmax)
+        self.n_bands = self.bank.n_bands
+        self._fitted()
+
+    @classmethod
+    def of_image(
+        cls,
+        image,
+        window=11,
+        sigma_d=2.0,
+        sigma_f=None,
+        *,
+        data_range=None,
+        channel_axis=None,
+        mask=None,
+        **options,
+    ):
+        """The transform on an image's NNK graph, without that graph as a matrix.
+
+        Bit for bit that of ``SpectralGraphWavelets(image_graph(image, ...), **options)``, for
+        less memory and time: the matrix is neither written nor read.
+
+        Parameters
+        ----------
+        image, window, sigma_d, sigma_f, data_range, channel_axis, mask
+            As for `image_graph`.
+        **options
+            As for `SpectralGraphWavelets`, but for `dtype`: arithmetic is in the image's
+            floating type, float64 for integers.
+
+        Returns
+        -------
+        SpectralGraphWavelets
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError
+            As `image_graph` and `SpectralGraphWavelets`.
+
+        Examples
+        --------
+        >>> import nnk_image
+        >>> image = nnk_image.standard_image("camera")
+        >>> wavelets = nnk_image.SpectralGraphWavelets.of_image(image, sigma_f=10, order=20)
+        >>> wavelets.analyze(image).shape
+        (7, 256, 256)
+        """
+        if "dtype" in options:
+            raise TypeError("of_image takes no dtype; convert the image: image.astype(dtype)")
+        given = data_range, channel_axis, mask
+        spec = graph_spec("nnk", image, window, sigma_d, sigma_f, *given)
+        laplacian, tau = options.get("laplacian", "combinatorial"), options.get("tau")
+        with RowExecutor(options.get("n_jobs")) as executor:
+            operator = LaplacianOperator.of_spec(spec, laplacian, executor, tau)
+        return cls(operator, **options)
+
+    @property
+    def laplacian(self):
+        """Kind of the Laplacian."""
+        return self._operator.kind
+
+    @property
+    def shape(self):
+        """Shape of a signal: (H, W), or (N,) for a plain adjacency."""
+        return self._operator.shape
+
+    @property
+    def dtype(self):
+        """float32 or float64."""
+        return self._operator.dtype
+
+    def analyze(self, image):
+        """Wavelet coefficients of an image.
+
+        Parameters
+        ----------
+        image : (H, W) or (H, W, C) array_like; (N,) or (N, C) for a plain adjacency
+            Finite real values, at most the square root of the largest number of `dtype`;
+            channels are transformed one by one.
+
+        Returns
+        -------
+        (n_bands, H, W[, C]) ndarray
+            Band 0 is the scaling function, then wavelets from coarse to fine.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Values that are not such; the message says which.
+        """
+        return self._apply(image, self.coefficients)
+
+    def filter(self, image, response):
+        """Apply one function of the Laplacian, as a single polynomial.
+
+        Parameters
+        ----------
+        image : as for `analyze`
+        response : callable
+            Eigenvalues (n,) to values (n,).  A filter that scales bands, ``sum_s a_s
+            g_s(x)``, is one such function: it costs one transform, not n_bands.
+
+        Returns
+        -------
+        ndarray of the image's shape
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `analyze`, or `response` returns another shape or values that are not finite.
+        """
+        bank = filter_bank.design([response], 0, self.lmax)
+        coefficients = filter_bank.chebyshev_coefficients(
+            bank.evaluate, self.order, self.bound, self._approximation
+        )
+        return self._apply(image, coefficients)[0]
+
+    def synthesize(self, coefficients):
+        """Adjoint transform, ``sum_s g_s(L) c_s``.
+
+        Parameters
+        ----------
+        coefficients : (n_bands, H, W[, C]) array_like
+            Finite real values, at most the largest number of `dtype` to the power 3/4.
+
+        Returns
+        -------
+        (H, W[, C]) ndarray
+            For the random-walk Laplacian the adjoint in the inner product weighted by
+            the degrees (regularised: by degrees plus tau).
+
+        Raises
+        ------
+        TypeError, ValueError
+            Coefficients that are not such; the message says which.
+        """
+        values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
+        with self._executor(self._channels(values, 1) * self._synthesis_sweeps()) as executor:
+            return self._synthesize(values, executor)
+
+    def reconstruct(self, coefficients):
+        """Least-squares inverse: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
+
+        It returns the image whose coefficients these are, or the one whose coefficients
+        come nearest (random walk, regularised: in the inner product of `synthesize`).
+
+        Parameters
+        ----------
+        coefficients : as for `synthesize`
+
+        Returns
+        -------
+        (H, W[, C]) ndarray
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `synthesize`, or the filters do not determine the signal.
+
+        Notes
+        -----
+        The inverse is itself a smooth function of the Laplacian: it is applied as one
+        polynomial whose series has converged to rounding, without iterations.
+        """
+        inverse = filter_bank.inverse_coefficients(self.coefficients)
+        values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
+        sweeps = self._synthesis_sweeps() + self._operator.sweeps(len(inverse) - 1)
+        with self._executor(self._channels(values, 1) * sweeps) as executor:
+            return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
+
+    def frame_bounds(self, of="polynomials"):
+        """Frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
+
+        Parameters
+        ----------
+        of : {'polynomials', 'kernels'}
+            The polynomials that are applied, or the functions they approximate.
+
+        Returns
+        -------
+        (float, float)
+        """
+        if of == "kernels":
+            return filter_bank.frame_bounds(self.bank.evaluate, self.bound)
+        if of != "polynomials":
+            raise ValueError(f"of={of!r} must be 'polynomials' or 'kernels'")
+        return filter_bank.frame_bounds(self.evaluate, self.bound)
+
+    def at_order(self, order):
+        """The same transform with polynomials of another degree, sharing the operator."""
+        other = copy.copy(self)
+        other.order = check_count("order", order, 0, MAX_ORDER)
+        return other._fitted()
+
+    def at_lmax(self, lmax):
+        """The same bands designed for another lmax, which also ends the interval."""
+        if lmax is None:
+            raise TypeError("lmax must be a number")
+        other = copy.copy(self)
+        with RowExecutor(self.n_jobs) as executor:
+            other.lmax, other.bound = self._interval(lmax, None, executor)
+        other.bank = filter_bank.design(self._filters, self._n_scales, other.lmax)
+        return other._fitted()
+
+    def _fitted(self):
+        """Fit the polynomials to the bank on the interval."""
+        self.coefficients = filter_bank.chebyshev_coefficients(
+            self.bank.evaluate, self.order, self.bound, self._approximation
+        )
+        return self
+
+    def evaluate(self, eigenvalues):
+        """(n_bands, n) values of the applied polynomials at n eigenvalues in [0, bound]."""
+        x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
+        return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
+
+    def __repr__(self):
+        return (
+            f"<SpectralGraphWavelets {self.bank.name}: {self.n_bands} bands of order {self.order} "
+            f"on {'x'.join(map(str, self.shape))} {self.laplacian} Laplacian, "
+            f"lmax={self.lmax:.6g}, interval [0, {self.bound:.6g}], {self.dtype}>"
+        )
+
+    def _interval(self, lmax, bound, executor):
+        """Design number and end of the interval, from what the caller gave of them."""
+        if isinstance(lmax, str) and lmax != "lanczos":
+            raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
+        given = lmax is not None and not isinstance(lmax, str)
+        if given:
+            lmax = check_positive("lmax", lmax, "largest eigenvalue to design for")
+        if bound is not None:
+            bound = check_positive("bound", bound, "end of the interval")
+            self._check_interval("bound", bound, executor)
+        elif given:
+            bound = lmax
+            self._check_interval("lmax", bound, executor)
+        else:  # without edges L = 0: any interval holds its spectrum
+            bound = self._operator.bound or 1.0
+        return lmax if given else self._default_lmax(lmax, bound, executor), bound
+
+    def _default_lmax(self, lmax, bound, executor):
+        """Design number where the caller gave none, or 'lanczos'."""
+        if self._operator.bound == 0 or (lmax is None and self.laplacian != "combinatorial"):
+            return bound
+        if lmax is None and self._operator.pruned:
+            return bound / IMAGE_BOUND_RATIO
+        return min(sum(self._lanczos(executor)), bound)
+
+    def _check_interval(self, name, end, executor):
+        """Raise ValueError if [0, end] does not hold the spectrum."""
+        if end >= self._operator.bound:
+            return
+        least, _ = self._lanczos(executor)
+        if end < least * (1 - 1e-5):
+            raise ValueError(
+                f"{name}={end:g} lies below the largest eigenvalue, which is at least {least:g}: "
+                f"the Chebyshev recurrence would explode; leave {name} out or give a larger one"
+            )
+
+    def _lanczos(self, executor):
+        shape = self._operator.shape
+        start = np.random.default_rng(0).standard_normal(shape).astype(self.dtype)
+        value, residual = lanczos(
+            lambda v: self._operator.multiply(v.reshape(shape), executor).ravel(), start.ravel()
+        )
+        return value * self._operator.bound, residual * self._operator.bound
+
+    def _executor(self, sweeps):
+        total = sweeps * self.shape[0]
+        return RowExecutor(self.n_jobs, self.progress, total, "graph wavelets")
+
+    def _check_signal(self, values, leading, name):
+        """Signal as a contiguous array of the transform's dtype; checks shape and values."""
+        if np.ma.is_masked(values):
+            raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
+        array = np.asarray(values)
+        if array.dtype.kind not in "buif":
+            raise TypeError(f"{name} of dtype {array.dtype} are not real numbers")
+        expected = (*leading, *self.shape)
+        if array.shape[: len(expected)] != expected or array.ndim > len(expected) + 1:
+            raise ValueError(
+                f"{name} must have shape {expected} (and may have channels after it), "
+                f"not {array.shape}"
+            )
+        if array.size == 0:
+            raise ValueError(f"{name} of shape {array.shape} have no channel")
+        with np.errstate(over="ignore"):
+            ready = np.ascontiguousarray(array, self.dtype)
+        # Room for what becomes of an image, and for more in coefficients: they may be larger.
+        limit = float(np.finfo(self.dtype).max) ** (0.75 if leading else 0.5)
+        if not (-limit <= ready.min() and ready.max() <= limit):
+            where = tuple(int(i) for i in np.argwhere(~(abs(ready) <= limit))[0])
+            raise ValueError(
+                f"{name} must be finite, and at most {limit:.2g} in {self.dtype} arithmetic: "
+                f"{array[where]} at {where} is not; scale or replace them"
+            )
+        return ready
+
+    def _apply(self, image, coefficients):
+        signal = self._check_signal(image, (), "image values")
+        order = coefficients.shape[1] - 1
+        with self._executor(self._channels(signal, 0) * self._operator.sweeps(order)) as executor:
+            return self._analyze(signal, coefficients, executor)
+
+    def _analyze(self, signal, coefficients, executor):
+        return self._per_channel(
+            signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
+        )
+
+    def _synthesize(self, values, executor):
+        return self._per_channel(
+            values,
+            1,
+            lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
+        )
+
+    def _synthesis_sweeps(self):
+        return self._operator.synthesis_sweeps(self.order)
+
+    def _channels(self, array, n_leading):
+        has_channels = array.ndim > n_leading + len(self.shape)
+        return array.shape[-1] if has_channels else 1
+
+    def _per_channel(self, array, n_leading, transform):
+        if array.ndim == n_leading + len(self.shape):
+            return transform(array)
+        channels = [transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])]
+        return np.stack(channels, axis=-1)
+
+
+def _operator_dtype(graph, dtype):
+    if dtype is not None:
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise TypeError(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
+        return np.dtype(dtype)
+    adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
+    return working_dtype(adjacency.dtype) if hasattr(adjacency, "dtype") else np.dtype(float)
