@@ -165,7 +165,8 @@ def transforms():
         yield f"plain {seed} {dtype} {kind}", digest(bands, wavelets.synthesize(bands))
     for name in ("camera", "coffee_grey"):
         results = nnk_image.energy_compaction(nnk_image.standard_image(name)[:100, :120])
-        yield f"compaction {name}", digest(str(results))
+        energies = [order.energy for graph in results.graphs for order in graph.orders]
+        yield f"compaction {name}", digest(*energies)
     for order, window, kind in itertools.product((0, 7, 30), (3, 11), LAPLACIANS):
         yield f"halo {order} {window} {kind}", digest(nnk_image.halo(order, window, kind))
 

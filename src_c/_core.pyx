@@ -315,7 +315,7 @@ cdef class ChebyshevSweep:
     cdef size_t ring_bytes
     cdef const double[:, ::1] coefficients
     cdef const double[::1] start
-    cdef readonly int64_t first, end
+    cdef readonly int64_t front, head, body, end
 
     def __init__(self, GridOperator op, int64_t b0, int64_t b1, top, bottom, ChebyshevSweep below,
                  double scale, double shift, older, old, new_older, new_old, bands,
@@ -336,43 +336,44 @@ cdef class ChebyshevSweep:
             kernels.room_f64(&op.c, &self.c, &self.ring_bytes, &shared)
         else:
             kernels.room_f32(&op.c, &self.c, &self.ring_bytes, &shared)
-        self.first, self.end = 0, op.c.height
+        self.front, self.end = 0, op.c.height
         if top is not None:
             self.above, self.c.top = np.zeros(shared, np.uint8), top
-            self.c.above, self.first = address(self.above), top + op.c.radius
+            self.c.above, self.front = address(self.above), top + op.c.radius
+        self.body = self.end
         if below is not None:
             self.below, self.c.bottom = below.above, bottom
             self.c.below, self.end = below.c.above, bottom + op.c.radius
+            self.body = self.end - 1
+        # The last order of the block is behind the front by the rows of the others.
+        self.head = min(self.front + 2 * self.c.orders * op.c.radius, self.body)
 
-    def begin(self):
-        """Compute all rows that need none of the tile below; ends early on Ctrl-C."""
-        cdef int64_t last = self.end if self.c.below == NULL else self.end - 1
+    def go_to(self, int64_t row):
+        """Let the front go on to a row; stops between chunks of rows on Ctrl-C.
+
+        At `head` all is done that the tile above needs; up to `body` nothing is needed of the
+        tile below; at `end` all rows are done.
+        """
         cdef int64_t rows = max(1, PIXELS_PER_CALL // (self.op.c.stride * self.c.orders))
-        cdef int64_t y
-        for y in range(self.first, last, rows):
-            self.advance(y, min(y + rows, last))
+        while self.front < row:
+            self._advance(min(self.front + rows, row))
             PyErr_CheckSignals()
 
-    def finish(self):
-        """Compute the rows that `begin` has left: the tile below must have begun."""
-        if self.c.below != NULL:
-            self.advance(self.end - 1, self.end)
-
-    def advance(self, int64_t y0, int64_t y1):
-        """Let the front go over rows [y0, y1): all in turn, from `first` to `end`."""
+    cdef int _advance(self, int64_t row) except -1:
         cdef int status
         cdef unsigned char[::1] rings
-        if y0 == self.first:
+        if self.rings is None:
             self.rings = np.zeros(self.ring_bytes, np.uint8)
         rings = self.rings
         with nogil:
             if self.double_:
-                status = kernels.group_f64(&self.op.c, &self.c, &rings[0], y0, y1)
+                status = kernels.group_f64(&self.op.c, &self.c, &rings[0], self.front, row)
             else:
-                status = kernels.group_f32(&self.op.c, &self.c, &rings[0], y0, y1)
-        if y1 == self.end:
+                status = kernels.group_f32(&self.op.c, &self.c, &rings[0], self.front, row)
+        self.front = row
+        if row == self.end:
             self.rings = self.above = self.below = None
-        check(status)
+        return check(status)
 
 
 cdef void *address(image) except? NULL:

@@ -88,9 +88,14 @@ class RowExecutor:
     def run_all(self, functions, n_threads):
         """Call functions without arguments, on so many threads; all done on return.
 
-        They may not depend on each other.  Progress is left to the caller, by `advance`.
+        They are begun in their order, and one may `wait_for` those before it.  Progress is left
+        to the caller, by `advance`.
         """
         self._call(functions, n_threads, lambda number, result: None)
+
+    def wait_for(self, queue):
+        """Within a function of `run_all`: an item that an earlier one puts into a `SimpleQueue`."""
+        return queue.get_nowait() if self._pool is None else self._pool.wait_for(queue)
 
     def advance(self, rows):
         """Count finished rows in the progress report."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 _PATIENCE = 0.5  # seconds without a result after which to look whether the threads still live
+_SHORT_PATIENCE = 0.02  # seconds after which a waiting task looks whether all is to stop
 
 
 def resolve_n_jobs(n_jobs):
@@ -26,6 +27,10 @@ def resolve_n_jobs(n_jobs):
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class Stopped(Exception):
+    """A task was waiting for another one that will not go on."""
 
 
 class ThreadPool:
@@ -65,10 +70,24 @@ class ThreadPool:
 
     def next_result(self):
         """(number, result) of a task just finished; raises what the task raised."""
-        number, result = self._finished_or_done_here() or self._finished_by_a_helper()
+        try:
+            number, result = self._finished_or_done_here() or self._finished_by_a_helper()
+        except Stopped:  # by a helper whose error tells more
+            number, result = self._finished_by_a_helper()
         if number is None:
             raise result
         return number, result
+
+    def wait_for(self, queue):
+        """The next item of a `SimpleQueue` into which a task submitted earlier puts it.
+
+        Raises `Stopped` if a thread has ended by an error, or all are to end.
+        """
+        while True:
+            with suppress(Empty):
+                return queue.get(timeout=_SHORT_PATIENCE)
+            if self._stopped or any(self._ended):
+                raise Stopped
 
     def stop(self):
         """Let the helpers end after the tasks they are at, and wait until they have.

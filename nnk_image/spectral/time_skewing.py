@@ -7,23 +7,26 @@ images are swept in strips of columns.
 
 Threads get *tiles*: spans of rows that move down by `radius` rows with every order, which is time
 skewing of iterated stencils.  At its top a tile needs only what it has computed itself.  At its
-bottom it needs the first rows of the tile below, so its last rows of a block, its *tail*, wait
-until the body of the tile below is done:
+bottom it needs the first rows of the tile below, their *head*, so its own last rows of a block,
+its *tail*, come when these are done:
 
     order 1   |   tile 0   |   tile 1   |
     order 2   |    tile 0    |  tile 1  |        rows grow to the right,
     order 3   |      tile 0    | tile 1 |        one block of three orders
 
-All threads meet once per block: each then does the tail of the last block and the body of
-the next one.  Nothing is computed twice, and every number by the same operations as on one thread.
+A thread takes its tile through all blocks, and waits before each tail until the tile below has done
+that block's head; the lower tiles never wait for the upper ones.  Nothing is computed twice, and
+every number by the same operations as on one thread.
 
 Where the operator's entries are not kept (`BlockMatrix`), or there are too few rows for tiles, the
 blocks follow each other down the image as a pipeline: in a step every block moves on by some
-rows, as far as the one before it had come, and all threads meet after each step.
+rows, as far as the one before it had come.  A thread has some of the blocks on some of the strips,
+and after each step waits for the others to have done theirs.
 """
 
 from functools import partial
 from itertools import pairwise
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -36,8 +39,9 @@ _ORDERS_PER_PIXEL = 16  # these take about as long as a pixel does in the slowes
 _STRIP = 1024  # columns swept down together: of more, the rows in use would not stay in cache
 _LEAST_STRIP = 256  # columns of a strip that is there for another thread to work on
 _ORDERS_PER_FILLING = 32  # use the same entries, where these are not kept
-_PIXELS_PER_STEP = 1 << 15  # of the pipeline
+_PIXELS_PER_STEP = 1 << 16  # of the pipeline
 _STEP_ROWS = 8, 32  # of the pipeline, at least and at most
+_STEPS_AT_ONCE = 32  # between two reports of progress
 
 
 def tile_boundaries(work, radius, n_orders, n_threads):
@@ -52,7 +56,8 @@ def tile_boundaries(work, radius, n_orders, n_threads):
     n_threads : int
     """
     moves = n_orders * radius  # the first tile grows by so much, and the last one shrinks
-    least = -(-moves // 2) + 2 * radius
+    # A tile has room for its head in each block, and for what it hands over in the last one.
+    least = max(-(-moves // 2) + 2 * radius, (2 * ORDERS_PER_BLOCK + 1) * radius)
     n_tiles = min(n_threads, len(work) // least)
     if n_tiles < 2:
         return []
@@ -137,53 +142,79 @@ class SkewedSweeps:
             self._run_pipeline(blocks, end - begin)
 
     def _run_tiles(self, n_rows):
-        """Each block by tiles; all threads meet between the blocks."""
-        ends = [n_rows * n // len(self._blocks) for n in range(len(self._blocks) + 1)]
-        tails = [()] * (len(self._boundaries) + 1)
-        for block, (begin, end) in zip(self._blocks, pairwise(ends), strict=True):
-            work = [
-                partial(_finish_and_begin, tail, strips)
-                for tail, strips in zip(tails, block.tiles, strict=True)
-            ]
-            self._executor.run_all(work, self._n_threads)
-            tails = block.tiles
-            self._executor.advance(end - begin)
-        self._executor.run_all([partial(_finish, tail) for tail in tails[:-1]], self._n_threads)
+        """Each tile through all blocks, the lowest first: none waits for one that is not begun."""
+        begun = [SimpleQueue() for _ in range(len(self._boundaries) + 1)]
+        numbers = range(len(begun))
+        work = [partial(self._run_tile, number, begun) for number in reversed(numbers)]
+        self._executor.run_all(work, self._n_threads)
+        self._executor.advance(n_rows)
+
+    def _run_tile(self, number, begun):
+        """All blocks of one tile; `begun` gets a word for each strip that has done its head."""
+        for block in self._blocks:
+            for sweep in block.tiles[number]:
+                sweep.go_to(sweep.head)
+                begun[number].put(True)
+                sweep.go_to(sweep.body)
+            if number + 1 < len(begun):
+                for sweep in block.tiles[number]:
+                    self._executor.wait_for(begun[number + 1])
+                    sweep.go_to(sweep.end)
 
     def _run_pipeline(self, blocks, n_rows):
-        """Some blocks behind each other down the rows, the entries that they share before them."""
-        matrix, last_row = self._matrix, self._matrix.height
-        filled = last_row if matrix.keeps_entries else 0
-        # Rows that a block must stay behind the one before it: those that its own orders lag,
-        # and those that the next one reads ahead.
-        behind = [0, *(block.n_orders * matrix.radius for block in blocks[:-1])]
-        fronts, done = [filled] + [0] * len(blocks), 0
-        total = max(1, len(blocks) * last_row)
+        """Some blocks behind each other down the rows, and before them the entries they share."""
+        cells = [
+            (number, block.strips[strip])
+            for strip in range(len(self._strips))
+            for number, block in enumerate(blocks)
+        ]
+        ends = [len(cells) * n // self._n_threads for n in range(self._n_threads + 1)]
+        steps = list(self._pipeline_steps(blocks))
+        for first in range(0, len(steps), _STEPS_AT_ONCE):
+            some = steps[first : first + _STEPS_AT_ONCE]
+            done = [SimpleQueue() for _ in range(self._n_threads)]
+            work = [
+                partial(self._run_cells, thread, cells[begin:end], some, done)
+                for thread, (begin, end) in enumerate(pairwise(ends))
+            ]
+            self._executor.run_all(work, self._n_threads)
+            before, after = (n_rows * n // len(steps) for n in (first, first + len(some)))
+            self._executor.advance(after - before)
+
+    def _run_cells(self, thread, cells, steps, done):
+        """A thread's part of some steps: its share of the filling, its blocks on its strips.
+
+        `done` has a queue for each thread, which gets a word from every other after each step.
+        """
+        for (fill_begin, fill_end), targets in steps:
+            share = (fill_end - fill_begin) / len(done)
+            y0, y1 = (fill_begin + round(share * n) for n in (thread, thread + 1))
+            if y0 < y1:
+                self._matrix.fill(self._operator, y0, y1)
+            for number, sweep in cells:
+                sweep.go_to(targets[number])
+            for other, queue in enumerate(done):
+                if other != thread:
+                    queue.put(True)
+            for _ in range(len(done) - 1):
+                self._executor.wait_for(done[thread])
+
+    def _pipeline_steps(self, blocks):
+        """For each step the rows to fill in, and the rows to which the blocks then go on."""
+        last_row, radius = self._matrix.height, self._matrix.radius
+        filled = last_row if self._matrix.keeps_entries else 0
+        # Rows that a block must stay behind the one before it: by so many that one's last order
+        # is behind its first, and so many more the next one reads ahead.
+        behind = [0, *(block.n_orders * radius for block in blocks[:-1])]
+        fronts = [0] * len(blocks)
         while fronts[-1] < last_row:
-            targets = [min(fronts[0] + self._step, last_row)]
-            for leader, front, distance in zip(fronts[:-1], fronts[1:], behind, strict=True):
+            leaders, targets = [filled, *fronts[:-1]], []
+            for leader, front, distance in zip(leaders, fronts, behind, strict=True):
                 reach = last_row if leader == last_row else leader - distance
                 targets.append(max(front, min(reach, front + self._step)))
-            work = [
-                partial(sweep.advance, y0, y1)
-                for block, y0, y1 in zip(blocks, fronts[1:], targets[1:], strict=True)
-                for sweep in block.strips
-                if y0 < y1
-            ]
-            work += self._filling(fronts[0], targets[0])
-            self._executor.run_all(work, self._n_threads)
-            fronts = targets
-            before, done = done, n_rows * sum(fronts[1:]) // total
-            if done > before:
-                self._executor.advance(done - before)
-
-    def _filling(self, y0, y1):
-        """Work that fills in the entries of rows [y0, y1), in parts for the threads."""
-        n_parts = min(2 * self._n_threads, y1 - y0) if self._n_threads > 1 else 1
-        rows = np.linspace(y0, y1, n_parts + 1).astype(int).tolist()
-        return [
-            partial(self._matrix.fill, self._operator, *part) for part in pairwise(rows) if y0 < y1
-        ]
+            rows = filled, min(filled + self._step, last_row)
+            yield rows, targets
+            filled, fronts = rows[1], targets
 
     def _rows_held(self):
         """Rows from the one being filled in to the last that the blocks behind it still read."""
@@ -217,18 +248,6 @@ class SkewedSweeps:
             return self._free.pop()
         matrix = self._matrix
         return np.empty((matrix.height if wanted else 0, matrix.rows.stride), matrix.dtype)
-
-
-def _finish_and_begin(tail, strips):
-    """A thread's part between two meetings: one block's tail, the next one's body."""
-    _finish(tail)
-    for sweep in strips:
-        sweep.begin()
-
-
-def _finish(strips):
-    for sweep in strips:
-        sweep.finish()
 
 
 def _parts(blocks, most_orders):
