@@ -18,15 +18,14 @@ A thread takes its tile through all blocks, and waits before each tail until the
 that block's head; the lower tiles never wait for the upper ones.  Nothing is computed twice, and
 every number by the same operations as on one thread.
 
-Where the operator's entries are not kept (`BlockMatrix`), or there are too few rows for tiles, the
-blocks follow each other down the image as a pipeline: in a step every block moves on by some
-rows, as far as the one before it had come.  A thread has some of the blocks on some of the strips,
-and after each step waits for the others to have done theirs.
+Where the operator's entries are not kept (`BlockMatrix`), a tile makes them some rows at a time,
+and its blocks follow each other closely down the rows, to use them while they are in cache.
 """
 
 from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,16 +34,14 @@ from nnk_image import _core
 ORDERS_PER_BLOCK = 8
 """Most orders in a block (measured: 6 to 15 are alike)."""
 
+_ORDERS_PER_LONG_BLOCK = _core.MAX_ORDERS  # where entries are made: then blocks hand over less
+_ORDERS_PER_FILLING = 32  # use the same entries, where these are not kept
+_ROWS_PER_FILLING = 32
 _ORDERS_PER_PIXEL = 16  # these take about as long as a pixel does in the slowest stage
 _STRIP = 1024  # columns swept down together: of more, the rows in use would not stay in cache
-_LEAST_STRIP = 256  # columns of a strip that is there for another thread to work on
-_ORDERS_PER_FILLING = 32  # use the same entries, where these are not kept
-_PIXELS_PER_STEP = 1 << 16  # of the pipeline
-_STEP_ROWS = 8, 32  # of the pipeline, at least and at most
-_STEPS_AT_ONCE = 32  # between two reports of progress
 
 
-def tile_boundaries(work, radius, n_orders, n_threads):
+def tile_boundaries(work, radius, n_orders, orders_per_block, n_threads):
     """Rows at which the tiles for so many threads meet in order 0; fewer on small images.
 
     Parameters
@@ -53,11 +50,13 @@ def tile_boundaries(work, radius, n_orders, n_threads):
         Share of the work down to each row, from which tiles get fair shares.
     radius, n_orders : int
         A tile moves down by ``radius`` rows in each of so many orders.
+    orders_per_block : int
+        At most.
     n_threads : int
     """
     moves = n_orders * radius  # the first tile grows by so much, and the last one shrinks
     # A tile has room for its head in each block, and for what it hands over in the last one.
-    least = max(-(-moves // 2) + 2 * radius, (2 * ORDERS_PER_BLOCK + 1) * radius)
+    least = max(-(-moves // 2) + 2 * radius, (2 * orders_per_block + 1) * radius)
     n_tiles = min(n_threads, len(work) // least)
     if n_tiles < 2:
         return []
@@ -68,17 +67,11 @@ def tile_boundaries(work, radius, n_orders, n_threads):
     return (rows - moves // 2).tolist()
 
 
-class _Block:
-    """A block of orders: how many, and its sweeps by tile and strip."""
+class _Block(NamedTuple):
+    """A block of orders: how many, and for each tile its sweeps, strip by strip."""
 
-    def __init__(self, n_orders, tiles):
-        self.n_orders, self.tiles = n_orders, tiles
-
-    @property
-    def strips(self):
-        """The sweeps of the only tile, strip by strip."""
-        (strips,) = self.tiles
-        return strips
+    n_orders: int
+    tiles: list
 
 
 class SkewedSweeps:
@@ -102,20 +95,22 @@ class SkewedSweeps:
         self._n_done, self._n_orders, self._keep_last = 0, n_orders, keep_last
         n_pixels = matrix.height * matrix.width
         self._n_threads = executor.threads_for(n_pixels * n_orders // _ORDERS_PER_PIXEL)
-        self._boundaries = []
-        if matrix.keeps_entries:
-            self._boundaries = tile_boundaries(
-                matrix.work, matrix.radius, n_orders, self._n_threads
-            )
-        self._in_tiles = matrix.keeps_entries and (self._boundaries or self._n_threads == 1)
-        self._strips = self._strips_of_columns()
+        kept = matrix.keeps_entries
+        self._most_orders = ORDERS_PER_BLOCK if kept else _ORDERS_PER_LONG_BLOCK
+        self._boundaries = tile_boundaries(
+            matrix.work, matrix.radius, n_orders, self._most_orders, self._n_threads
+        )
+        n_strips = min(max(1, round(matrix.width / _STRIP)), matrix.rows.blocks)
+        ends = np.linspace(0, matrix.rows.blocks, n_strips + 1).round().astype(int).tolist()
+        self._strips = list(pairwise(ends))
+        self._operators = [
+            matrix.operator(self._rows_held()) for _ in range(len(self._boundaries) + 1)
+        ]
         self._blocks = []
-        self._step = int(np.clip(_PIXELS_PER_STEP // matrix.width, *_STEP_ROWS))
-        self._operator = matrix.operator(self._rows_held())
 
     def split(self, coefficients):
         """The columns of (n_bands, order) coefficients, in parts for the blocks."""
-        n_blocks = -(-coefficients.shape[1] // ORDERS_PER_BLOCK)
+        n_blocks = -(-coefficients.shape[1] // self._most_orders)
         return np.array_split(coefficients, n_blocks, axis=1)
 
     def add(self, scale, shift, images, coefficients, start, clenshaw):
@@ -133,110 +128,69 @@ class SkewedSweeps:
 
     def run(self, n_rows):
         """Compute all blocks; counts as `n_rows` rows of progress."""
-        if self._in_tiles:
-            self._run_tiles(n_rows)
-            return
-        parts = _parts(self._blocks, _ORDERS_PER_FILLING)
-        ends = [n_rows * n // len(parts) for n in range(len(parts) + 1)]
-        for blocks, (begin, end) in zip(parts, pairwise(ends), strict=True):
-            self._run_pipeline(blocks, end - begin)
-
-    def _run_tiles(self, n_rows):
-        """Each tile through all blocks, the lowest first: none waits for one that is not begun."""
-        begun = [SimpleQueue() for _ in range(len(self._boundaries) + 1)]
-        numbers = range(len(begun))
-        work = [partial(self._run_tile, number, begun) for number in reversed(numbers)]
-        self._executor.run_all(work, self._n_threads)
+        # The lowest tile first: so none waits for one that is not begun.
+        heads = [SimpleQueue() for _ in self._operators]
+        tiles = [partial(self._run_tile, tile, heads) for tile in range(len(heads))]
+        self._executor.run_all(tiles[::-1], self._n_threads)
         self._executor.advance(n_rows)
 
-    def _run_tile(self, number, begun):
-        """All blocks of one tile; `begun` gets a word for each strip that has done its head."""
-        for block in self._blocks:
-            for sweep in block.tiles[number]:
-                sweep.go_to(sweep.head)
-                begun[number].put(True)
-                sweep.go_to(sweep.body)
-            if number + 1 < len(begun):
-                for sweep in block.tiles[number]:
-                    self._executor.wait_for(begun[number + 1])
-                    sweep.go_to(sweep.end)
+    def _run_tile(self, tile, heads):
+        """All blocks of a tile; `heads` gets a word for each strip whose head is done."""
+        most = 0 if self._matrix.keeps_entries else _ORDERS_PER_FILLING
+        for blocks in _parts(self._blocks, most):
+            if self._matrix.keeps_entries:
+                for sweep in blocks[0].tiles[tile]:
+                    self._go_on(sweep, sweep.body, tile, heads)
+                for sweep in blocks[0].tiles[tile]:
+                    self._go_on(sweep, sweep.end, tile, heads)
+            else:
+                self._run_and_fill(blocks, tile, heads)
 
-    def _run_pipeline(self, blocks, n_rows):
-        """Some blocks behind each other down the rows, and before them the entries they share."""
-        cells = [
-            (number, block.strips[strip])
-            for strip in range(len(self._strips))
-            for number, block in enumerate(blocks)
-        ]
-        ends = [len(cells) * n // self._n_threads for n in range(self._n_threads + 1)]
-        steps = list(self._pipeline_steps(blocks))
-        for first in range(0, len(steps), _STEPS_AT_ONCE):
-            some = steps[first : first + _STEPS_AT_ONCE]
-            done = [SimpleQueue() for _ in range(self._n_threads)]
-            work = [
-                partial(self._run_cells, thread, cells[begin:end], some, done)
-                for thread, (begin, end) in enumerate(pairwise(ends))
-            ]
-            self._executor.run_all(work, self._n_threads)
-            before, after = (n_rows * n // len(steps) for n in (first, first + len(some)))
-            self._executor.advance(after - before)
+    def _run_and_fill(self, blocks, tile, heads):
+        """Blocks of a tile behind each other, before them the entries that they share."""
+        matrix, radius = self._matrix, self._matrix.radius
+        sweeps = [block.tiles[tile] for block in blocks]
+        filled = sweeps[0][0].front
+        while sweeps[-1][0].front < sweeps[-1][0].end:
+            rows = filled, min(filled + _ROWS_PER_FILLING, matrix.height)
+            if rows[0] < rows[1]:
+                matrix.fill(self._operators[tile], *rows)
+            filled = leader = rows[1]
+            for block, strips in zip(blocks, sweeps, strict=True):
+                # At its end a block's front goes on until its last order has come through.
+                first, end = strips[0], strips[0].end
+                through = min(end + (block.n_orders - 1) * radius, matrix.height)
+                reach = min(leader, filled)
+                target = end if reach >= through else min(reach, first.body)
+                for sweep in strips:
+                    self._go_on(sweep, target, tile, heads)
+                # The next block reads ahead of its first order what this one's last has done.
+                done = first.front - block.n_orders * radius
+                leader = matrix.height if first.front == end else done
 
-    def _run_cells(self, thread, cells, steps, done):
-        """A thread's part of some steps: its share of the filling, its blocks on its strips.
-
-        `done` has a queue for each thread, which gets a word from every other after each step.
-        """
-        for (fill_begin, fill_end), targets in steps:
-            share = (fill_end - fill_begin) / len(done)
-            y0, y1 = (fill_begin + round(share * n) for n in (thread, thread + 1))
-            if y0 < y1:
-                self._matrix.fill(self._operator, y0, y1)
-            for number, sweep in cells:
-                sweep.go_to(targets[number])
-            for other, queue in enumerate(done):
-                if other != thread:
-                    queue.put(True)
-            for _ in range(len(done) - 1):
-                self._executor.wait_for(done[thread])
-
-    def _pipeline_steps(self, blocks):
-        """For each step the rows to fill in, and the rows to which the blocks then go on."""
-        last_row, radius = self._matrix.height, self._matrix.radius
-        filled = last_row if self._matrix.keeps_entries else 0
-        # Rows that a block must stay behind the one before it: by so many that one's last order
-        # is behind its first, and so many more the next one reads ahead.
-        behind = [0, *(block.n_orders * radius for block in blocks[:-1])]
-        fronts = [0] * len(blocks)
-        while fronts[-1] < last_row:
-            leaders, targets = [filled, *fronts[:-1]], []
-            for leader, front, distance in zip(leaders, fronts, behind, strict=True):
-                reach = last_row if leader == last_row else leader - distance
-                targets.append(max(front, min(reach, front + self._step)))
-            rows = filled, min(filled + self._step, last_row)
-            yield rows, targets
-            filled, fronts = rows[1], targets
+    def _go_on(self, sweep, row, tile, heads):
+        """Let a sweep go on to a row, if it is before it; says when its head is done."""
+        if sweep.front < sweep.head <= row:
+            sweep.go_to(sweep.head)
+            heads[tile].put(True)
+        if sweep.front < row == sweep.end and tile + 1 < len(heads):
+            sweep.go_to(sweep.body)
+            self._executor.wait_for(heads[tile + 1])
+        sweep.go_to(row)
 
     def _rows_held(self):
         """Rows from the one being filled in to the last that the blocks behind it still read."""
-        n_orders = min(self._n_orders, _ORDERS_PER_FILLING)
-        n_blocks = -(-n_orders // ORDERS_PER_BLOCK) + 1
-        return n_orders * self._matrix.radius + (n_blocks + 2) * self._step
-
-    def _strips_of_columns(self):
-        """Blocks of pixels [b0, b1) of each strip."""
-        matrix = self._matrix
-        for_threads = 1 if self._in_tiles else min(self._n_threads, matrix.width // _LEAST_STRIP)
-        n_strips = min(max(1, round(matrix.width / _STRIP), for_threads), matrix.rows.blocks)
-        ends = np.linspace(0, matrix.rows.blocks, n_strips + 1).round().astype(int).tolist()
-        return list(pairwise(ends))
+        n_orders = min(self._n_orders, _ORDERS_PER_FILLING) + _ORDERS_PER_LONG_BLOCK
+        return n_orders * self._matrix.radius + 3 * _ROWS_PER_FILLING
 
     def _tiles(self, given):
         """The sweeps of a block, by tile and strip; `given` are those arguments all have."""
         moved = [row + self._n_done * self._matrix.radius for row in self._boundaries]
         tiles, below = [], [None] * len(self._strips)
-        for top, bottom in reversed(list(pairwise([None, *moved, None]))):
+        spans = list(pairwise([None, *moved, None]))
+        for operator, (top, bottom) in reversed(list(zip(self._operators, spans, strict=True))):
             below = [
-                _core.ChebyshevSweep(self._operator, *strip, top, bottom, sweep, *given)
+                _core.ChebyshevSweep(operator, *strip, top, bottom, sweep, *given)
                 for strip, sweep in zip(self._strips, below, strict=True)
             ]
             tiles.insert(0, below)
@@ -251,8 +205,8 @@ class SkewedSweeps:
 
 
 def _parts(blocks, most_orders):
-    """Lists of successive blocks that have at most so many orders together."""
-    parts, n_orders = [], most_orders + 1
+    """Lists of successive blocks of so many orders together at most, or of a single block."""
+    parts, n_orders = [], most_orders
     for block in blocks:
         n_orders += block.n_orders
         if n_orders > most_orders:
