@@ -51,6 +51,12 @@ class Image:
         """Number of channels, 1 for a grey image."""
         return self.pixels.shape[2]
 
+    @property
+    def largest_square(self):
+        """Largest squared distance that two pixels may have; infinite beyond float64."""
+        with np.errstate(over="ignore"):
+            return (np.float64(self.high) - self.low) ** 2 * self.channels
+
     def restore(self, pixels):
         """Bring (H, W, C) back to the caller's axes."""
         if self.channel_axis is None:
@@ -60,6 +66,8 @@ class Image:
 
 def check_image(image, channel_axis=None, mask=None):
     """Check an image and its mask, once, for every public function.
+
+    An `Image` has been checked and is returned as it is.
 
     Returns
     -------
@@ -73,6 +81,8 @@ def check_image(image, channel_axis=None, mask=None):
         Wrong number of axes, no pixel, a bad `channel_axis` or `mask`, or a value
         that is not finite outside the mask.
     """
+    if isinstance(image, Image):
+        return image
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
     channel_axis = _check_axes(pixels, channel_axis)
@@ -123,10 +133,28 @@ def exact_in_float32(image):
     )
 
 
-def feature_planes(image, radius, dtype):
-    """Planes (C, H + 2 radius, stride) for the C core: NaN on the border and where masked."""
+def feature_planes(image, radius):
+    """The features of an image's pixels as the C core reads them.
+
+    Parameters
+    ----------
+    image : Image
+    radius : int
+        Of the window: so wide is the border.
+
+    Returns
+    -------
+    exact : bool
+        Whether float32 holds every product of differences of the features.  It does for values
+        of 8 bits: their graph is then that of the float64 image, bit for bit.
+    planes : (C, rows, stride) ndarray
+        NaN on the border and where pixels are masked; float32 if `exact`, else of the
+        image's floating type.
+    """
+    exact = exact_in_float32(image)
     height, width = image.shape
-    planes = np.empty((image.channels, *PixelGrid(image.shape).feature_planes(radius)), dtype)
+    shape = image.channels, *PixelGrid(image.shape).feature_planes(radius)
+    planes = np.empty(shape, np.float32 if exact else image.dtype)
     planes[:, :radius] = planes[:, radius + height :] = np.nan
     rows = planes[:, radius : radius + height]
     rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
@@ -134,7 +162,7 @@ def feature_planes(image, radius, dtype):
     inside[...] = np.moveaxis(image.pixels, -1, 0)
     if image.valid is not None:
         inside[:, ~image.valid] = np.nan
-    return planes
+    return exact, planes
 
 
 def _check_dtype(dtype):

@@ -8,7 +8,7 @@ from nnk_image.base import memory
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.exact_weights import nnk_weighted
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.graph.pruning import BIT_SPEED, EDGE_SWEEPS, choose_edges, graph_spec
+from nnk_image.graph.pruning import BIT_SPEED, EDGE_SWEEPS, GraphSpec, choose_edges
 
 GRAPH_SWEEPS = EDGE_SWEEPS + 2
 """Sweeps over all rows of `build_graph`."""
@@ -92,7 +92,7 @@ def image_graph(
     if weights not in ("kernel", "nnk"):
         raise ValueError(f"weights={weights!r} is unknown; choose 'kernel' or 'nnk'")
     with RowExecutor(n_jobs) as executor:
-        spec = graph_spec("nnk", image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        spec = GraphSpec(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         graph = build_graph(spec, "nnk", executor, directed=bool(directed) or weights == "nnk")
     if weights == "nnk":
         return nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
@@ -127,9 +127,8 @@ def bilateral_graph(
     20
     """
     with RowExecutor(n_jobs) as executor:
-        spec = graph_spec(
-            "bilateral", image, window, sigma_d, sigma_f, data_range, channel_axis, mask
-        )
+        given = data_range, channel_axis, mask
+        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, kind="bilateral")
         return build_graph(spec, "bilateral", executor)
 
 

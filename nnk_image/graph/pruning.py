@@ -9,83 +9,78 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
-from nnk_image.base.image import check_image, data_range_of, exact_in_float32, feature_planes
+from nnk_image.base.image import Image, check_image, data_range_of, feature_planes
 from nnk_image.graph.window import check_window, window_of
 
 EDGE_SWEEPS = 2
 """Sweeps over all rows of `choose_edges`, for progress bars."""
 
 BIT_SPEED = 16
-"""Of sweeps over the planes of edges, times that of pruning, at least."""
-
-
-def graph_spec(kind, image, window, sigma_d, sigma_f, data_range, channel_axis, mask):
-    """A `GraphSpec` from the arguments of `image_graph`: what is cheap to check comes first."""
-    n_offsets = check_window(window) ** 2 - 1
-    neighbours = n_offsets if kind == "bilateral" else 4
-
-    def bytes_of(itemsize, channels):
-        """Feature planes, edge planes, and CSR rows of the fewest neighbours there may be."""
-        return itemsize * channels + n_offsets / 8 + neighbours * (4 + itemsize)
-
-    memory.require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
-    check_positive("sigma_d", sigma_d, "spatial width in pixels")
-    if sigma_f is not None:
-        check_positive("sigma_f", sigma_f, "intensity width in the image's units")
-    if data_range is not None:
-        check_positive("data_range", data_range, "largest minus smallest possible value")
-    image = check_image(image, channel_axis, mask)
-    if sigma_f is None:
-        sigma_f = data_range_of(image, data_range) * 10 / 255
-    return GraphSpec(image, window, sigma_d, sigma_f)
+"""Stages that only read the planes of edges are at least so many times as fast as pruning."""
 
 
 class GraphSpec:
-    """What to build, checked and ready for the C core.
+    """Which graph to build: arguments checked, defaults filled in, features laid out for C.
 
     Parameters
     ----------
+    image : Image, or as for `image_graph`
+    window, sigma_d, sigma_f, data_range, channel_axis, mask
+        As for `image_graph`; the last two are part of an `Image` already.
+    kind : {'nnk', 'bilateral'}
+        Which graph has to fit into memory.
+
+    Attributes
+    ----------
     image : Image
-        As from `check_image`.
-    window, sigma_d, sigma_f
-        As for `image_graph`, `sigma_f` given.
+    window : Window
+    sigma_d, sigma_f : float
+    two_sigma2 : float
+        ``2 sigma_f^2``, the divisor within the kernel's exponential.
+    mu : float
+        ``sigma_f^2 / sigma_d^2``, the factor of the thresholds.
+    exact : bool
+        Whether float32 holds every product of differences of the features.
+    planes : (C, rows, stride) ndarray
+        The features with a border of NaN (feature planes in the C core's headers).
     """
 
-    def __init__(self, image, window, sigma_d, sigma_f):
-        self.image = image
+    def __init__(
+        self,
+        image,
+        window,
+        sigma_d,
+        sigma_f=None,
+        data_range=None,
+        channel_axis=None,
+        mask=None,
+        kind="nnk",
+    ):
+        # What is cheap to check comes first, the size before anything is copied.
         self.window = window_of(check_window(window))
+        _require_memory(image, channel_axis, self.window, kind)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
-        self.sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
-        limits = np.finfo(image.dtype)
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            self.two_sigma2 = 2 * np.float64(self.sigma_f) ** 2
-            mu = self.two_sigma2 / (2 * np.float64(self.sigma_d) ** 2)
-            largest = max(1, self.window.max_delta) * mu
-            spread = (np.float64(image.high) - image.low) ** 2 * image.channels
-        self.two_sigma2, mu = float(self.two_sigma2), float(mu)
-        numbers = self.two_sigma2, mu, largest
-        if not (float(limits.tiny) <= min(numbers) and max(*numbers, spread) <= float(limits.max)):
-            raise ValueError(
-                f"sigma_f={self.sigma_f:g} and sigma_d={self.sigma_d:g} are too large, too small "
-                "or too far apart: the ratio of their squares is no normal number; scale the image"
-            )
-        self.mu = mu
-        # 8-bit values: products of differences are exact integers in float32, so the
-        # graph is that of the float64 image, bit for bit.
-        self.exact = exact_in_float32(image)
-        feature_type = np.dtype(np.float32) if self.exact else image.dtype
-        self.planes = feature_planes(image, self.window.radius, feature_type)
+        if sigma_f is not None:
+            sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
+        if data_range is not None:
+            check_positive("data_range", data_range, "largest minus smallest possible value")
+        self.image = check_image(image, channel_axis, mask)
+        self.sigma_f = (
+            data_range_of(self.image, data_range) * 10 / 255 if sigma_f is None else sigma_f
+        )
+        self.exact, self.planes = feature_planes(self.image, self.window.radius)
+        self.two_sigma2, self.mu = _kernel_numbers(self)
 
     @property
     def row_work(self):
-        """Work in a row, in pixels of a grey image and the default window: sizes row bands."""
+        """Work in a row, as a number of grey pixels with the default window: for chunks of rows."""
         _, width = self.image.shape
         return int(width * self.window.work * self.image.channels)
 
     def thresholds(self):
-        """mu Delta for Delta = 0 .. max, in the type of the features."""
+        """Thresholds ``mu Delta`` for Delta = 0 .. max_delta, in the type of the features."""
         values = self.mu * np.arange(self.window.max_delta + 1)
-        if self.exact:  # an integer is at most t exactly where it is at most floor(t)
+        if self.exact:  # products are integers: at most t exactly where at most floor(t)
             values = np.minimum(np.floor(values), 2.0**24)
         return values.astype(self.planes.dtype)
 
@@ -95,8 +90,38 @@ class GraphSpec:
         return _core.Kernel(self.planes, spatial, self.window.radius, self.two_sigma2)
 
 
+def _kernel_numbers(spec):
+    """``2 sigma_f^2`` and mu; raises ValueError where what follows from them leaves the type."""
+    limits = np.finfo(spec.image.dtype)
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        two_sigma2 = 2 * np.float64(spec.sigma_f) ** 2
+        mu = two_sigma2 / (2 * np.float64(spec.sigma_d) ** 2)
+        numbers = two_sigma2, mu, max(1, spec.window.max_delta) * mu
+    largest = max(*numbers, spec.image.largest_square)
+    if not (float(limits.tiny) <= min(numbers) and largest <= float(limits.max)):
+        raise ValueError(
+            f"sigma_f={spec.sigma_f:g} and sigma_d={spec.sigma_d:g} are too large, too small "
+            "or too far apart: the ratio of their squares is no normal number; scale the image"
+        )
+    return float(two_sigma2), float(mu)
+
+
+def _require_memory(image, channel_axis, window, kind):
+    """Raise MemoryError unless the graph of an image, of which only the shape counts, may fit."""
+    if isinstance(image, Image):
+        return
+    n_offsets = len(window.offsets)
+    neighbours = n_offsets if kind == "bilateral" else 4
+
+    def bytes_of(itemsize, channels):
+        """Feature planes, edge planes, and CSR rows of the fewest neighbours there may be."""
+        return itemsize * channels + n_offsets / 8 + neighbours * (4 + itemsize)
+
+    memory.require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
+
+
 def choose_edges(spec, kind, executor, directed=False):
-    """Which pairs of pixels the graph links, as edge planes."""
+    """Which pairs of pixels the graph links, as planes of bits (`_core.Edges`)."""
     if kind == "bilateral":
         return _all_pairs(spec, executor)
     edges = _prune(spec, executor)

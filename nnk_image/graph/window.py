@@ -17,7 +17,8 @@ MAX_WINDOW = 63
 """Largest window side: neighbours hardly change beyond 7, cost grows with the area."""
 
 NEAR = 120
-"""The nearest offsets that prune many pixels at once: all of an 11 x 11 window (measured)."""
+"""So many nearest offsets are tried as pruners for many pixels at once, in vectors (measured):
+all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Window:
 
     @property
     def work(self):
-        """Of a pixel, in pixels of the default window, about: it grows with the offsets."""
+        """Work per pixel, about, as a multiple of that with the default window's 120 offsets."""
         return max(1, len(self.offsets) / 120)
 
     def delta(self):
@@ -123,10 +124,12 @@ def _delta(offsets):
 
 
 def _pairs(offsets, delta, near):
-    """Which of the `near` first offsets may prune each offset: (starts, pruners) as in nnk_window.
+    """For each offset those among the `near` first ones that may prune it.
 
-    A pruner in the direction of the candidate has a large factor for its own distance; it
-    also prunes most often, so it comes first.
+    Returns (starts, pruners) as in nnk_window: the pruners of offset k are
+    ``pruners[starts[k] : starts[k + 1]]``.  A pruner that lies in the direction of the
+    candidate has a large threshold factor for its own distance.  It also prunes most often, so
+    it comes first.
     """
     squares = (offsets[:near] ** 2).sum(axis=1)
     starts, pruners = [0], []
@@ -141,7 +144,7 @@ def _pairs(offsets, delta, near):
 
 
 def _plane_numbers(offsets, forward):
-    """Per offset: its index in `forward`, or -1 minus that of its negative."""
+    """The edge plane of each offset: its index in `forward`, or -1 minus that of its negative."""
     number = {tuple(o): i for i, o in enumerate(forward.tolist())}
     planes = [number.get((y, x), -1 - number.get((-y, -x), 0)) for y, x in offsets.tolist()]
     return np.array(planes, np.int32)

@@ -7,7 +7,7 @@ import numpy as np
 from nnk_image.base.checks import check_count, check_positive, working_dtype
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.graph.pruning import graph_spec
+from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, lanczos
 from nnk_image.wavelets import filter_bank
@@ -169,8 +169,7 @@ class SpectralGraphWavelets:
         """
         if "dtype" in options:
             raise TypeError("of_image takes no dtype; convert the image: image.astype(dtype)")
-        given = data_range, channel_axis, mask
-        spec = graph_spec("nnk", image, window, sigma_d, sigma_f, *given)
+        spec = GraphSpec(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
         laplacian, tau = options.get("laplacian", "combinatorial"), options.get("tau")
         with RowExecutor(options.get("n_jobs")) as executor:
             operator = LaplacianOperator.of_spec(spec, laplacian, executor, tau)
