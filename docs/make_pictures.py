@@ -1,4 +1,4 @@
-"""Draw docs/graphs.png: ``python docs/make_pictures.py`` (needs matplotlib and scikit-learn)."""
+"""Draw the docs' pictures: ``python docs/make_pictures.py`` (needs matplotlib and scikit-learn)."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 from scipy.sparse import triu
 from sklearn.datasets import make_moons
@@ -16,15 +17,54 @@ CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
 
 
+ROOMS = {
+    (4, 36): ("base", "an array, checked: Image"),
+    (32, 36): ("graph", "window, pruning: edges"),
+    (60, 36): ("graph", "weights, CSR: ImageGraph"),
+    (32, 20): ("spectral", "SIMD blocks: operator"),
+    (60, 20): ("wavelets", "filter bank: bands"),
+    (4, 4): ("denoising", "units of noise: sigma is 1"),
+    (32, 4): ("denoising", "a method, one file each"),
+    (60, 4): ("denoising", "back in its own units"),
+}
+"""Lower left corner -> name of a room, and what the picture becomes there."""
+
+WAYS = {
+    "tab:red": ("image_graph", (84, 40), [((25.6, 41), (31.4, 41)), ((53.6, 41), (59.4, 41))]),
+    "tab:blue": (
+        "SpectralGraphWavelets.of_image",
+        (84, 24),
+        [((25.6, 39), (31.4, 39)), ((41, 35.4), (41, 28.6)), ((53.6, 24), (59.4, 24))],
+    ),
+    "tab:green": (
+        "denoise",
+        (84, 8),
+        [
+            ((14, 35.4), (14, 12.6)),
+            ((25.6, 8), (31.4, 8)),
+            ((53.6, 8), (59.4, 8)),
+            ((44, 12.6), (44, 19.4)),
+        ],
+    ),
+}
+"""Colour -> a public function, where its name stands, and its arrows (start, end)."""
+
+
 def main():
     figure = Figure(figsize=(13, 3.4), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[1.05, 1])
     draw_crop(left.subplots(1, 2))
     draw_points(right.subplots(1, 2))
+    save(figure, "graphs.png")
+    save(draw_rooms(), "rooms.png")
+
+
+def save(figure, name):
+    """Write a figure beside this file, in few colours."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(128)
-    picture.save(Path(__file__).with_name("graphs.png"), optimize=True)
+    picture.save(Path(__file__).with_name(name), optimize=True)
 
 
 def draw_crop(axes):
@@ -64,6 +104,24 @@ def draw_links(ax, positions, adjacency):
         LineCollection(segments, colors="tab:red", linewidths=width, alpha=0.2 + 0.8 * strength)
     )
     ax.set_axis_off()
+
+
+def draw_rooms():
+    """Through which rooms of the code a picture goes on its ways, for inside.md."""
+    figure = Figure(figsize=(11, 4.6))
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, 112), ylim=(0, 47))
+    ax.set_axis_off()
+    for (x, y), (room, what) in ROOMS.items():
+        ax.add_patch(FancyBboxPatch((x, y), 21, 8, "round,pad=0.6", fc="#e8eef7", ec="#333344"))
+        ax.text(x + 10.5, y + 5.6, room, ha="center", va="center", fontsize=13, weight="bold")
+        ax.text(x + 10.5, y + 2, what, ha="center", va="center", fontsize=10)
+    for color, (name, place, arrows) in WAYS.items():
+        for start, end in arrows:
+            form = {"arrowstyle": "-|>", "color": color, "lw": 2, "mutation_scale": 18}
+            ax.annotate("", end, start, arrowprops=form)
+        ax.text(*place, name, color=color, fontsize=11, va="center")
+    return figure
 
 
 if __name__ == "__main__":
