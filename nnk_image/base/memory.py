@@ -1,4 +1,4 @@
-"""How large things get: what a call will need against what is free, and how wide indices are.
+"""How large things get: what a call needs against what is free, and how wide indices must be.
 
 A clear MemoryError comes before any thrashing.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 SMALL = 1 << 26
-"""Needs below this many bytes are not looked into."""
+"""Needs of fewer bytes are not compared with what is free: asking would take longer."""
 
 INDEX32_LIMIT = 2**31 - 1
 """Largest number that indices of 32 bits hold."""
@@ -68,7 +68,7 @@ def require_per_pixel(image, channel_axis, bytes_of, what):
     """
     shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
     if dtype is None or len(shape) not in (2, 3):
-        return  # a list, or an error that is reported elsewhere
+        return  # a list is small; a wrong number of axes is reported by `check_image`
     channels = 1
     if len(shape) == 3 and isinstance(channel_axis, int) and -3 <= channel_axis < 3:
         channels = int(shape[channel_axis])
@@ -98,7 +98,7 @@ def _system():
 
 
 def _control_group():
-    """What a container is allowed, less what it holds and could not give back."""
+    """Bytes left of a container's limit; what it holds in caches could be given back, so it counts."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit = (folder / "memory.max").read_text().strip()
@@ -113,7 +113,7 @@ def _control_group():
 
 
 def _address_space():
-    """RLIMIT_AS less what is mapped."""
+    """Bytes left of the limit of the address space (RLIMIT_AS)."""
     try:
         import resource
     except ImportError:

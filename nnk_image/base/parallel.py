@@ -18,7 +18,7 @@ LEAST_PIXELS_PER_CHUNK = 1 << 11
 PIXELS_PER_THREAD = 1 << 14
 """For fewer a thread is not worth its start: about 1.5 ms of the slowest stage."""
 
-_LEAST_ROWS = 4  # of a chunk for threads
+_LEAST_ROWS = 4  # rows of a chunk at least, where there are threads
 
 
 class RowExecutor:
@@ -53,7 +53,7 @@ class RowExecutor:
     def __exit__(self, kind, *_):
         self._entered = False
         self._dismiss()
-        if kind is None and self._done < self._total:  # stages that were not needed
+        if kind is None and self._done < self._total:  # count stages that were not needed as done
             self.advance(self._total - self._done)
         if self._bar is not None:
             self._bar.close()
@@ -134,7 +134,7 @@ class RowExecutor:
         if self._pool is None:
             self._pool = ThreadPool(n_threads - 1)
             self._pool.start()
-        n_ahead = 2 * n_threads  # so that few results wait for their turn
+        n_ahead = 2 * n_threads  # tasks queued at a time: results that wait for their turn are few
         for number, function in enumerate(functions[:n_ahead]):
             self._pool.submit(number, function)
         results = {}
@@ -149,7 +149,7 @@ class RowExecutor:
     def _dismiss(self):
         if self._pool is not None:
             self._pool.stop()
-            self._pool = None  # only now: if it was interrupted, it is done again
+            self._pool = None  # only now, so that an interrupted stop is tried again
 
 
 def _rows_of(n_pixels, width):

@@ -72,7 +72,7 @@ class ThreadPool:
         """(number, result) of a task just finished; raises what the task raised."""
         try:
             number, result = self._finished_or_done_here() or self._finished_by_a_helper()
-        except Stopped:  # by a helper whose error tells more
+        except Stopped:  # a helper has failed, and its own error tells why
             number, result = self._finished_by_a_helper()
         if number is None:
             raise result
@@ -95,7 +95,7 @@ class ThreadPool:
         To be called again if it was interrupted.
         """
         self._stopped = True
-        self._tasks.put(None)  # a helper that ends passes it on
+        self._tasks.put(None)  # each helper that ends puts it back for the next one
         for helper in range(self._n_started):
             if not self._ended[helper]:
                 self._running[helper].acquire(timeout=-1 if self._begun[helper] else _PATIENCE)
@@ -132,8 +132,8 @@ class ThreadPool:
 
     def _finished_by_a_helper(self):
         while True:
-            # Asked before the queue, for a helper's last words come before its end.  Until
-            # `stop` is called, none ends but by an error.
+            # This is asked before the queue: a helper puts its error there before it ends.
+            # Until `stop` is called, no helper ends but by an error.
             someone_ended = any(self._ended)
             with suppress(Empty):
                 return self._finished.get(timeout=0 if someone_ended else _PATIENCE)

@@ -133,7 +133,7 @@ def bilateral_graph(
 
 
 def build_graph(spec, kind, executor, directed=False):
-    """The stages of a graph, each over all rows: choose edges, then write them as CSR."""
+    """The graph of a `GraphSpec`: choose the edges, then write them as a CSR matrix."""
     edges = choose_edges(spec, kind, executor, directed)
     adjacency, n_underflow = _to_csr(spec, edges, executor)
     return ImageGraph(
@@ -150,7 +150,11 @@ def build_graph(spec, kind, executor, directed=False):
 
 
 def _to_csr(spec, edges, executor):
-    """Count, sum, fill: sorted CSR rows with kernel weights, and how many were too small."""
+    """Sorted CSR rows with kernel weights, and how many weights were too small to store.
+
+    The edges of each image row are counted, the counts summed up to where each row starts, and
+    then all rows are written independently.
+    """
     height, width = spec.image.shape
     row_start = np.zeros(height + 1, np.int64)
     rows, n_neighbours = (height, spec.row_work), row_start[1:]

@@ -1,4 +1,4 @@
-"""Exact NNK on image graphs: weights of a pixel's neighbours, whatever found them."""
+"""Exact NNK weights on an image graph whose neighbours have been found already."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def nnk_weighted(graph, pixels, directed, n_jobs=None):
         solved.neighborhoods(n_jobs).to_csr() if directed else solved.undirected("max", n_jobs)
     )
     adjacency = adjacency.astype(graph.adjacency.dtype)
-    adjacency.eliminate_zeros()  # too small for float32
+    adjacency.eliminate_zeros()  # weights too small for float32 have become 0
     return replace(graph, adjacency=adjacency, directed=directed, n_underflow=0)
 
 

@@ -106,6 +106,6 @@ def node_terms(degree, kind, tau=None):
 def regularization(degree):
     """tau of the regularised Laplacian: the mean degree of the nodes that have edges."""
     linked = degree > 0
-    # The same values in the same order, but copied at once.
+    # ravel() gives the same values in the same order as the mask would, but is faster.
     values = degree.ravel() if linked.all() else degree[linked]
     return degree.dtype.type(values.mean(dtype=np.float64)) if values.size else 0

@@ -1,4 +1,4 @@
-"""Graph files read back with nothing trusted: every array is checked before use."""
+"""Reading graph files: nothing in them is trusted, every array is checked before use."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -8,7 +8,7 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.graph.window import check_window
 
 FORMAT = "nnk_image.ImageGraph 1"
-"""What a file of a graph says it is."""
+"""The member `format` of a graph's file."""
 
 KINDS = ("nnk", "bilateral")
 
@@ -18,7 +18,7 @@ class _Damaged(ValueError):
 
 
 def load_graph(cls, path):
-    """`ImageGraph.load`."""
+    """Read a graph, as `ImageGraph.load` does; `cls` is `ImageGraph`."""
     try:
         with open(path, "rb") as file:
             parts = dict(np.load(file, allow_pickle=False))

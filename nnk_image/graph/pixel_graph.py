@@ -1,4 +1,4 @@
-"""The image graph as a data type: adjacency, what it was made with, and its ways out."""
+"""The image graph as a data type: its adjacency, what it was made with, how to hand it on."""
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property

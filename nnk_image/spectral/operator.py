@@ -134,7 +134,7 @@ class LaplacianOperator:
         return self._from_random_walk(result)
 
     def multiply(self, signal, executor):
-        """``(L / bound) x`` for the symmetric matrix that the Laplacian is, or is similar to."""
+        """``(L / bound) x`` with L symmetric: the Laplacian, or the matrix it is similar to."""
         x = signal if self._root is None else signal / self._root
         # T_1 = (2 / bound) L x - x
         product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, executor)[0]

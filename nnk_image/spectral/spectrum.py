@@ -4,12 +4,12 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 IMAGE_BOUND_RATIO = 1.65
-"""`spectral_bound` over the largest eigenvalue of combinatorial NNK image graphs:
-1.59 to 1.72 on standard photographs."""
+"""`spectral_bound` divided by the largest eigenvalue, for combinatorial NNK graphs of images: 1.59 to
+1.72 on standard photographs."""
 
 
 def spectral_bound(degree, kind, largest_edge_sum, tau=None):
-    """A number no eigenvalue exceeds, free and deterministic.
+    """A number that no eigenvalue exceeds; it costs next to nothing and is always the same.
 
     ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
     T. D. Morley 1985), which `largest_edge_sum` returns; 2 for the normalised and random

@@ -49,7 +49,7 @@ class FilterBank:
         self._recipe = recipe  # arguments of `design`
 
     def __reduce__(self):
-        return design, self._recipe  # for what it evaluates, pickle has no name
+        return design, self._recipe  # `_evaluate` is a local function, which cannot be pickled
 
     def evaluate(self, eigenvalues):
         """(n_bands, n) float64 values at n eigenvalues.
@@ -141,7 +141,8 @@ def _pygsp_design(name, n_scales, lmax):
         bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
     else:
         bank = getattr(filters, _FIXED[name])(graph)
-    # A design says nothing beyond lmax: some vanish there and would lose the frame.
+    # Beyond lmax a design is undefined; some vanish there, and the bands would no longer determine
+    # the signal.  So they stay constant.
     return FilterBank(
         lambda x: bank.evaluate(np.minimum(x, lmax)), len(bank), name, (name, n_scales, lmax)
     )

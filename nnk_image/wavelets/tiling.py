@@ -15,8 +15,8 @@ def halo(order, window, laplacian="combinatorial"):
     graph, transform, and drop the border: what remains equals the transform of the whole
     image up to rounding.
 
-    Numbers that belong to the whole image have to be given to every tile: `sigma_f`,
-    `lmax`, and for the regularised Laplacian `tau`.
+    Numbers that belong to the whole image have to be given to every tile: `sigma_f`, `bound`
+    (and `lmax`, if it is not the default), and for the regularised Laplacian `tau`.
 
     Parameters
     ----------

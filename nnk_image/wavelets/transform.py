@@ -355,12 +355,12 @@ class SpectralGraphWavelets:
         elif given:
             bound = lmax
             self._check_interval("lmax", bound, executor)
-        else:  # without edges L = 0: any interval holds its spectrum
+        else:  # without edges L = 0, whose spectrum lies in any interval
             bound = self._operator.bound or 1.0
         return lmax if given else self._default_lmax(lmax, bound, executor), bound
 
     def _default_lmax(self, lmax, bound, executor):
-        """Design number where the caller gave none, or 'lanczos'."""
+        """The design number where the caller gave None or 'lanczos'."""
         if self._operator.bound == 0 or (lmax is None and self.laplacian != "combinatorial"):
             return bound
         if lmax is None and self._operator.pruned:
@@ -407,7 +407,8 @@ class SpectralGraphWavelets:
             raise ValueError(f"{name} of shape {array.shape} have no channel")
         with np.errstate(over="ignore"):
             ready = np.ascontiguousarray(array, self.dtype)
-        # Room for what becomes of an image, and for more in coefficients: they may be larger.
+        # Energies are squares, and the recurrence adds many terms: room is left for both.
+        # Coefficients of an image may themselves be larger than the image.
         limit = float(np.finfo(self.dtype).max) ** (0.75 if leading else 0.5)
         if not (-limit <= ready.min() and ready.max() <= limit):
             where = tuple(int(i) for i in np.argwhere(~(abs(ready) <= limit))[0])
