@@ -98,7 +98,7 @@ def _system():
 
 
 def _control_group():
-    """Bytes left of a container's limit; what it holds in caches could be given back, so it counts."""
+    """Bytes left of a container's limit; caches count as left, for they can be given back."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit = (folder / "memory.max").read_text().strip()

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 IMAGE_BOUND_RATIO = 1.65
-"""`spectral_bound` divided by the largest eigenvalue, for combinatorial NNK graphs of images: 1.59 to
-1.72 on standard photographs."""
+"""`spectral_bound` divided by the largest eigenvalue, for combinatorial NNK graphs of images:
+1.59 to 1.72 on standard photographs."""
 
 
 def spectral_bound(degree, kind, largest_edge_sum, tau=None):
