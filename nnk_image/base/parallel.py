@@ -5,7 +5,9 @@ Results never depend on the split, Ctrl-C is answered between chunks, a forked c
 threads of its own, and progress is a count of finished rows.
 """
 
+from collections import deque
 from functools import partial
+from threading import get_ident
 
 from nnk_image.base.threads import ThreadPool, resolve_n_jobs
 
@@ -42,6 +44,7 @@ class RowExecutor:
         self.n_jobs = resolve_n_jobs(n_jobs)
         self._progress, self._total, self._description = progress, total, description
         self._done, self._bar = 0, None
+        self._owner, self._from_others = get_ident(), deque()
         self._pool, self._entered = None, False
 
     def __enter__(self):
@@ -89,7 +92,7 @@ class RowExecutor:
         """Call functions without arguments, on so many threads; all done on return.
 
         They are begun in their order, and one may `wait_for` those before it.  Progress is left
-        to the caller, by `advance`.
+        to them, by `advance`.
         """
         self._call(functions, n_threads, lambda number, result: None)
 
@@ -98,7 +101,15 @@ class RowExecutor:
         return queue.get_nowait() if self._pool is None else self._pool.wait_for(queue)
 
     def advance(self, rows):
-        """Count finished rows in the progress report."""
+        """Count finished rows in the progress report.
+
+        Only the thread that owns this reports: what others count it adds to its next report.
+        """
+        if get_ident() != self._owner:
+            self._from_others.append(rows)
+            return
+        while self._from_others:
+            rows += self._from_others.popleft()
         self._done += rows
         if self._bar is not None:
             self._bar.update(rows)

@@ -130,24 +130,38 @@ class SkewedSweeps:
         """Compute all blocks; counts as `n_rows` rows of progress."""
         # The lowest tile first: so none waits for one that is not begun.
         heads = [SimpleQueue() for _ in self._operators]
+        self._share, self._reported = n_rows / len(heads), [0] * len(heads)
         tiles = [partial(self._run_tile, tile, heads) for tile in range(len(heads))]
         self._executor.run_all(tiles[::-1], self._n_threads)
-        self._executor.advance(n_rows)
+        self._executor.advance(n_rows - sum(self._reported))
 
     def _run_tile(self, tile, heads):
         """All blocks of a tile; `heads` gets a word for each strip whose head is done."""
-        most = 0 if self._matrix.keeps_entries else _ORDERS_PER_FILLING
-        for blocks in _parts(self._blocks, most):
-            if self._matrix.keeps_entries:
-                for sweep in blocks[0].tiles[tile]:
+        if self._matrix.keeps_entries:
+            for number, block in enumerate(self._blocks):
+                for sweep in block.tiles[tile]:
                     self._go_on(sweep, sweep.body, tile, heads)
-                for sweep in blocks[0].tiles[tile]:
+                for sweep in block.tiles[tile]:
                     self._go_on(sweep, sweep.end, tile, heads)
-            else:
-                self._run_and_fill(blocks, tile, heads)
+                self._report(tile, (number + 1) / len(self._blocks))
+        else:
+            parts = _parts(self._blocks, _ORDERS_PER_FILLING)
+            for number, blocks in enumerate(parts):
+                for share in self._run_and_fill(blocks, tile, heads):
+                    self._report(tile, (number + share) / len(parts))
+
+    def _report(self, tile, share):
+        """Count rows of progress, when that share of a tile's work is done."""
+        rows = int(share * self._share) - self._reported[tile]
+        if rows > 0:
+            self._reported[tile] += rows
+            self._executor.advance(rows)
 
     def _run_and_fill(self, blocks, tile, heads):
-        """Blocks of a tile behind each other, before them the entries that they share."""
+        """Blocks of a tile behind each other, before them the entries that they share.
+
+        After each step, gives the share of the rows that the last block has done.
+        """
         matrix, radius = self._matrix, self._matrix.radius
         sweeps = [block.tiles[tile] for block in blocks]
         filled = sweeps[0][0].front
@@ -167,6 +181,7 @@ class SkewedSweeps:
                 # The next block reads ahead of its first order what this one's last has done.
                 done = first.front - block.n_orders * radius
                 leader = matrix.height if first.front == end else done
+            yield first.front / end
 
     def _go_on(self, sweep, row, tile, heads):
         """Let a sweep go on to a row, if it is before it; says when its head is done."""
