@@ -110,6 +110,8 @@ class RowExecutor:
             return
         while self._from_others:
             rows += self._from_others.popleft()
+        if rows == 0:
+            return
         self._done += rows
         if self._bar is not None:
             self._bar.update(rows)
