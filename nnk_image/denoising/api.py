@@ -1,35 +1,31 @@
 """denoise(): one entrance for all methods.
 
-Every method sees an `Image` that is centred and in units of the noise, so that
-results are equivariant: adding a constant or scaling image and sigma together does
-the same to the result, in any data range.
+An image goes one way: it is checked, brought to unit noise (`NoiseModel`), denoised by the method,
+and brought back to its own units and axes.
 """
 
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
-from scipy.ndimage import distance_transform_edt
-
 from nnk_image.base import memory
-from nnk_image.base.checks import check_positive
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import balanced, best, fast, wavelet_lowpass
-from nnk_image.denoising.noise_estimation import noise_levels
+from nnk_image.denoising.noise_units import NoiseModel
+from nnk_image.denoising.statistics import WholeImage
 from nnk_image.graph.pixel_graph import ImageGraph
-
-LEAST_NOISE = 1e-6
-"""Noise below this share of half the image's range is left alone."""
-
-UNEVEN = 2.0
-"""Channels whose noise differs by more than this factor are denoised one by one."""
 
 FLOATS_PER_PIXEL = 9
 """What every method holds at the least at its peak, per channel (measured)."""
 
 METHODS = {"sgw": wavelet_lowpass, "fast": fast, "balanced": balanced, "best": best}
-"""Method name -> module with ``denoise(image, executor)`` and ``stages(image)``."""
+"""Name of a method -> its module, which has
+
+- ``denoise(image, whole, executor)``, which gets an `Image` whose noise has standard deviation 1,
+  the numbers of the `WholeImage` and a `RowExecutor`, and returns (H, W, C) pixels;
+- ``progress_units(image)``, which says how many times that goes over all rows.
+
+A new method is a file with these two functions, and a line here.
+"""
 
 
 def denoise(
@@ -116,26 +112,23 @@ def denoise(
         f"denoise(method={method!r})",
     )
     image = check_image(image, channel_axis, mask)
-    sigmas = _sigmas(sigma, image)
-    height = image.shape[0]
+    noise = NoiseModel.of(sigma, image)
+    whole = WholeImage(noise, image.low, image.high)
     run = module.denoise_tuned if tune else module.denoise
     if guide is not None:
-        run = partial(run, guide=_check_guide(guide, image))
-    with RowExecutor(n_jobs, progress, height * module.stages(image), "denoise") as executor:
-        return image.restore(_denoise_scaled(image, sigmas, run, executor))
-
-
-def _check_guide(guide, image):
-    if not isinstance(guide, ImageGraph):
-        raise TypeError(
-            f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
-        )
-    if guide.shape != image.shape:
-        raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
-    return guide
+        if guide.shape != image.shape:
+            raise ValueError(
+                f"guide has shape {guide.shape}, the image {image.shape}: they must agree"
+            )
+        run = partial(run, guide=guide)
+    n_rows = image.shape[0] * module.progress_units(image)
+    with RowExecutor(n_jobs, progress, n_rows, "denoise") as executor:
+        results = [run(part, whole, executor) for part in noise.standardize(image)]
+    return image.restore(noise.restore(image, results))
 
 
 def _module(method, tune, guide):
+    """The module of a method, if the options go with it."""
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown; choose one of {', '.join(METHODS)}")
     if tune not in (None, "sure"):
@@ -144,62 +137,8 @@ def _module(method, tune, guide):
         raise ValueError(f"tune={tune!r} is for method='sgw', not {method!r}: leave it out")
     if guide is not None and method != "sgw":
         raise ValueError(f"guide is for method='sgw', not {method!r}: leave it out")
-    return METHODS[method]
-
-
-def _sigmas(sigma, image):
-    """Noise level per channel: given or estimated."""
-    if sigma is None:
-        return noise_levels(image)
-    values = np.atleast_1d(sigma).tolist() if isinstance(sigma, np.ndarray) else sigma
-    values = list(values) if isinstance(values, list | tuple) else [values]
-    if len(values) not in (1, image.channels) or np.ndim(sigma) > 1:
-        raise ValueError(
-            f"sigma has {len(values)} values, the image {image.channels} channels: give one "
-            "number, or one per channel"
+    if guide is not None and not isinstance(guide, ImageGraph):
+        raise TypeError(
+            f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
         )
-    what = "standard deviation of the noise"
-    checked = [check_positive("sigma", s, what, zero_allowed=True) for s in values]
-    return np.array(checked * (1 if len(checked) > 1 else image.channels))
-
-
-def _denoise_scaled(image, sigmas, run, executor):
-    """Centre, divide by sigma, denoise, undo; absent pixels and clean channels as they came."""
-    half_range = image.high / 2 - image.low / 2
-    # Less noise than the values' own rounding is none.
-    limits = np.finfo(image.dtype)
-    noisy = sigmas > max(LEAST_NOISE * half_range, float(limits.tiny))
-    if half_range == 0 or not noisy.any():
-        return image.pixels.astype(image.dtype)
-    centre = image.dtype.type(image.low / 2 + image.high / 2)
-    scale = np.minimum(sigmas[noisy], float(limits.max) / 16).astype(image.dtype)
-    chosen = image.pixels if noisy.all() else image.pixels[..., noisy]
-    units = np.subtract(chosen, centre, dtype=image.dtype)
-    units /= scale
-    if image.valid is not None:
-        units = _fill_absent(units, image.valid)
-    uneven = sigmas[noisy].max() / UNEVEN > sigmas[noisy].min()
-    parts = np.split(units, units.shape[2], axis=2) if uneven else [units]
-    results = [run(_image_of(image, part), executor) for part in parts]
-    denoised = np.concatenate(results, axis=2) if uneven else results[0]
-    denoised *= scale
-    denoised += centre
-    if image.valid is not None:
-        denoised[~image.valid] = chosen[~image.valid]
-    if noisy.all():
-        return denoised
-    pixels = image.pixels.astype(image.dtype)
-    pixels[..., noisy] = denoised
-    return pixels
-
-
-def _image_of(image, units):
-    """`image` with other pixels."""
-    low, high = float(units.min()), float(units.max())
-    return replace(image, pixels=np.ascontiguousarray(units), low=low, high=high)
-
-
-def _fill_absent(pixels, valid):
-    """Absent pixels take the values of the nearest valid one."""
-    rows, columns = distance_transform_edt(~valid, return_distances=False, return_indices=True)
-    return pixels[rows, columns]
+    return METHODS[method]

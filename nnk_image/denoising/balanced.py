@@ -2,16 +2,27 @@
 
 from nnk_image.denoising import patch_filter
 from nnk_image.denoising.color import from_opponent, to_opponent
-from nnk_image.denoising.presets import PRESETS, STRONG, noise_to_signal
+from nnk_image.denoising.presets import PRESETS
 
 
-def denoise(image, executor):
-    """Denoise an `Image` in units of its noise; (H, W, C) ndarray."""
+def denoise(image, whole, executor):
+    """Denoise an `Image` in units of its noise.
+
+    Parameters
+    ----------
+    image : Image
+    whole : WholeImage
+    executor : RowExecutor
+
+    Returns
+    -------
+    (H, W, C) ndarray
+    """
     noisy = to_opponent(image.pixels)
-    strong = noise_to_signal(noisy[0]) >= STRONG
-    return from_opponent(patch_filter.wiener(noisy, PRESETS["balanced"], strong, executor))
+    whole = whole.completed(noisy)
+    return from_opponent(patch_filter.wiener(noisy, PRESETS["balanced"], whole, executor))
 
 
-def stages(image):
-    """Passes over the rows, for progress bars."""
-    return patch_filter.stages(PRESETS["balanced"]) * image.channels
+def progress_units(image):
+    """How many times the method goes over all rows of an `Image`, for progress bars."""
+    return patch_filter.progress_units(PRESETS["balanced"]) * image.channels

@@ -9,7 +9,8 @@ from nnk_image.wavelets import filter_bank
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 0.3
 STRENGTH, ORDER = 0.6, 8
 
-STAGES = LaplacianOperator.SETUP_SWEEPS + 2
+PROGRESS_UNITS = LaplacianOperator.SETUP_SWEEPS + 2
+"""How many times `polish` goes over all rows of a grey image, for progress bars."""
 
 
 def polish(image, executor):

@@ -17,16 +17,16 @@ import numpy as np
 from nnk_image import _core
 
 GRID_ROWS_PER_CHUNK = 2
-"""Rows of reference patches in a band.  Part of the result's bits: sums are added band by
-band, so they never depend on the number of threads."""
+"""Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so this decides
+about the result's last bits, and the number of threads does not."""
 
 _FIRST_TAU = 0.75
 
-_FLOAT32_CONTRAST = 60
+_FLOAT32_SPREAD = 60
 """Range of values, in units of the noise, beyond which Gram matrices need float64."""
 
 
-def wiener(noisy, preset, strong_noise, executor):
+def wiener(noisy, preset, whole, executor):
     """Denoise channels that share their structure.
 
     Parameters
@@ -34,8 +34,8 @@ def wiener(noisy, preset, strong_noise, executor):
     noisy : (C, H, W) ndarray
         Unit noise; patches are compared on channel 0.
     preset : Preset
-    strong_noise : bool
-        Take the patch sizes for strong noise.
+    whole : WholeImage
+        Completed: how strong the noise is, and how large the range of values.
     executor : RowExecutor
 
     Returns
@@ -43,13 +43,13 @@ def wiener(noisy, preset, strong_noise, executor):
     (C, H, W) ndarray
     """
     shape = noisy.shape[1:]
-    if noisy.dtype == np.float32 and np.ptp(noisy) > _FLOAT32_CONTRAST:
-        wide = wiener(noisy.astype(np.float64), preset, strong_noise, executor)
+    if noisy.dtype == np.float32 and whole.spread > _FLOAT32_SPREAD:
+        wide = wiener(noisy.astype(np.float64), preset, whole, executor)
         return wide.astype(np.float32)
     groups = PatchGroups(shape, preset.first_patch, preset, preset.first_group)
     groups.match(noisy[0], executor)
     pilot = np.stack([groups.filter(y, y, y, 0.0, executor, first=True)[0] for y in noisy])
-    patches = preset.patches_noisy if strong_noise else preset.patches
+    patches = preset.patches_noisy if whole.noise_is_strong else preset.patches
     last_epoch = (preset.passes - 1) // preset.passes_per_epoch
     work = noisy
     for m in range(preset.passes):
@@ -71,8 +71,8 @@ def look_again(noisy, pilot, preset, executor):
     return groups.filter_all(noisy, noisy, pilot, 0.0, executor, preset.right_last)[0]
 
 
-def stages(preset):
-    """Progress units of `wiener` on one channel: passes and searches, each over all rows."""
+def progress_units(preset):
+    """How many times `wiener` goes over all rows of a channel: its passes and its searches."""
     return 2 + preset.passes + -(-preset.passes // preset.passes_per_epoch)
 
 

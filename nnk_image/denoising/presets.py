@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class Preset:
@@ -46,12 +44,3 @@ PRESETS = {
 
 SECOND_LOOK = Preset(11, 16, (10,), (10,), 64, 18, 5, 1, 1, right_last=True)
 """The additional pass of 'best' under strong noise."""
-
-MODERATE, STRONG = 0.4, 0.8
-"""Noise over signal, as standard deviations: 20 and 40 on photographs of 8 bits."""
-
-
-def noise_to_signal(luminance):
-    """Standard deviation of unit noise over that of the image beneath it."""
-    variance = float(np.var(luminance, dtype=np.float64))
-    return 1 / np.sqrt(max(variance - 1, 1e-12))

@@ -20,17 +20,24 @@ SURE_SIGMA_F, SURE_BOUND_RATIO = (1.2, 1.7, 2.2), (1.2, 1.5, 2.0)
 """What `tune='sure'` chooses from."""
 
 
-def denoise(image, executor, guide=None):
+def denoise(image, whole, executor, guide=None):
     """Low-pass an `Image` in units of its noise on its own NNK graph or a given one.
+
+    Parameters
+    ----------
+    image : Image
+    whole : WholeImage
+    executor : RowExecutor
+    guide : ImageGraph, optional
 
     Returns
     -------
     (H, W, C) ndarray
     """
-    return next(_candidates(image, guide, SIGMA_F, [BOUND_RATIO], executor))
+    return next(_candidates(image, whole, guide, SIGMA_F, [BOUND_RATIO], executor))
 
 
-def denoise_tuned(image, executor, guide=None):
+def denoise_tuned(image, whole, executor, guide=None):
     """The same with graph width and cut-off of least estimated error.
 
     Monte-Carlo SURE: the divergence of the whole method, graph included, from its
@@ -41,8 +48,8 @@ def denoise_tuned(image, executor, guide=None):
     changed = replace(image, pixels=image.pixels + small * probe)
     best, least = None, np.inf
     for sigma_f in SURE_SIGMA_F:
-        plain = _candidates(image, guide, sigma_f, SURE_BOUND_RATIO, executor)
-        moved = _candidates(changed, guide, sigma_f, SURE_BOUND_RATIO, executor)
+        plain = _candidates(image, whole, guide, sigma_f, SURE_BOUND_RATIO, executor)
+        moved = _candidates(changed, whole, guide, sigma_f, SURE_BOUND_RATIO, executor)
         for result, other in zip(plain, moved, strict=True):
             divergence = float(np.mean(probe * (other - result), dtype=np.float64)) / float(small)
             residual = float(np.mean((result - image.pixels) ** 2, dtype=np.float64))
@@ -52,16 +59,16 @@ def denoise_tuned(image, executor, guide=None):
     return best
 
 
-def stages(image):
-    """Passes over the rows that `denoise` makes, for progress bars."""
+def progress_units(image):
+    """How many times the method goes over all rows of an `Image`, for progress bars."""
     return LaplacianOperator.SETUP_SWEEPS + image.channels * GridRecurrence.sweeps(ORDER)
 
 
-def _candidates(image, guide, sigma_f, bound_ratios, executor):
+def _candidates(image, whole, guide, sigma_f, bound_ratios, executor):
     """Results on one graph for several cut-offs."""
     if guide is None:
         spec = GraphSpec(image, WINDOW, SIGMA_D, sigma_f)
-        operator = LaplacianOperator.of_spec(spec, LAPLACIAN, executor)
+        operator = LaplacianOperator.of_spec(spec, LAPLACIAN, executor, whole.tau, whole.bound)
     else:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
     for ratio in bound_ratios:

@@ -41,6 +41,8 @@ class LaplacianOperator:
         For the work of setting up.
     tau : float, optional
         Of the regularised Laplacian; default: the mean degree.
+    bound : float, optional
+        The whole image's bound, where this is a part of it.
     pruned : bool
         Whether this is the NNK graph of an image.
 
@@ -59,7 +61,7 @@ class LaplacianOperator:
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
     """Sweeps over all rows of `of_spec`, for progress bars."""
 
-    def __init__(self, recurrence, kind, executor, tau=None, pruned=False):
+    def __init__(self, recurrence, kind, executor, tau=None, bound=None, pruned=False):
         self._recurrence, self.pruned = recurrence, pruned
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
@@ -67,9 +69,8 @@ class LaplacianOperator:
         if kind == "regularized" and tau is None:
             tau = regularization(degree)
         self.tau = tau
-        self.bound = spectral_bound(
-            degree, kind, lambda: recurrence.largest_edge_sum(executor), tau
-        )
+        own = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(executor), tau)
+        self.bound = own if bound is None else max(own, bound)
         recurrence.set_laplacian(self._terms, executor)
 
     @classmethod
@@ -85,11 +86,11 @@ class LaplacianOperator:
         return cls(CsrRecurrence(adjacency), kind, executor, tau)
 
     @classmethod
-    def of_spec(cls, spec, kind, executor, tau=None):
+    def of_spec(cls, spec, kind, executor, tau=None, bound=None):
         """Of the NNK graph of a `GraphSpec`, which is never written as a matrix."""
         tau = _check_laplacian(kind, tau)
         recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
-        return cls(recurrence, kind, executor, tau, pruned=True)
+        return cls(recurrence, kind, executor, tau, bound, pruned=True)
 
     def sweeps(self, order):
         """Sweeps over all rows of `analyze` with that order (for progress bars)."""
