@@ -62,7 +62,7 @@ use_simd(os.environ.get("NNK_IMAGE_SIMD"))
 
 cdef int check(int status) except -1:
     if status != NNK_OK:
-        raise MemoryError("nnk_image ran out of memory for the scratch of one row band")
+        raise MemoryError("nnk_image ran out of memory for the scratch of one chunk of rows")
     return 0
 
 
@@ -428,8 +428,10 @@ cdef class Patches:
                              &rows[0], &columns[0])
 
     def groups(self):
-        """Members (n_rows, n_columns, group) as positions, and their numbers."""
-        return np.asarray(self.members), np.asarray(self.n_members)
+        """Positions y * width + x of the members, int64 (n_rows, n_columns, group), and their numbers."""
+        rows = np.asarray(self.rows, np.int64)[:, None, None] * self.c.width
+        reference = rows + np.asarray(self.columns, np.int64)[:, None]
+        return reference + np.asarray(self.members), np.asarray(self.n_members)
 
 
 def match(Patches patches, const real[:, ::1] image, int64_t g0, int64_t g1):

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aligned.h"
 #include "bits.h"
 #include "csr.h"
 #include "gaussian.h"

@@ -141,11 +141,14 @@ typedef struct {
     const double *coefficients, *start;
 } nnk_group;
 
-/* Groups of similar patches (denoising).  Patches are named by the position
- * y * width + x of their first pixel.  Reference patches lie on the grid rows x
- * columns, which the caller makes cover the image; each has at most `group`
- * members, itself first, found within `radius` of it.
- *   members     int32 [n_rows][n_columns][group];  n_members [n_rows][n_columns]
+/* Groups of similar patches (denoising).  A patch is named by its first pixel, whose
+ * position is y * width + x.  Reference patches lie on the grid rows x columns, which the
+ * caller makes cover the image; each has at most `group` members, itself first, found
+ * within `radius` of it.
+ *   members     int32 [n_rows][n_columns][group]: the member's position minus that of the
+ *               reference.  So images may have any number of pixels, as long as
+ *               (2 radius + 1) (width + 1) < 2^31
+ *   n_members   int32 [n_rows][n_columns]
  */
 typedef struct {
     int64_t height, width;

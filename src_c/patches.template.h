@@ -26,7 +26,8 @@ static void CAT(column_distances, S)(const T *a, const T *b, int64_t width, int6
 }
 
 /* Distances from the reference patches of row y to the candidates dy rows below:
- * keys[ref][..] gets one key per candidate inside the image. */
+ * keys[ref][..] gets one key per candidate inside the image: the distance above, and below it the
+ * position, counted from the corner of the search window, which fits into 32 bits. */
 static void CAT(candidate_row, S)(const nnk_patches *p, const T *image, int64_t y, int64_t dy, T *columns,
                                   uint64_t *keys, int32_t *n_keys, int64_t room)
 {
@@ -51,7 +52,7 @@ static void CAT(candidate_row, S)(const nnk_patches *p, const T *image, int64_t 
                 order = 0; /* the reference itself always comes first */
             else
                 order++;
-            keys[i * room + n_keys[i]++] = (uint64_t)order << 32 | (uint64_t)((y + dy) * width + x + dx);
+            keys[i * room + n_keys[i]++] = (uint64_t)order << 32 | (uint64_t)((dy + p->radius) * width + dx + p->radius);
         }
     }
 }
@@ -59,7 +60,7 @@ static void CAT(candidate_row, S)(const nnk_patches *p, const T *image, int64_t 
 static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members, int32_t *n_members, int64_t g0,
                          int64_t g1)
 {
-    const int64_t side = 2 * p->radius + 1, room = side * side;
+    const int64_t side = 2 * p->radius + 1, room = side * side, origin = p->radius * (p->width + 1);
     T *columns = malloc(sizeof *columns * (size_t)p->width);
     uint64_t *keys = malloc(sizeof *keys * (size_t)(room * p->n_columns));
     int32_t *n_keys = malloc(sizeof *n_keys * (size_t)p->n_columns);
@@ -79,15 +80,16 @@ static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members,
             smallest_first(mine, n_keys[i], k);
             n_members[g * p->n_columns + i] = k;
             for (int32_t m = 0; m < k; m++)
-                members[(g * p->n_columns + i) * p->group + m] = (int32_t)(mine[m] & 0xffffffffu);
+                members[(g * p->n_columns + i) * p->group + m] = (int32_t)((int64_t)(mine[m] & 0xffffffffu) - origin);
         }
     }
     free(columns), free(keys), free(n_keys);
     return NNK_OK;
 }
 
-/* What one group needs, allocated once per band. */
+/* What one group needs, allocated once per chunk of rows. */
 typedef struct {
+    int64_t reference;      /* position of the group's reference patch */
     int32_t n, k, row;      /* pixels of a patch; patches, this group; padded n */
     T *pilot, *value;       /* [k][row]: centred pilot and values */
     T *solved, *result;     /* [k][row] */
@@ -97,7 +99,8 @@ typedef struct {
     T *weight;              /* [k] */
 } CAT(workspace, S);
 
-/* Patch rows of the members into a padded matrix; `patch` a constant where inlined. */
+/* Patch rows of the members into a padded matrix, `image` beginning at the reference patch; `patch` is
+ * a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 CAT(gather_sized, S)(const T *image, int64_t width, const int32_t *members, int32_t k, int64_t row, T *out,
                      const int32_t patch)
@@ -147,15 +150,15 @@ static double CAT(removed_noise, S)(const T *y, const T *z, int64_t padded, doub
     return sqrt(variance > 0 ? variance : 0);
 }
 
-/* Add weight x patches to the band's sums, and the weights to theirs (which may be
+/* Add weight x patches to the sums, and the weights to theirs (which may be
  * NULL); `patch` a constant where inlined. */
 static inline __attribute__((always_inline)) void
-CAT(scatter_sized, S)(const T *matrix, int64_t row, const T *weight, const int32_t *members, int32_t k, int64_t shift,
-                      int64_t width, T *sums, T *weights, const int32_t patch)
+CAT(scatter_sized, S)(const T *matrix, int64_t row, const T *weight, const int32_t *members, int32_t k,
+                      int64_t reference, int64_t width, T *sums, T *weights, const int32_t patch)
 {
     for (int32_t m = 0; m < k; m++)
         for (int32_t r = 0; r < patch; r++) {
-            const int64_t at = members[m] - shift + r * width;
+            const int64_t at = reference + members[m] + r * width;
             const T *in = matrix + m * row + r * patch;
             for (int32_t c = 0; c < patch; c++)
                 sums[at + c] += weight[m] * in[c];
@@ -166,10 +169,10 @@ CAT(scatter_sized, S)(const T *matrix, int64_t row, const T *weight, const int32
 }
 
 static void CAT(scatter, S)(const nnk_patches *p, const T *matrix, int64_t row, const T *weight,
-                            const int32_t *members, int32_t k, int64_t first_row, T *sums, T *weights)
+                            const int32_t *members, int32_t k, int64_t reference, T *sums, T *weights)
 {
 #define SCATTER(patch)                                                                                       \
-    CAT(scatter_sized, S)(matrix, row, weight, members, k, first_row * p->width, p->width, sums, weights, patch)
+    CAT(scatter_sized, S)(matrix, row, weight, members, k, reference, p->width, sums, weights, patch)
     FOR_PATCH(p->patch, SCATTER)
 #undef SCATTER
 }
@@ -177,19 +180,18 @@ static void CAT(scatter, S)(const nnk_patches *p, const T *matrix, int64_t row, 
 /* n rounded up to whole packets. */
 static int32_t CAT(whole_packets, S)(int32_t n) { return (n + CAT(PACKET, S) - 1) / CAT(PACKET, S) * CAT(PACKET, S); }
 
-static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free(w->pilot); }
+static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->pilot); }
 
 /* One allocation, cut into matrices; zeros, so that padding stays zero. */
 static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
 {
     const size_t row = (size_t)CAT(whole_packets, S)(n), rows = (size_t)CAT(whole_packets, S)(k);
     const size_t matrix = rows * row, square = row * row, lane = row > rows ? row : rows;
-    void *block = NULL;
     const size_t bytes = sizeof(T) * (4 * matrix + 2 * square + 6 * lane);
-    if (posix_memalign(&block, 64, bytes))
+    T *at = new_aligned(bytes);
+    if (!at)
         return NNK_NO_MEMORY;
-    memset(block, 0, bytes);
-    T *at = block;
+    memset(at, 0, bytes);
     *w = (CAT(workspace, S)){.n = n, .row = (int32_t)row};
     w->pilot = at, at += matrix;
     w->value = at, at += matrix;
@@ -271,7 +273,9 @@ static void CAT(wiener_right, S)(CAT(workspace, S) *w, T ridge)
 static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                  CAT(workspace, S) *w)
 {
-    const T *y = pass->y, *z = pass->z, *x = pass->x;
+    const T *y = (const T *)pass->y + w->reference, *z = (const T *)pass->z + w->reference;
+    const T *x = (const T *)pass->x + w->reference;
+    const int64_t reference = w->reference - pass->first_row * p->width;
     const int64_t padded = (int64_t)w->k * w->row;
     CAT(gather, S)(p, z, members, w->k, w->row, w->value);
     CAT(gather, S)(p, y, members, w->k, w->row, w->solved);
@@ -291,14 +295,14 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
     else
         CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
     CAT(add_mean, S)(w);
-    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_x, pass->weights);
+    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, reference, pass->sum_x, pass->weights);
     if (!pass->sum_z)
         return;
     const T kept = (T)(pass->tau / left);
     CAT(gather, S)(p, z, members, w->k, w->row, w->value);
     for (int64_t i = 0; i < (int64_t)w->k * w->row; i++)
         w->result[i] = (1 - kept) * w->result[i] + kept * w->value[i];
-    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, pass->first_row, pass->sum_z, NULL);
+    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, reference, pass->sum_z, NULL);
 }
 
 /* One group of the first estimate: Theta = I - (1 + a^2) c (M - M 1 1' M / 1' M 1) with
@@ -308,7 +312,7 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
 {
     const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_packets, S)(k);
     const T a2 = (T)0.25, c = (T)(n * pass->sigma * pass->sigma);
-    CAT(gather, S)(p, pass->y, members, k, row, w->value);
+    CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, row, w->value);
     T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */
     memset(transposed, 0, sizeof(T) * (size_t)n * (size_t)square);
     for (int32_t i = 0; i < k; i++)
@@ -334,7 +338,8 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
         w->weight[i] = 1 / (norm > (T)1e-6 ? norm : (T)1e-6);
     }
     CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
-    CAT(scatter, S)(p, w->result, row, w->weight, members, k, pass->first_row, pass->sum_x, pass->weights);
+    CAT(scatter, S)(p, w->result, row, w->weight, members, k, w->reference - pass->first_row * p->width, pass->sum_x,
+                    pass->weights);
 }
 
 static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
@@ -348,6 +353,7 @@ static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, 
         if (n_members[g] < w.k) /* rows beyond the group must be zero */
             memset(w.pilot, 0, sizeof(T) * (size_t)(w.mean - w.pilot));
         w.k = n_members[g];
+        w.reference = p->rows[g / p->n_columns] * p->width + p->columns[g % p->n_columns];
         if (pass->first)
             CAT(first_group, S)(p, pass, mine, &w);
         else

@@ -121,11 +121,11 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
     const int64_t plane_size = (edges->height + 2 * win->radius) * stride;
     const size_t n_vectors = ((size_t)win->n_near + 1) * (size_t)channels * NNK_ABREAST;
     const size_t far = 64 * (size_t)(win->n_offsets - win->n_near) + 1;
-    CAT(vec, S) *near = NULL;
+    CAT(vec, S) *near = new_aligned(n_vectors * sizeof *near);
     uint64_t *alive = malloc(sizeof *alive * (size_t)win->n_offsets);
     uint16_t *kept = malloc(sizeof *kept * far);
-    if (posix_memalign((void **)&near, 64, n_vectors * sizeof *near) || !alive || !kept) {
-        free(near), free(alive), free(kept);
+    if (!near || !alive || !kept) {
+        free_aligned(near), free(alive), free(kept);
         return NNK_NO_MEMORY;
     }
     CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels * NNK_ABREAST;
@@ -141,6 +141,6 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
                     alive[k];
             }
         }
-    free(near), free(alive), free(kept);
+    free_aligned(near), free(alive), free(kept);
     return NNK_OK;
 }

@@ -20,6 +20,9 @@ GRID_ROWS_PER_CHUNK = 2
 """Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so this decides
 about the result's last bits, and the number of threads does not."""
 
+MOST_POSITIONS = 2**31 - 1
+"""Largest distance, in pixels counted row by row, within a search window of the C core."""
+
 _FIRST_TAU = 0.75
 
 _FLOAT32_SPREAD = 60
@@ -96,6 +99,11 @@ class PatchGroups:
         self.shape = shape
         self.patch = min(patch, *shape)
         self.radius = min(preset.radius, max(shape))
+        if (2 * self.radius + 1) * (shape[1] + 1) > MOST_POSITIONS:
+            raise ValueError(
+                f"an image of {shape[1]} columns is too wide to search for patches; denoise its "
+                "transpose, or parts of it"
+            )
         step = min(preset.step, self.patch)
         self.rows, self.columns = (_grid(n, self.patch, step) for n in shape)
         self.core = _core.Patches(*shape, self.patch, self.radius, group, self.rows, self.columns)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "../aligned.h"
 #include "../csr.h"
 #include "gram.h"
 #include "neighbors.h"
@@ -59,7 +60,8 @@ static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, 
     const size_t zeros = take(&used, sizeof(double) * (size_t)width);
     const size_t pointers = take(&used, sizeof *w->line * (size_t)row);
     memset(w, 0, sizeof *w);
-    if (posix_memalign(&w->memory, 64, used))
+    w->memory = new_aligned(used);
+    if (!w->memory)
         return NNK_NO_MEMORY;
     char *base = w->memory;
     memset(base, 0, used);

@@ -34,7 +34,7 @@ static int distances(const nnk_task *t, double *distance, int64_t i0, int64_t i1
         for (int64_t e = 0; e < n; e++)
             distance[first + e] = e < w.s.n ? sqrt(w.square[e]) : NAN;
     }
-    free(w.memory);
+    free_aligned(w.memory);
     return NNK_OK;
 }
 
@@ -156,7 +156,7 @@ static int solve_task(const nnk_task *t, const nnk_solved *out, int64_t i0, int6
         return NNK_NO_MEMORY;
     for (int64_t q = i0; q < i1; q++)
         solve_query(t, out, &w, q);
-    free(w.memory);
+    free_aligned(w.memory);
     return NNK_OK;
 }
 
@@ -177,7 +177,7 @@ static int solve_given(const double *k, const double *b, int32_t n, double l1, d
         for (int32_t j = 0; j < n; j++)
             theta[p * n + j] = w.s.theta[j] > 0 ? w.s.theta[j] * w.scale / w.root[j] : 0;
     }
-    free(w.memory);
+    free_aligned(w.memory);
     return NNK_OK;
 }
 

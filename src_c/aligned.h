@@ -1,0 +1,33 @@
+/* Memory that begins on a cache line, on every system. */
+#ifndef NNK_ALIGNED_H
+#define NNK_ALIGNED_H
+
+#include <stdlib.h>
+
+#ifdef _WIN32
+#include <malloc.h>
+#endif
+
+enum { NNK_CACHE_LINE = 64 };
+
+/* Room for n_bytes, NULL if there is none; to be given back by free_aligned. */
+static inline void *new_aligned(size_t n_bytes)
+{
+#ifdef _WIN32
+    return _aligned_malloc(n_bytes, NNK_CACHE_LINE);
+#else
+    void *memory = NULL;
+    return posix_memalign(&memory, NNK_CACHE_LINE, n_bytes) ? NULL : memory;
+#endif
+}
+
+static inline void free_aligned(void *memory)
+{
+#ifdef _WIN32
+    _aligned_free(memory);
+#else
+    free(memory);
+#endif
+}
+
+#endif

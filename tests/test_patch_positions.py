@@ -1,0 +1,94 @@
+"""Positions of patches: relative to the reference, so that images may have any number of pixels."""
+
+import numpy as np
+import pytest
+
+from nnk_image import _core, denoise
+from nnk_image.denoising import patch_filter
+
+PATCH, RADIUS, GROUP = 4, 3, 9
+
+
+def groups_of(image, rows, columns):
+    """Positions of the members of all groups, and how many there are."""
+    rows, columns = np.array(rows, np.int32), np.array(columns, np.int32)
+    patches = _core.Patches(*image.shape, PATCH, RADIUS, GROUP, rows, columns)
+    _core.match(patches, image, 0, len(rows))
+    return patches.groups()
+
+
+def nearest(image, y, x):
+    """Positions of the patches nearest to that at (y, x), by brute force."""
+    height, width = image.shape
+    found = []
+    for v in range(max(0, y - RADIUS), min(height - PATCH, y + RADIUS) + 1):
+        for u in range(max(0, x - RADIUS), min(width - PATCH, x + RADIUS) + 1):
+            here, there = image[y : y + PATCH, x : x + PATCH], image[v : v + PATCH, u : u + PATCH]
+            distance = ((here - there) ** 2).sum() if (v, u) != (y, x) else -1
+            found.append((distance, v * width + u))
+    return {position for _, position in sorted(found)[:GROUP]}
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 30), (23, 4), (21, 26)])
+def test_members_are_the_nearest_patches_at_every_border(shape):
+    image = np.random.default_rng(1).integers(0, 50, shape).astype(np.float64)
+    rows, columns = range(shape[0] - PATCH + 1), range(shape[1] - PATCH + 1)
+    members, numbers = groups_of(image, rows, columns)
+    assert members.dtype == np.int64
+    for y in rows:
+        for x in columns:
+            found = members[y, x, : numbers[y, x]].tolist()
+            assert y * shape[1] + x in found
+            assert set(found) == nearest(image, y, x)
+
+
+def test_positions_beyond_32_bits(tmp_path):
+    """The last rows of an image of more than 2^31 pixels, which lies in a file with holes."""
+    width = 1 << 15
+    height = (1 << 16) + 40
+    path = tmp_path / "large.bin"
+    try:
+        image = np.memmap(path, np.float32, "w+", shape=(height, width))
+    except OSError:
+        pytest.skip("this file system has no room for files with holes")
+    last = np.random.default_rng(2).integers(0, 50, (2 * RADIUS + PATCH, width)).astype(np.float32)
+    image[-len(last) :] = last
+    rows, columns = [len(last) - PATCH], [0, 900, width - PATCH]
+    expected, numbers = groups_of(last, rows, columns)
+    skipped = height - len(last)
+    rows = [skipped + rows[0]]
+    patches = _core.Patches(
+        *image.shape,
+        PATCH,
+        RADIUS,
+        GROUP,
+        np.array(rows, np.int32),
+        np.array(columns, np.int32),
+    )
+    _core.match(patches, image, 0, 1)
+    members, found = patches.groups()
+    assert members.min() > 2**31
+    np.testing.assert_array_equal(found, numbers)
+    np.testing.assert_array_equal(members, expected + skipped * width)
+    sums = [np.zeros(last.shape, np.float32) for _ in range(2)]
+    none = np.empty((0, 0), np.float32)
+    _core.patch_pass(
+        patches, True, False, 9.0, 0.0, image, image, image, sums[0], none, sums[1], skipped, 0, 1
+    )
+    small = _core.Patches(*last.shape, PATCH, RADIUS, GROUP, np.array([RADIUS * 2], np.int32),
+                          np.array(columns, np.int32))  # fmt: skip
+    _core.match(small, last, 0, 1)
+    others = [np.zeros(last.shape, np.float32) for _ in range(2)]
+    _core.patch_pass(
+        small, True, False, 9.0, 0.0, last, last, last, others[0], none, others[1], 0, 0, 1
+    )
+    assert others[1].any()
+    np.testing.assert_array_equal(sums, others)
+
+
+def test_images_too_wide_are_refused(monkeypatch):
+    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 21 * 41 - 1)
+    image = np.random.default_rng(0).normal(100, 20, (60, 40))
+    with pytest.raises(ValueError, match="an image of 40 columns is too wide .* transpose"):
+        denoise(image, 20)
+    assert denoise(image[:, :39], 20).shape == (60, 39)
