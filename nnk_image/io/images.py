@@ -1,6 +1,6 @@
 """Image files in and out, and the standard images that come with the package.
 
->>> from nnk_image.reading import read_image, standard_images
+>>> from nnk_image.io import read_image, standard_images
 >>> read_image(standard_images()["camera"]).pixels.shape
 (256, 256)
 """
@@ -148,7 +148,7 @@ def check_writable(path: str | os.PathLike, like: ImageFile | None = None) -> No
     >>> photo = ImageFile(np.zeros((4, 4), np.uint16))
     >>> check_writable("photo.jpg", photo)
     Traceback (most recent call last):
-    nnk_image._output.ImageFileError: photo.jpg: JPEG cannot hold uint16; write .png or .tif
+    nnk_image.io.atomic.ImageFileError: photo.jpg: JPEG cannot hold uint16; write .png or .tif
     """
     _format_for(path)
     if like is not None:

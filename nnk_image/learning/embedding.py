@@ -66,7 +66,8 @@ def laplacian_eigenmaps(
     The smoothest functions on a ring are a sine and a cosine; together they are the ring:
 
     >>> import numpy as np
-    >>> from nnk_image.neighbors import laplacian_eigenmaps, nnk_graph
+    >>> from nnk_image import nnk_graph
+    >>> from nnk_image.learning import laplacian_eigenmaps
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> graph = nnk_graph(np.column_stack([np.cos(angle), np.sin(angle)]), n_neighbors=8)
     >>> radius = np.linalg.norm(laplacian_eigenmaps(graph), axis=1)
@@ -126,7 +127,8 @@ def lle_embedding(weights, n_components=2, *, return_eigenvalues=False):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import lle_embedding, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import lle_embedding
     >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle), np.ones(40)])
     >>> coordinates = lle_embedding(nnk_neighbors(ring, n_neighbors=6, kernel="lle"))
@@ -183,7 +185,8 @@ def spectral_clusters(graph, n_clusters, *, random_state=0):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_neighbors, spectral_clusters
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import spectral_clusters
     >>> X = np.array([0.0, 1, 2, 3, 10, 11, 12]).reshape(-1, 1)
     >>> spectral_clusters(nnk_neighbors(X, n_neighbors=4), 2)
     array([0, 0, 0, 0, 1, 1, 1])

@@ -64,7 +64,8 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import label_propagation, nnk_graph
+    >>> from nnk_image import nnk_graph
+    >>> from nnk_image.learning import label_propagation
     >>> graph = nnk_graph(np.arange(6.0).reshape(-1, 1), n_neighbors=3)
     >>> label_propagation(graph, [0, -1, -1, -1, -1, 7])
     array([0, 0, 0, 7, 7, 7])
@@ -224,7 +225,7 @@ def few_shot_labels(
     One label at the start of each ray; the others follow in turn:
 
     >>> import numpy as np
-    >>> from nnk_image.neighbors import few_shot_labels
+    >>> from nnk_image.learning import few_shot_labels
     >>> angle = np.linspace(0, 1.5, 8)
     >>> points = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> few_shot_labels(points[[0, 7]], ["right", "up"], points[1:7])

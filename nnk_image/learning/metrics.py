@@ -36,7 +36,8 @@ def graph_signal_variation(graph, signal):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import graph_signal_variation, nnk_graph
+    >>> from nnk_image import nnk_graph
+    >>> from nnk_image.learning import graph_signal_variation
     >>> graph = nnk_graph(np.arange(6.0).reshape(-1, 1), n_neighbors=3)
     >>> graph_signal_variation(graph, np.ones(6))
     0.0
@@ -98,7 +99,7 @@ def nnk_distance(
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_distance
+    >>> from nnk_image.learning import nnk_distance
     >>> B = np.arange(10.0).reshape(-1, 1)
     >>> nnk_distance(B[2:5], B, n_neighbors=4, sigma=1.0)
     0.0
@@ -141,7 +142,8 @@ def nalac(X, Y, neighbors_X, neighbors_Y):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nalac, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import nalac
     >>> X = np.random.default_rng(0).random((50, 2))
     >>> near = nnk_neighbors(X, n_neighbors=5)
     >>> nalac(X, X, near, near)
@@ -186,7 +188,8 @@ def soft_nalac(neighbors_X, neighbors_Y):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_neighbors, soft_nalac
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import soft_nalac
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> soft_nalac(nnk_neighbors(X, n_neighbors=5), nnk_neighbors(X, n_neighbors=6))
     1.0
