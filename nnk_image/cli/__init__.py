@@ -3,6 +3,9 @@
 Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, one
 for the whole), 2 on wrong usage, 130 after Ctrl-C or SIGTERM.  One module per sub-command,
 each with ``add_command(commands)``.
+
+Here, and only here, functions import what the package itself needs: the compiled core, scipy and
+scikit-image take up to two seconds to load, and help and wrong usage are to be told at once.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import threading
 from contextlib import contextmanager
 
 import nnk_image
+from nnk_image.cli import compaction, demo, denoise, graph, reproduce
 from nnk_image.cli.common import FAILURES, complain, one_line
 
 EPILOG = """examples:
@@ -86,8 +90,6 @@ def _run(arguments):
 
 
 def _parser():
-    from nnk_image.cli import compaction, demo, denoise, graph, reproduce
-
     parser = argparse.ArgumentParser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",

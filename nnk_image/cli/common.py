@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nnk_image.io.atomic import check_output
 from nnk_image.io.images import ImageFileError, atomic_output
+from nnk_image.plotting import new_figure
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""
@@ -160,8 +161,6 @@ def check_plots(*paths):
             if Path(path).suffix.lower() not in PICTURES:
                 raise ImageFileError(f"{path}: unknown extension; use one of {', '.join(PICTURES)}")
             check_output(path)
-            from nnk_image.plotting import new_figure
-
             new_figure()
 
 

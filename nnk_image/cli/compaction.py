@@ -6,6 +6,7 @@ import io
 import nnk_image
 from nnk_image.cli import common
 from nnk_image.io.images import atomic_output, image_paths, read_image, standard_images
+from nnk_image.plotting import plot_compaction
 
 
 def add_command(commands):
@@ -96,6 +97,4 @@ def _write_csv(path, results):
 def _write_plot(path, results):
     if path is None:
         return
-    from nnk_image.plotting import plot_compaction
-
     common.write_plot(path, plot_compaction(results)[0].figure)

@@ -5,6 +5,7 @@ import time
 import nnk_image
 from nnk_image.cli import common
 from nnk_image.io.images import image_paths, read_image
+from nnk_image.plotting import new_figure, plot_degrees, plot_images
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
 """Kind of graph -> function of the library."""
@@ -94,8 +95,6 @@ def _graph_file(path, file, plot, options):
 
 
 def _draw(path, name, pixels, graph):
-    from nnk_image.plotting import new_figure, plot_degrees, plot_images
-
     figure = new_figure(figsize=(13, 4.2))
     axes = figure.subplots(1, 3)
     plot_images({name: pixels}, axes)

@@ -9,13 +9,13 @@ import subprocess
 import time
 from pathlib import Path
 
+from nnk_image import _core
+
 PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
 
 
 def machine():
     """Processor, cores, system, and versions of the packages that are installed."""
-    from nnk_image import _core
-
     return {
         "processor": _processor(),
         "cores": _cores(),

@@ -6,6 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from nnk_image.graph.build import bilateral_graph, image_graph
+from nnk_image.neighbors import nnk_neighbors
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce.claims import Claim, between, verdict_of
 from nnk_image.reproduce.machine import interleaved
@@ -95,8 +96,6 @@ def exact_nnk(graph, pixels):
     Position over sigma_d and level over sigma_f are features whose Gaussian kernel of
     width 1 is the bilateral kernel.
     """
-    from nnk_image.neighbors import nnk_neighbors
-
     y, x = np.indices(graph.shape) / graph.sigma_d
     features = np.stack([y, x, pixels / graph.sigma_f], axis=-1).reshape(graph.n_nodes, 3)
     most = int(np.diff(graph.adjacency.indptr).max())
