@@ -71,7 +71,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         Parameters
         ----------
         X : (n, d) array_like or None
-            Queries; None: the fitted points, each predicted from the others.
+            As for `predict`.
 
         Returns
         -------

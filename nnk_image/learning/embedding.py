@@ -6,10 +6,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees, node_terms
+from nnk_image.learning.elimination import factorized
 from nnk_image.learning.inputs import check_graph, check_weights
 from nnk_image.neighbors.result import Neighborhoods
 
@@ -344,9 +345,7 @@ def _start(null):
 
 
 def _by_inverse(matrix, null, k, shift):
-    shifted = matrix + shift * eye_array(matrix.shape[0])
-    options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0}
-    factors = splu(shifted.tocsc(), options={"SymmetricMode": True}, **options)
+    factors = factorized(matrix + shift * eye_array(matrix.shape[0]))
 
     def without_null(x):
         return x - null * (null @ x)

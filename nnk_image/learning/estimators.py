@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from nnk_image.base.checks import check_choice, check_count
-from nnk_image.neighbors.model import TOL, NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import TOL
 
 WEIGHTS = ("method", "uniform")
 

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import cg, splu
+from scipy.sparse.linalg import cg
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees
+from nnk_image.learning.elimination import factorized
 from nnk_image.learning.inputs import check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
@@ -137,13 +138,7 @@ def _solve(part, right, leak):
     if part.shape[0] > _DIRECT and (found := _solve_steps(matrix, right)) is not None:
         return found
     try:
-        # An M-matrix needs no pivoting.
-        factors = splu(
-            matrix,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        factors = factorized(matrix)  # the diagonal dominates each row: no pivoting
     except RuntimeError:
         return np.zeros(right.shape)
     return np.nan_to_num(factors.solve(right), nan=0.0, posinf=0.0, neginf=0.0)

@@ -4,8 +4,8 @@ import numpy as np
 
 from nnk_image.base.checks import check_number
 from nnk_image.learning.inputs import check_graph, check_points, check_weights
-from nnk_image.neighbors.model import TOL
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
+from nnk_image.neighbors.options import TOL
 
 
 def graph_signal_variation(graph, signal):
@@ -167,7 +167,7 @@ def soft_nalac(neighbors_X, neighbors_Y):
     Parameters
     ----------
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbours of the points, and of the embedded points.
+        As for `nalac`.
 
     Returns
     -------

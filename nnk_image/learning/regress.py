@@ -83,30 +83,14 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    n_neighbors : int
-        Candidates of each query; all points if there are fewer.
-    kernel, sigma : optional
-        Kernel and its width or the rule for it, as for `nnk_neighbors`.
-    sigma_scale : float
-        Factor of the width, to search over: unlike the width it does not depend on the
-        units of the data.
-    method : str
-        How candidates are weighed, as for `nnk_neighbors`.
-    weights : {'method', 'uniform'}
-        Weights of the neighbours: the method's, or all equal.
-    l1, tol, metric, kernel_params, duplicates, psd, n_jobs
-        As for `nnk_neighbors`.
-    neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
+    n_neighbors, kernel, sigma, sigma_scale, method, weights, l1, tol, metric, neighbors, \
+kernel_params, duplicates, psd, n_jobs
+        As for `NNKClassifier`.
 
     Attributes
     ----------
-    sigma_ : float
-        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
-    n_neighbors_ : int
-        Candidates of a query.
-    n_samples_fit_, n_features_in_ : int
+    sigma_, n_neighbors_, n_samples_fit_, n_features_in_
+        As for `NNKClassifier`.
 
     Raises
     ------
@@ -148,15 +132,8 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    lc_ratio : float
-        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
-    n_neighbors : int, optional
-        Candidates of each query; default: all points.
-    neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
+    lc_ratio, n_neighbors, neighbors, n_jobs
+        As for `KStarNeighborsClassifier`.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.estimators import KernelOptions, NeighborhoodEstimator
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.model import TOL
+from nnk_image.neighbors.options import TOL
 
 
 class NNKGraphTransformer(

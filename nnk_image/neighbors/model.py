@@ -5,23 +5,19 @@ import warnings
 import numpy as np
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.checks import check_choice, check_count
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import evaluate, search_for
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import Kernel, check_kernel, check_sigma, sigma_of
+from nnk_image.neighbors.kernels import Kernel, check_kernel, sigma_of
+from nnk_image.neighbors.options import NeighborhoodOptions
 from nnk_image.neighbors.result import Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
 
-METHODS = tuple(_core.METHODS)
-
 BY_DISTANCE = ("kstar", "lnp")
 """Methods that know no kernel."""
-
-TOL = 1e-8
-"""Weights below this part of a query's largest similarity are dropped."""
 
 _WORK_PER_BAND = 1 << 24  # multiplications, some milliseconds
 _EMPTY = np.empty(0)
@@ -30,12 +26,13 @@ _EMPTY = np.empty(0)
 class NeighborhoodModel:
     """Points with a candidate search and a kernel: gives the neighbourhoods of any queries.
 
-    The parameters are those of `nnk_neighbors`, and `sigma_scale`, a factor of the kernel's
-    width.  The width is that of the points, whatever is queried; it is found when first
-    needed and kept.
+    `X`, `n_neighbors` and `neighbors` are as for `nnk_neighbors`, the other `options` those of
+    `NeighborhoodOptions`.  The kernel's width is that of the points, whatever is queried; it is
+    computed when first needed, and kept.
 
     Attributes
     ----------
+    options : NeighborhoodOptions
     points : (N, d) ndarray
         As checked; the Gram matrix for a precomputed kernel.
     kernel : Kernel
@@ -43,46 +40,20 @@ class NeighborhoodModel:
         Candidates of a query at most.
     """
 
-    def __init__(
-        self,
-        X,
-        n_neighbors=30,
-        *,
-        kernel="gaussian",
-        sigma="kth",
-        method="nnk",
-        l1=0.0,
-        tol=TOL,
-        metric=None,
-        neighbors=None,
-        kernel_params=None,
-        duplicates="first",
-        psd="warn",
-        n_jobs=None,
-        lc_ratio=1.0,
-        sigma_scale=1.0,
-    ):
+    def __init__(self, X, n_neighbors=30, *, neighbors=None, **options):
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
-        self.method = check_choice("method", method, METHODS)
-        self.lc_ratio = check_number("lc_ratio", lc_ratio)
-        self.rule = check_sigma(sigma)
-        self.sigma_scale = check_number("sigma_scale", sigma_scale, 1e-100)
-        self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
-        self.share = check_choice("duplicates", duplicates, ("first", "share")) == "share"
-        self.psd = check_choice("psd", psd, ("warn", "raise", "clip"))
-        resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
-        self.n_jobs = n_jobs
+        self.options = NeighborhoodOptions(**options)
         self.points = check_features("X", X)
         self.single = self.points.dtype == np.float32
-        self._set_kernel(kernel, kernel_params, metric)
+        self._set_kernel()
         self._check_method()
-        self.search = search_for(neighbors, self._order, self._searched, n_jobs)
+        self.search = search_for(neighbors, self._order, self._searched, self.options.n_jobs)
         self._sigma = None
 
-    def _set_kernel(self, kernel, kernel_params, metric):
-        params = dict(kernel_params or {})
-        check_choice("metric", metric, (None, "precomputed"))
-        self.of_distances = metric == "precomputed"
+    def _set_kernel(self):
+        kernel, params = self.options.kernel, dict(self.options.kernel_params or {})
+        check_choice("metric", self.options.metric, (None, "precomputed"))
+        self.of_distances = self.options.metric == "precomputed"
         is_matrix = self.of_distances or (isinstance(kernel, str) and kernel == "precomputed")
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
         self.kernel = check_kernel(kernel, params, self.points.shape[1])
@@ -92,14 +63,14 @@ class NeighborhoodModel:
             self.points = _check_square(np.asarray(self.points, np.float64), self.of_distances)
             self._order = Kernel("precomputed")
             self._searched = self.points
-        if self.of_distances and not (self.kernel.has_sigma and self.rule != "local"):
+        if self.of_distances and not (self.kernel.has_sigma and self.options.sigma != "local"):
             raise ValueError(
                 "metric='precomputed' is for kernel='gaussian' or 'laplacian', and sigma a number, "
-                f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.rule!r}"
+                f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.options.sigma!r}"
             )
 
     def _check_method(self):
-        name, method = self.kernel.name, self.method
+        name, method, l1 = self.kernel.name, self.options.method, self.options.l1
         if method in BY_DISTANCE and (self.of_distances or not self.kernel.by_distance):
             raise ValueError(
                 f"method={method!r} weighs distances of points; leave kernel and metric at their "
@@ -110,30 +81,31 @@ class NeighborhoodModel:
                 f"method={method!r} needs a kernel known by name; pass the matrix of your function "
                 "with kernel='precomputed'"
             )
-        if name == "lle" and self.l1 > 0:
+        if name == "lle" and l1 > 0:
             raise ValueError(
-                f"l1={self.l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
+                f"l1={l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
             )
 
     @property
     def sigma(self):
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
+            given = self.options.sigma
             if not self._has_sigma:
                 self._sigma = np.nan
-            elif not isinstance(self.rule, str):
-                self._sigma = self.sigma_scale * sigma_of(self.rule, _EMPTY, _EMPTY)
+            elif not isinstance(given, str):
+                self._sigma = self.options.sigma_scale * sigma_of(given, _EMPTY, _EMPTY)
             else:
                 self._sigma = self._sigma_from(self.points, self.candidates())
         return self._sigma
 
     @property
     def _has_sigma(self):
-        return self.kernel.has_sigma and self.method not in BY_DISTANCE
+        return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
 
     def _sigma_from(self, queries, candidates, own=True):
         distances = self._distances(queries, candidates, own)
-        return self.sigma_scale * sigma_of(self.rule, distances, candidates.indptr)
+        return self.options.sigma_scale * sigma_of(self.options.sigma, distances, candidates.indptr)
 
     def warn_of_few_points(self, own):
         """Warn the caller's caller if there are fewer points than candidates are asked for."""
@@ -161,7 +133,7 @@ class NeighborhoodModel:
 
     def neighborhoods(self, Q=None):
         """`Neighborhoods` of the rows of Q, or of the points, none its own neighbour."""
-        return self.solve(Q).neighborhoods(self.n_jobs)
+        return self.solve(Q).neighborhoods(self.options.n_jobs)
 
     def solve(self, Q=None):
         """`Solved` of the rows of Q, or of the points."""
@@ -169,7 +141,8 @@ class NeighborhoodModel:
         queries = self.points if own else self.check_queries(Q)
         candidates = self.candidates(None if own else queries)
         most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
-        needed = 16 * most * most * resolve_n_jobs(self.n_jobs) + 12 * len(candidates.indices)
+        n_threads = resolve_n_jobs(self.options.n_jobs)
+        needed = 16 * most * most * n_threads + 12 * len(candidates.indices)
         memory.require(
             needed, f"{most} candidates of {len(queries)} points", "use fewer candidates"
         )
@@ -181,30 +154,31 @@ class NeighborhoodModel:
         else:
             self._solve_task(queries, candidates, own, sigma, solved)
         self._check_optimal(queries, own, solved)
-        if self.method == "mutual_knn":
+        if self.options.method == "mutual_knn":
             _keep_mutual(solved, own)
         return solved
 
     def _sigma_for(self, queries, candidates, own):
         """The points' sigma; that of the queries where it is local."""
-        if self._has_sigma and isinstance(self.rule, str):
+        if self._has_sigma and isinstance(self.options.sigma, str):
             if own and self._sigma is None:
                 self._sigma = self._sigma_from(queries, candidates)
-            if not own and (self.rule == "local" or self.search.fixed):
+            if not own and (self.options.sigma == "local" or self.search.fixed):
                 return self._sigma_from(queries, candidates, own)
         return self.sigma
 
     def _task(self, points, queries, candidates, own, kernel, sigma):
+        options, n = self.options, len(queries)
         task = _core.Task(points, queries, candidates.indptr, candidates.indices)
-        n = len(queries)
         diagonal = _EMPTY
         if kernel.name == "precomputed":
             diagonal = self._self_similarity(queries, own)
         sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, sigma, diagonal)
-        task.set_method(_core.METHODS[self.method], self.lc_ratio)
-        task.set_rules(self.n_neighbors, own, self.share, self.l1, self.tol)
+        task.set_method(_core.METHODS[options.method], options.lc_ratio)
+        share = options.duplicates == "share"
+        task.set_rules(self.n_neighbors, own, share, options.l1, options.tol)
         return task
 
     def _self_similarity(self, queries, own):
@@ -244,7 +218,7 @@ class NeighborhoodModel:
         mean = len(candidates.indices) // max(1, n) + 1
         width = min(mean, width) + 8
         cost = mean * width * (self.points.shape[1] + 16)
-        with RowExecutor(self.n_jobs) as executor:
+        with RowExecutor(self.options.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_BAND // cost)))
 
     def _solve_callable(self, queries, candidates, own, solved):
@@ -269,21 +243,21 @@ class NeighborhoodModel:
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
     def _solve_one(self, q, found, K, b, own_similarity, solved):
-        if self.method == "nnk":
-            theta, residual = solve_given(K[None], b[None], self.l1)
+        if self.options.method == "nnk":
+            theta, residual = solve_given(K[None], b[None], self.options.l1)
             theta, solved.residual[q] = theta[0], residual[0]
         else:
             theta = np.maximum(b, 0)
         solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
-        theta[theta < self.tol * b.max(initial=0)] = 0
+        theta[theta < self.options.tol * b.max(initial=0)] = 0
         solved.put(q, found, theta)
 
     def _check_optimal(self, queries, own, solved):
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
             return
-        if self.psd != "clip":
-            report_indefinite(bad, solved.residual, self.psd)
+        if self.options.psd != "clip":
+            report_indefinite(bad, solved.residual, self.options.psd)
             return
         for q in np.flatnonzero(bad):
             part = slice(solved.start[q], solved.start[q] + solved.count[q])

@@ -4,6 +4,7 @@ import numpy as np
 
 from nnk_image.plotting import COLORS, new_figure
 from nnk_image.reproduce.claims import Claim, between, share, verdict_of
+from nnk_image.reproduce.curves import draw_curves
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import column
 from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
@@ -89,9 +90,9 @@ def draw(rows, setup):
         for kind in BUILDS:
             for ax, reading in zip(axes[:2, i], ("transposed", "upright"), strict=True):
                 curves = _curves(rows, order, kind, reading, "cumulative")
-                _draw_curves(ax, bands, curves, kind)
+                draw_curves(ax, bands, curves, COLORS[kind], LABELS[kind])
             left = np.maximum(1 - _curves(rows, order, kind)[:, :-1], 1e-16)
-            _draw_curves(axes[2, i], bands[:-1], left, kind)
+            draw_curves(axes[2, i], bands[:-1], left, COLORS[kind], LABELS[kind])
         axes[0, i].set_title(f"order {order}")
         axes[2, i].set(yscale="log", xlabel="bands 1 to b", xticks=bands)
     axes[0, 0].set_ylabel("energy, transposed\n(as published)")
@@ -103,12 +104,6 @@ def draw(rows, setup):
         ax.grid(alpha=0.3)
     axes[0, 0].legend(loc="lower right")
     return figure
-
-
-def _draw_curves(ax, x, curves, kind):
-    color = COLORS[kind]
-    ax.fill_between(x, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.15, lw=0)
-    ax.plot(x, curves.mean(axis=0), color=color, marker="o", ms=4, label=LABELS[kind])
 
 
 def claims(rows):

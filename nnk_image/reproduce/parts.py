@@ -55,6 +55,20 @@ class Part:
     timed: bool = False
 
 
+def parts_by_window(pictures, windows, parameters, measure):
+    """Timed parts, one per picture and window, each measured by ``measure(picture, window)``."""
+    return [
+        Part(
+            picture,
+            parameters | {"windows": [window]},
+            lambda p=picture, w=window: measure(p, w),
+            timed=True,
+        )
+        for picture in pictures
+        for window in windows
+    ]
+
+
 class Store:
     """Measured parts as JSON files in a folder: what is there is not measured again.
 

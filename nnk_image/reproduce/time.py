@@ -9,8 +9,9 @@ from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.neighbors import nnk_neighbors
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce.claims import Claim, between, verdict_of
+from nnk_image.reproduce.curves import draw_curves
 from nnk_image.reproduce.machine import interleaved
-from nnk_image.reproduce.parts import Part
+from nnk_image.reproduce.parts import parts_by_window
 from nnk_image.reproduce.rows import column, means
 from nnk_image.reproduce.settings import SIGMA_D, SIGMA_F
 
@@ -44,16 +45,7 @@ _COLORS = {"algorithm4": "tab:red", "exact": "tab:purple"}
 
 def parts(setup):
     """One per picture and window."""
-    return [
-        Part(
-            picture,
-            PARAMETERS | {"windows": [window]},
-            lambda p=picture, w=window: _measure(p, w),
-            timed=True,
-        )
-        for picture in setup.pictures
-        for window in WINDOWS
-    ]
+    return parts_by_window(setup.pictures, WINDOWS, PARAMETERS, _measure)
 
 
 def _measure(picture, window):
@@ -122,10 +114,10 @@ def draw(rows, setup):
     times, neighbors, found = figure.subplots(1, 3)
     for method, label in METHODS.items():
         for ax, name in ((times, "us_per_pixel"), (neighbors, "neighbors")):
-            _draw_curves(ax, _curves(rows, method, name), _COLORS[method], "-", label)
+            draw_curves(ax, WINDOWS, _curves(rows, method, name), _COLORS[method], label)
     for name, style in (("recall", "-"), ("jaccard", "--")):
         curves = _curves(rows, "algorithm4", name)
-        _draw_curves(found, curves, _COLORS["algorithm4"], style, _AGREEMENT[name])
+        draw_curves(found, WINDOWS, curves, _COLORS["algorithm4"], _AGREEMENT[name], style)
     for ax in (times, neighbors, found):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
@@ -135,12 +127,6 @@ def draw(rows, setup):
     found.set(ylabel="Algorithm 4 against exact NNK", ylim=(0, 1))
     found.legend(loc="lower right")
     return figure
-
-
-def _draw_curves(ax, curves, color, style, label):
-    low, high = curves.min(axis=0), curves.max(axis=0)
-    ax.fill_between(WINDOWS, low, high, color=color, alpha=0.15, lw=0)
-    ax.plot(WINDOWS, curves.mean(axis=0), color=color, ls=style, marker="o", ms=4, label=label)
 
 
 def claims(rows):
