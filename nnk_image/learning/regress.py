@@ -11,7 +11,10 @@ LOSSES = ("squared", "absolute")
 
 
 class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredictor):
-    """Means over neighbours; `NNKRegressor` and `KStarNeighborsRegressor` say which."""
+    """Regression by weighted means over neighbours.
+
+    `NNKRegressor` and `KStarNeighborsRegressor` say which neighbours, with what weights.
+    """
 
     _spread_factor = 1.0
 
@@ -37,7 +40,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return self
 
     def predict(self, X):
-        """The mean of the neighbours' values, weighted.
+        """The weighted mean of the neighbours' values.
 
         Parameters
         ----------
@@ -52,7 +55,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return scores[:, 0] if self._single_output else scores
 
     def leave_one_out_error(self, loss="squared"):
-        """Mean error of the fitted points predicted from the others.
+        """Mean error of the fitted points, each predicted from the others.
 
         Parameters
         ----------
@@ -76,10 +79,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Regressor by non-negative kernel regression neighbours.
 
-    The prediction is the mean of the neighbours' values, weighted; at a fitted point it is
-    that point's value. ``method='knn'`` weighs all candidates by the kernel
-    (Nadaraya-Watson if all points are candidates), with ``weights='uniform'`` all equally
-    (kNN).
+    The prediction is the weighted mean of the neighbours' values; at a fitted point it is
+    that point's value. With ``method='knn'`` all candidates are neighbours and the kernel
+    weighs them (Nadaraya-Watson if all points are candidates); with ``weights='uniform'`` as
+    well they weigh the same (kNN).
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class NNKGraphTransformer(
         return self
 
     def transform(self, X):
-        """Rows of the graph for fitted points, weights of fitted points for new ones.
+        """Rows of the graph: kept ones for fitted points, new ones for new points.
 
         Parameters
         ----------
@@ -166,5 +166,5 @@ class NNKGraphTransformer(
 
 
 def _fingerprint(row):
-    """A key that only equal rows share; 0 and -0 are equal."""
+    """A key that only equal rows share; 0 and -0 count as equal."""
     return blake2b((row + 0.0).tobytes(), digest_size=16).digest()

@@ -17,9 +17,9 @@ from nnk_image.neighbors.result import Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
 
 BY_DISTANCE = ("kstar", "lnp")
-"""Methods that know no kernel."""
+"""Methods that use distances and no kernel."""
 
-_WORK_PER_BAND = 1 << 24  # multiplications, some milliseconds
+_WORK_PER_CHUNK = 1 << 24  # multiplications in a chunk of queries: some milliseconds
 _EMPTY = np.empty(0)
 
 
@@ -34,10 +34,10 @@ class NeighborhoodModel:
     ----------
     options : NeighborhoodOptions
     points : (N, d) ndarray
-        As checked; the Gram matrix for a precomputed kernel.
+        X as the C core reads it; the (N, N) matrix for a precomputed kernel or distances.
     kernel : Kernel
     n_neighbors : int
-        Candidates of a query at most.
+        Most candidates of a query.
     """
 
     def __init__(self, X, n_neighbors=30, *, neighbors=None, **options):
@@ -51,6 +51,7 @@ class NeighborhoodModel:
         self._sigma = None
 
     def _set_kernel(self):
+        """Choose the kernel of the weights, and the order in which candidates are sought."""
         kernel, params = self.options.kernel, dict(self.options.kernel_params or {})
         check_choice("metric", self.options.metric, (None, "precomputed"))
         self.of_distances = self.options.metric == "precomputed"
@@ -104,6 +105,7 @@ class NeighborhoodModel:
         return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
 
     def _sigma_from(self, queries, candidates, own=True):
+        """The width by the rule, from the distances of queries to their candidates."""
         distances = self._distances(queries, candidates, own)
         return self.options.sigma_scale * sigma_of(self.options.sigma, distances, candidates.indptr)
 
@@ -118,7 +120,7 @@ class NeighborhoodModel:
             )
 
     def check_queries(self, Q):
-        """Rows of Q as the core reads them, of the points' type."""
+        """Q as the C core reads it, in the floating type of the points."""
         Q = check_features("Q", Q, self.points.shape[1], self.single)
         if self.of_distances and Q.min() < 0:
             raise ValueError(f"Q holds a negative distance, {Q.min():g}")
@@ -136,7 +138,7 @@ class NeighborhoodModel:
         return self.solve(Q).neighborhoods(self.options.n_jobs)
 
     def solve(self, Q=None):
-        """`Solved` of the rows of Q, or of the points."""
+        """Weighted candidates (`Solved`) of the rows of Q, or of the points."""
         own = Q is None
         queries = self.points if own else self.check_queries(Q)
         candidates = self.candidates(None if own else queries)
@@ -159,7 +161,7 @@ class NeighborhoodModel:
         return solved
 
     def _sigma_for(self, queries, candidates, own):
-        """The points' sigma; that of the queries where it is local."""
+        """The width for some queries: that of the points, or their own where it is local."""
         if self._has_sigma and isinstance(self.options.sigma, str):
             if own and self._sigma is None:
                 self._sigma = self._sigma_from(queries, candidates)
@@ -168,6 +170,7 @@ class NeighborhoodModel:
         return self.sigma
 
     def _task(self, points, queries, candidates, own, kernel, sigma):
+        """The problem of all queries as the C core takes it."""
         options, n = self.options, len(queries)
         task = _core.Task(points, queries, candidates.indptr, candidates.indices)
         diagonal = _EMPTY
@@ -182,13 +185,14 @@ class NeighborhoodModel:
         return task
 
     def _self_similarity(self, queries, own):
+        """Kernel of each query with itself, for precomputed kernels."""
         if own and not self.of_distances:
             return np.ascontiguousarray(np.diagonal(self.points))
         diagonal = 1.0 if self.diagonal is None else self.diagonal
         return np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal, np.float64), len(queries)))
 
     def _distances(self, queries, candidates, own):
-        """Distances of queries to the candidates that take part, rising, then NaN."""
+        """Distances from queries to their candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(candidates.indices))
         if self.of_distances:
             rows = np.repeat(np.arange(len(queries)), np.diff(candidates.indptr))
@@ -214,14 +218,19 @@ class NeighborhoodModel:
         return np.exp(-0.5 * scaled**2 if self.kernel.name == "gaussian" else -scaled)
 
     def _run(self, work, candidates, width):
+        """Call ``work(i0, i1)`` for chunks of queries of some milliseconds each.
+
+        `width` is the number of candidates that each candidate is compared with.
+        """
         n = candidates.n_queries
         mean = len(candidates.indices) // max(1, n) + 1
         width = min(mean, width) + 8
         cost = mean * width * (self.points.shape[1] + 16)
         with RowExecutor(self.options.n_jobs) as executor:
-            executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_BAND // cost)))
+            executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
     def _solve_callable(self, queries, candidates, own, solved):
+        """Solve for kernels that are Python functions, one query after the other."""
         for q in range(len(queries)):
             found = candidates.indices[candidates.indptr[q] : candidates.indptr[q + 1]]
             found = np.unique(found[(found >= 0) & ~(own & (found == q))])
@@ -231,7 +240,10 @@ class NeighborhoodModel:
             self._solve_one(q, found, K, b, own_similarity, solved)
 
     def _problem(self, queries, q, found):
-        """K_SS, b and K_qq of a query, for kernels that are matrices or functions."""
+        """The kernel between the candidates, with the query, and of the query with itself.
+
+        For kernels that are matrices or functions.
+        """
         if self.kernel.name == "callable":
             query, points = queries[q : q + 1], self.points[found]
             function = self.kernel.function
@@ -243,6 +255,7 @@ class NeighborhoodModel:
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
     def _solve_one(self, q, found, K, b, own_similarity, solved):
+        """Weigh the candidates `found` of query q, and put them into `solved`."""
         if self.options.method == "nnk":
             theta, residual = solve_given(K[None], b[None], self.options.l1)
             theta, solved.residual[q] = theta[0], residual[0]
@@ -253,6 +266,7 @@ class NeighborhoodModel:
         solved.put(q, found, theta)
 
     def _check_optimal(self, queries, own, solved):
+        """Warn, raise or solve again where the kernel is not positive semi-definite."""
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
             return
@@ -268,7 +282,7 @@ class NeighborhoodModel:
 
 
 def _keep_mutual(solved, own):
-    """Set weights of candidates that have not the query among theirs to 0."""
+    """Set the weights of candidates to 0 that do not have the query among their own."""
     if not own:
         raise ValueError("method='mutual_knn' is for the points themselves, Q=None")
     rows = np.repeat(np.arange(len(solved)), solved.count)
