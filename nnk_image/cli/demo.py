@@ -26,7 +26,7 @@ def add_command(commands):
 
 
 def run(options):
-    """Denoise, print the table, write the picture."""
+    """Denoise the photograph; print the table, write the picture."""
     from nnk_image.reproduce import demo
 
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")

@@ -43,8 +43,8 @@ def add_command(commands):
 
 
 def run(options):
-    """Build, print, save, draw."""
-    _build([[0.0]], options)  # a wrong option is told once, not once per image
+    """Build every graph; print its figures, save it, draw it."""
+    _build([[0.0]], options)  # tells a wrong option once, not for each image
     paths = image_paths(options.images)
     common.check_outputs(options.json)
     outputs = (options.out, (".npz",)), (options.plot, common.PICTURES)

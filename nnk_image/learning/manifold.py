@@ -9,7 +9,7 @@ from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import check_points, check_weights
 from nnk_image.neighbors.candidates import unit_rows
 
-_RANK = 1e-10  # singular values below this part of the largest are rounding
+_RANK = 1e-10  # singular values below this part of the largest one count as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +289,7 @@ def dimension_vector(weights, return_dimension=False):
 
 
 def _rows(matrix):
+    """Columns of the entries of a CSR matrix, as one array per row."""
     return np.split(matrix.indices, matrix.indptr[1:-1])
 
 

@@ -1,4 +1,4 @@
-"""How smooth a signal is on a graph, how far data sets are, how alike neighbourhoods."""
+"""How smooth a signal is on a graph, how far apart data sets and neighbourhoods are."""
 
 import numpy as np
 
@@ -203,12 +203,14 @@ def soft_nalac(neighbors_X, neighbors_Y):
 
 
 def _share(common, of, total):
+    """``common / of``; where `of` is 0, whether there are no neighbours at all."""
     if of == 0:
         return float(total == 0)
     return common / of
 
 
 def _same_points(*neighborhoods):
+    """Two neighbourhoods as matrices, if they are of the same number of points."""
     first, second = (check_weights(matrix, square=True) for matrix in neighborhoods)
     if first.shape != second.shape:
         raise ValueError(
@@ -219,7 +221,7 @@ def _same_points(*neighborhoods):
 
 
 def _nearest_first(points, matrix):
-    """Neighbours of each row by rising distance, ties by rising index."""
+    """Neighbours of each row by rising distance; equally near ones by rising index."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     distance = np.linalg.norm(points[row] - points[matrix.indices], axis=1)
     order = np.lexsort([matrix.indices, distance, row])

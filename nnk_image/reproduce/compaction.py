@@ -33,7 +33,7 @@ READINGS = {"upright": "each pixel on its node", "transposed": "read column by c
 
 
 def parts(setup):
-    """One per picture."""
+    """The parts to measure, one per picture."""
     return [_part(picture, setup) for picture in setup.pictures]
 
 
@@ -45,7 +45,7 @@ def _part(picture, setup):
 
 def _measure(picture, lmax, n_jobs):
     options = {"orders": ORDERS, "n_jobs": n_jobs}
-    # What a program sees that takes row-major nodes for column-major ones.
+    # What a program sees that reads pixels column by column for nodes numbered row by row.
     transposed = picture.unit.ravel(order="F").reshape(picture.unit.shape)
     rows = []
     for kind, build in BUILDS.items():
@@ -76,13 +76,13 @@ def summary(rows):
 
 
 def _curves(rows, order, kind, reading="upright", name="cumulative_normalized"):
-    """(images, bands) array."""
+    """One quantity as an (images, bands) array."""
     values = column(rows, name, order=order, graph=kind, reading=reading)
     return values.reshape(-1, N_BANDS)
 
 
 def draw(rows, setup):
-    """Three rows: as published, upright, and what is left."""
+    """Three rows of curves: energy as published, upright, and the share left above each band."""
     figure = new_figure(figsize=(13, 9))
     axes = figure.subplots(3, len(PUBLISHED_ORDERS), sharey="row", sharex=True)
     bands = np.arange(1, N_BANDS + 1)
@@ -107,7 +107,7 @@ def draw(rows, setup):
 
 
 def claims(rows):
-    """Figure 3.3 as a share, as drawn, and its frame bounds."""
+    """Claims about the shares of energy, about the curves as drawn, and the frame bounds."""
     return [_claim_of_shares(rows), _claim_of_curves(rows), _claim_of_bounds(rows)]
 
 

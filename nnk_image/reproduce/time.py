@@ -44,7 +44,7 @@ _COLORS = {"algorithm4": "tab:red", "exact": "tab:purple"}
 
 
 def parts(setup):
-    """One per picture and window."""
+    """The parts to measure, one per picture and window."""
     return parts_by_window(setup.pictures, WINDOWS, PARAMETERS, _measure)
 
 
@@ -77,7 +77,7 @@ def _measure(picture, window):
 
 
 def _middle(pixels):
-    """A crop of at most `SIDE`: exact NNK takes long."""
+    """The middle of an image, at most `SIDE` pixels wide and high: exact NNK takes long."""
     y, x = (max(0, (n - SIDE) // 2) for n in pixels.shape)
     return np.ascontiguousarray(pixels[y : y + SIDE, x : x + SIDE])
 
@@ -104,12 +104,12 @@ def summary(rows):
 
 
 def _curves(rows, method, name):
-    """(images, windows) array."""
+    """One quantity as an (images, windows) array."""
     return np.array([column(rows, name, method=method, window=w) for w in WINDOWS]).T
 
 
 def draw(rows, setup):
-    """Time, neighbours, recall."""
+    """Curves over the window: time, neighbours, agreement with exact NNK."""
     figure = new_figure(figsize=(14, 4.4))
     times, neighbors, found = figure.subplots(1, 3)
     for method, label in METHODS.items():
@@ -130,7 +130,7 @@ def draw(rows, setup):
 
 
 def claims(rows):
-    """Ten times faster at window 11, more at larger windows."""
+    """Claims of a build that is ten times faster at window 11, and more at larger windows."""
     ratio = _curves(rows, "exact", "us_per_pixel") / _curves(rows, "algorithm4", "us_per_pixel")
     gap = _curves(rows, "exact", "us_per_pixel") - _curves(rows, "algorithm4", "us_per_pixel")
     at_11 = ratio[:, WINDOWS.index(11)]

@@ -36,7 +36,7 @@ PARAMETERS = {
 
 
 def parts(setup):
-    """One per picture and window."""
+    """The parts to measure, one per picture and window."""
     return parts_by_window(setup.pictures[:MAX_PICTURES], WINDOWS, PARAMETERS, _measure)
 
 
@@ -84,7 +84,7 @@ def summary(rows):
 
 
 def _curves(rows, kind, name):
-    """(images, windows) array."""
+    """One quantity as an (images, windows) array."""
     return np.array([column(rows, name, graph=kind, window=w) for w in WINDOWS]).T
 
 
@@ -115,12 +115,12 @@ def draw(rows, setup):
 
 
 def claims(rows):
-    """Four readings of the sweep."""
+    """The four claims that the project report draws from the sweep."""
     return [_sparsity(rows), _time(rows), _more_variance(rows), _falling_variance(rows)]
 
 
 def _growth(rows, kind, name, first=WINDOWS[0]):
-    """Mean at the largest window over mean at the window `first`."""
+    """The mean at the largest window divided by the mean at the window `first`."""
     start, end = (column(rows, name, graph=kind, window=w).mean() for w in (first, WINDOWS[-1]))
     return float(end / start)
 
