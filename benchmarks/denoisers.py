@@ -11,7 +11,7 @@ from functools import partial
 from unittest.mock import patch
 
 import nnk_image
-from nnk_image.denoising import METHODS, sgw
+from nnk_image.denoising import METHODS, wavelet_lowpass
 from nnk_image.reproduce import peers
 
 
@@ -41,12 +41,18 @@ def run_ours(noisy, sigma, method):
     return nnk_image.denoise(noisy, sigma, method=method, channel_axis=peers.channel_axis_of(noisy))
 
 
-def run_sgw_bilateral(noisy, sigma, sigma_f=sgw.SIGMA_F, bands_kept=sgw.BANDS_KEPT):
+def run_sgw_bilateral(
+    noisy, sigma, sigma_f=wavelet_lowpass.SIGMA_F, bands_kept=wavelet_lowpass.BANDS_KEPT
+):
     """The filter of method 'sgw' on the bilateral graph of the same window."""
     graph = nnk_image.bilateral_graph(
-        noisy, sgw.WINDOW, sgw.SIGMA_D, sigma_f * sigma, channel_axis=peers.channel_axis_of(noisy)
+        noisy,
+        wavelet_lowpass.WINDOW,
+        wavelet_lowpass.SIGMA_D,
+        sigma_f * sigma,
+        channel_axis=peers.channel_axis_of(noisy),
     )
-    with patch.object(sgw, "BANDS_KEPT", bands_kept):
+    with patch.object(wavelet_lowpass, "BANDS_KEPT", bands_kept):
         return nnk_image.denoise(
             noisy, sigma, method="sgw", guide=graph, channel_axis=peers.channel_axis_of(noisy)
         )

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 import nnk_image
+from nnk_image import neighbors  # older versions, to compare with, have all names there
 
 SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
 DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
@@ -225,8 +226,6 @@ def points():
         found = nnk_image.nnk_neighbors(data, n_neighbors=9, kernel=kernel, n_jobs=2).to_csr()
         yield f"neighbors {n} {kernel} {dtype}", digest(found.indptr, found.indices, found.data)
     data = random.normal(size=(150, 4))
-    from nnk_image import neighbors
-
     graph = nnk_image.nnk_graph(data, n_neighbors=10)
     labels = np.full(150, -1)
     labels[:20] = np.arange(20) % 3

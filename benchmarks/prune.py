@@ -1,4 +1,4 @@
-"""The stages of a graph alone: pruning beside a scalar loop, writing CSR beside scipy."""
+"""Building a graph step by step: pruning beside a scalar loop, writing CSR beside scipy."""
 
 import ctypes
 import shlex
@@ -15,11 +15,11 @@ import nnk_image
 from benchmarks.graph import SIGMA_D, SIGMA_F, WINDOWS, noisy_camera
 from benchmarks.timing import Table, ratio
 from nnk_image import _core
-from nnk_image.graph import _old as stages
-from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.image import check_image
-from nnk_image.reproduce.machine import interleaved
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph import build, pruning
 from nnk_image.graph.window import window_of
+from nnk_image.reproduce.machine import interleaved
 
 FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 AVX2_FLAGS = ("-mavx2", "-mbmi", "-mpopcnt")
@@ -43,11 +43,11 @@ def _pruning(image, rounds):
         for window in WINDOWS:
             for dtype in DTYPES:
                 pixels = image.astype(dtype)
-                plan, contenders = _plan(pixels, window), {}
-                contenders["ours"] = lambda plan=plan: stages._prune(plan, RowExecutor())
+                spec, contenders = _spec(pixels, window), {}
+                contenders["ours"] = lambda spec=spec: pruning._prune(spec, RowExecutor())
                 if scalar:
                     _check(scalar, pixels[:48, :80], window)
-                    contenders["scalar"] = lambda run=scalar[dtype], plan=plan: run(plan)
+                    contenders["scalar"] = lambda run=scalar[dtype], spec=spec: run(spec)
                 table.rows.append(_row(window, dtype, interleaved(contenders, rounds), image.size))
     table.notes = (note, "Edges compared on a crop.  Medians; ratio: that of rounds (quartiles).")
     return table
@@ -78,16 +78,18 @@ def _writing(image, rounds):
 
 def _writers(pixels, window):
     """What turns the same directed edges into the same matrix."""
-    plan, bands = _plan(pixels, window), RowExecutor()
-    (height, _), directed = plan.image.shape, stages._prune(plan, bands)
-    undirected = stages.choose_edges(plan, "nnk", bands)
+    spec, executor = _spec(pixels, window), RowExecutor()
+    (height, _), directed = spec.image.shape, pruning._prune(spec, executor)
+    undirected = pruning.choose_edges(spec, "nnk", executor)
 
     def ours():
         # Only reads the backward planes and ors into the forward ones: the same work each
         # time.  The CSR is that of a copy whose backward planes are gone already.
-        rows = height, plan.row_work
-        bands.run(lambda y0, y1: _core.symmetrise(directed, y0, y1), *rows, speed=stages.BIT_SPEED)
-        return stages._to_csr(plan, undirected, bands)[0]
+        def symmetrise(y0, y1):
+            _core.symmetrise(directed, y0, y1)
+
+        executor.run(symmetrise, height, spec.row_work, speed=pruning.BIT_SPEED)
+        return build._to_csr(spec, undirected, executor)[0]
 
     edges = nnk_image.image_graph(pixels, window, SIGMA_D, SIGMA_F, directed=True)
     edges = edges.adjacency.tocoo()
@@ -121,8 +123,8 @@ def _describe(image):
     return f"camera {height}x{width}, noisy, sigma 20; {sigmas}; one thread"
 
 
-def _plan(pixels, window):
-    return stages.GraphSpec(check_image(pixels), window, SIGMA_D, SIGMA_F)
+def _spec(pixels, window):
+    return pruning.GraphSpec(check_image(pixels), window, SIGMA_D, SIGMA_F)
 
 
 def _compiled(folder):
@@ -154,17 +156,17 @@ class _Scalar:
         function.argtypes += [words, real, words]
         self._tables = {}
 
-    def __call__(self, plan):
+    def __call__(self, spec):
         """(H, W, words) bits of the offsets, by increasing distance, that survive."""
-        (height, width), (planes,) = plan.image.shape, plan.planes
-        window, stride = plan.window, planes.shape[1]
+        (height, width), (planes,) = spec.image.shape, spec.planes
+        window, stride = spec.window, planes.shape[1]
         if window.size not in self._tables:  # like ours, kept: in the round not counted
             self._tables[window.size] = _tables_of(window)
         delta, can_prune = self._tables[window.size]
         step = window.offsets.astype(np.int64) @ [stride, 1]
         alive = np.empty((height, width, can_prune.shape[1]), np.uint64)
         args = planes, stride, window.radius, height, width, step, len(step), delta, can_prune
-        self._function(*args, plan.thresholds(), alive)
+        self._function(*args, spec.thresholds(), alive)
         return alive
 
 
@@ -180,7 +182,7 @@ def _tables_of(window):
 
 def _check(scalar, pixels, window):
     """The loop keeps the very edges of `image_graph`."""
-    alive = scalar[pixels.dtype.type](_plan(pixels, window)).astype("<u8").view(np.uint8)
+    alive = scalar[pixels.dtype.type](_spec(pixels, window)).astype("<u8").view(np.uint8)
     pixel, k = np.nonzero(np.unpackbits(alive.reshape(pixels.size, -1), axis=1, bitorder="little"))
     other = pixel + (window_of(window).offsets @ [pixels.shape[1], 1])[k]
     ours = nnk_image.image_graph(pixels, window, SIGMA_D, SIGMA_F, directed=True).adjacency

@@ -10,8 +10,8 @@ import nnk_image
 from benchmarks.graph import SIGMA_F, noisy_camera
 from benchmarks.timing import comparison
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.spectral.spectrum import spectral_bound
 from nnk_image.spectral.chebyshev import GridRecurrence
+from nnk_image.spectral.spectrum import spectral_bound
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
@@ -127,8 +127,8 @@ class _Work:
     def bound_alone(self, rounds):
         """What lmax costs beside one transform, the operator being there."""
         kinds = (np.float32, self.single), (np.float64, self.image)
-        with RowExecutor() as bands:
-            grids = {d: GridRecurrence.of_graph(self.graph, d, bands) for d, _ in kinds}
+        with RowExecutor() as executor:
+            grids = {d: GridRecurrence.of_graph(self.graph, d, executor) for d, _ in kinds}
             contenders, ours = {}, {}
             for dtype, image in kinds:
                 name = np.dtype(dtype).name
@@ -138,7 +138,7 @@ class _Work:
                     spectral_bound,
                     grid.degrees,
                     "combinatorial",
-                    partial(grid.largest_edge_sum, bands),
+                    partial(grid.largest_edge_sum, executor),
                 )
                 ours[f"analyze {name}"] = f"/ {name}"
             title = self.title.format("The bound that lmax comes from, and a transform")

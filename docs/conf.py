@@ -14,7 +14,11 @@ from numpydoc.xref import DEFAULT_LINKS
 from sphinx.util.nodes import make_refnode
 
 import nnk_image
-import nnk_image.neighbors
+import nnk_image.graph
+import nnk_image.io
+import nnk_image.learning
+import nnk_image.wavelets
+from nnk_image._moved import MODULES
 
 project = "nnk_image"
 author = "The nnk_image developers"
@@ -41,13 +45,14 @@ autodoc_typehints = "none"  # the docstrings say more
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template lists them: ours, not scikit-learn's
 
-HOMES = {
-    **dict.fromkeys(nnk_image.neighbors.__all__, "nnk_image.neighbors"),
-    **dict.fromkeys(nnk_image.__all__, "nnk_image"),
-    **dict.fromkeys(("BandEnergy", "EnergyCompaction", "GraphCompaction"), "nnk_image.compaction"),
-    "ImageFile": "nnk_image.reading",
-}
+PACKAGES = (nnk_image.learning, nnk_image.graph, nnk_image.io, nnk_image.wavelets, nnk_image)
+"""Packages whose public names the reference holds; a name of several is that of the last."""
+
+HOMES = {name: package.__name__ for package in PACKAGES for name in package.__all__}
 """Where the names are documented that docstrings mention without their module."""
+
+INTERNAL = ("PixelGrid",)
+"""Names that docstrings of public things mention, but that the reference leaves out."""
 
 OTHERS = ("matplotlib", "pygsp", "scipy")
 """Libraries whose names are set as they are: looking them up would need a network."""
@@ -70,13 +75,21 @@ def link(app, env, node, contnode):
     if node.get("refdomain") != "py":
         return None
     first, _, rest = (target := node["reftarget"]).partition(".")
-    entry = env.domains["py"].objects.get(f"{HOMES.get(first)}.{target}")
+    objects = env.domains["py"].objects
+    entry = objects.get(f"{HOMES.get(first)}.{target}") or objects.get(_today(target))
     if entry:
         return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode)
-    if first in OTHERS:
+    if first in OTHERS or first in INTERNAL:
         return contnode
     is_name = rest or first in HOMES or re.match("[A-Z].*[a-z]", first)
     return None if is_name else nodes.emphasis(target, target)
+
+
+def _today(target):
+    """A dotted name whose module may be given by its old path, by the path of today."""
+    module, _, name = target.rpartition(".")
+    home = MODULES.get(module.removeprefix("nnk_image."))
+    return f"nnk_image.{home}.{name}" if home else target
 
 
 def leave_out_foreign(app, what, name, obj, skip, options):

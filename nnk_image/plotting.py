@@ -13,14 +13,14 @@ afterwards; and never shows or closes anything.
 import numpy as np
 
 COLORS = {"bilateral": "tab:blue", "nnk": "tab:red"}
-"""Colour of everything that belongs to a kind of graph."""
+"""The colour of each kind of graph in all pictures."""
 
 MAX_LINKS = 100_000
-"""Most links `plot_graph` draws: more are a solid block, and slow."""
+"""Most links that `plot_graph` draws: more would be a solid block, and slow to draw."""
 
 
 def new_figure(**options):
-    """A figure of its own, never shown and never registered with pyplot.
+    """A new figure that is not registered with pyplot, so that nothing shows it by itself.
 
     Parameters
     ----------
@@ -145,11 +145,12 @@ def plot_before_after(before, after, axes=None, *, clean=None, value_range=None)
 
 
 def _value_range(image):
+    """Smallest and largest value, which are shown black and white."""
     return float(np.min(image)), float(np.max(image))
 
 
 def _show(ax, image, value_range, title=None, cmap="gray", **options):
-    """One image without ticks; colour images scaled to what matplotlib takes."""
+    """Draw an image without ticks; colours are scaled to 0 to 1, as matplotlib needs them."""
     low, high = value_range
     if np.ndim(image) == 3:
         image = np.clip((np.asarray(image, float) - low) / ((high - low) or 1), 0, 1)
@@ -168,7 +169,7 @@ def _show(ax, image, value_range, title=None, cmap="gray", **options):
 def plot_neighbours(image, graph, pixel, ax=None, *, radius=None):
     """The links of one pixel, drawn over the image around it.
 
-    Links and dots are the stronger the larger their weights are.
+    The larger the weight of a link, the stronger its line and dot.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ def plot_graph(image, graph, crop, ax=None):
     inner = graph.adjacency[pixels.ravel()][:, pixels.ravel()].tocoo()
     first, second = inner.coords
     one_way = first < second
-    if graph.directed:  # a pair linked one way only, backwards, is a pair too
+    if graph.directed:  # a pair that only the later pixel links counts too
         pairs = set(zip(first[one_way].tolist(), second[one_way].tolist(), strict=True))
         nodes = zip(first.tolist(), second.tolist(), strict=True)
         one_way |= [i > j and (j, i) not in pairs for i, j in nodes]
@@ -306,6 +307,7 @@ def plot_degrees(graph, ax=None, *, count=False):
 
 
 def _check_pixel(pixel, graph):
+    """`pixel` as row and column, if it lies in the image."""
     try:
         row, column = (int(v) for v in pixel)
     except (TypeError, ValueError):
@@ -316,7 +318,7 @@ def _check_pixel(pixel, graph):
 
 
 def _clip(crop, shape):
-    """The crop as slices with a start and a stop inside the image."""
+    """The crop as slices whose starts and stops lie inside the image."""
     if not (isinstance(crop, tuple) and len(crop) == 2 and all(type(s) is slice for s in crop)):
         raise ValueError(f"crop={crop!r} must be two slices, as in np.s_[10:30, 40:60]")
     ranges = []
@@ -330,7 +332,7 @@ def _clip(crop, shape):
 
 
 def _show_crop(ax, image, graph, crop):
-    """Part of the image, its pixels where they are in the whole."""
+    """Draw a part of the image, with its pixels at their places in the whole image."""
     image = np.asarray(image)
     if image.shape[:2] != graph.shape or image.ndim not in (2, 3):
         raise ValueError(
@@ -343,11 +345,12 @@ def _show_crop(ax, image, graph, crop):
 
 
 def _strength(weights):
-    """How strongly to draw each link, 0 to 1: roots, so that weak ones are seen too."""
+    """How strongly to draw each link, 0 to 1: the root of its weight, for weak ones to be seen."""
     return np.sqrt(weights / weights.max()) if len(weights) else weights
 
 
 def _add_lines(ax, segments, strength, color, **options):
+    """Draw links as lines, the stronger ones less transparent."""
     from matplotlib.collections import LineCollection
 
     alpha = np.clip(strength, 0.05, 1) if len(strength) else None
@@ -381,7 +384,7 @@ def plot_filter_bank(wavelets, ax=None):
     True
     """
     ax = _row_of_axes(ax, 1, 6, 3.2)[0]
-    # Squares, for eigenvalues are squared frequencies: low bands get the room they need.
+    # Eigenvalues are squared frequencies: evenly spaced roots give low bands room enough.
     eigenvalues = wavelets.bound * np.linspace(0, 1, 1001) ** 2
     lines = [
         ax.plot(eigenvalues, values, color=f"C{band % 10}", label=f"{band + 1}")[0]

@@ -3,6 +3,9 @@
 Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, one
 for the whole), 2 on wrong usage, 130 after Ctrl-C or SIGTERM.  One module per sub-command,
 each with ``add_command(commands)``.
+
+Here, and only here, functions import what the package itself needs: the compiled core, scipy and
+scikit-image take up to two seconds to load, and help and wrong usage are to be told at once.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import threading
 from contextlib import contextmanager
 
 import nnk_image
+from nnk_image.cli import compaction, demo, denoise, graph, reproduce
 from nnk_image.cli.common import FAILURES, complain, one_line
 
 EPILOG = """examples:
@@ -44,7 +48,7 @@ def main(arguments=None):
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:  # nobody reads our output, or the disk it goes to is full
-        # Else the interpreter would try, and fail, once more while it ends.
+        # Without this the interpreter would try to write, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not (status or isinstance(error, BrokenPipeError)):
             complain(f"standard output: {error.strerror}")
@@ -54,10 +58,10 @@ def main(arguments=None):
 
 @contextmanager
 def _terminated_as_interrupted():
-    """SIGTERM raises KeyboardInterrupt, so that it too leaves no unfinished file behind."""
+    """Let SIGTERM raise KeyboardInterrupt, so that it leaves no unfinished file behind either."""
     before = signal.getsignal(signal.SIGTERM)
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if before == signal.SIG_IGN or not in_main_thread:  # no other thread may
+    if before == signal.SIG_IGN or not in_main_thread:  # other threads may not set it
         yield
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -68,7 +72,7 @@ def _terminated_as_interrupted():
 
 
 def _run(arguments):
-    """Parse, run, and tell what went wrong; the exit status."""
+    """Parse the arguments, run the command and say what went wrong; returns the exit status."""
     try:
         options = _parser().parse_args(arguments)
         options.run(options)
@@ -86,8 +90,7 @@ def _run(arguments):
 
 
 def _parser():
-    from nnk_image.cli import compaction, demo, denoise, graph, reproduce
-
+    """The parser of all sub-commands."""
     parser = argparse.ArgumentParser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
@@ -102,7 +105,7 @@ def _parser():
 
 
 class _Version(argparse.Action):
-    """Prints the version; the compiled core is loaded for nothing else here."""
+    """Prints the version and the vector variant, for which alone it loads the compiled core."""
 
     def __init__(self, option_strings, dest, **options):
         super().__init__(option_strings, dest, nargs=0, **options)

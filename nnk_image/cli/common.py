@@ -1,4 +1,4 @@
-"""What the sub-commands share: options, several files in and out, reports."""
+"""What the sub-commands share: options, pairs of input and output files, reports."""
 
 import argparse
 import json
@@ -8,12 +8,13 @@ from pathlib import Path
 
 from nnk_image.io.atomic import check_output
 from nnk_image.io.images import ImageFileError, atomic_output
+from nnk_image.plotting import new_figure
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""
 
 FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
-"""What is told in one line; anything else is a bug, and shows its traceback."""
+"""Errors that are told in one line; any other is a bug and shows its traceback."""
 
 
 def new_command(commands, name, run, summary, *examples):
@@ -31,7 +32,7 @@ def new_command(commands, name, run, summary, *examples):
 
 
 def add_kernel(command):
-    """The options of graphs."""
+    """Add the options of graphs: the window and the widths of the kernel."""
     command.add_argument("--window", type=int, default=11, help="window side (default: 11)")
     command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
     command.add_argument(
@@ -40,25 +41,25 @@ def add_kernel(command):
 
 
 def add_jobs(command):
-    """The option ``--jobs``."""
+    """Add the option ``--jobs``."""
     command.add_argument(
         "--jobs", type=int, metavar="N", help="threads; -1 for all processors (default: 1)"
     )
 
 
 def add_max_pixels(command):
-    """The option ``--max-pixels``."""
+    """Add the option ``--max-pixels``."""
     command.add_argument("--max-pixels", type=int, metavar="N", help="refuse larger images")
 
 
 def complain(message):
-    """One line on stderr, if there is one."""
+    """Print one line on stderr, if the process has one."""
     if sys.stderr is not None:
         print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
 
 
 def one_line(error):
-    """The text of an error."""
+    """The text of an error on one line."""
     if isinstance(error, MemoryError):
         return f"out of memory {error}".strip()
     if isinstance(error, OSError) and error.strerror:
@@ -78,8 +79,8 @@ def pair_outputs(paths, arguments, output, extensions):
         A file for one image; a folder for a folder, or for several images.  A missing
         folder is made.
     extensions : tuple of str
-        Those of files that can be written.  In a folder, images keep their names; others
-        than these extensions become the first.
+        Extensions of the files that can be written.  In a folder, images keep their names, but
+        for other extensions, which become the first of these.
 
     Returns
     -------
@@ -109,7 +110,9 @@ def pair_outputs(paths, arguments, output, extensions):
 
 
 def for_each(paths, work):
-    """Reports of ``work(path)``; where there are several, one that fails is told and left out.
+    """Call ``work(path)`` for all images and gather what it reports.
+
+    If there are several images, one that fails is told on stderr and the others go on.
 
     Returns
     -------
@@ -133,46 +136,44 @@ def for_each(paths, work):
 
 
 def check_reports(reports):
-    """Raise if some images have failed: the last line on stderr, and the exit status."""
+    """Raise if some images have failed; that gives the last line on stderr and the exit status."""
     failed = sum("error" in report for report in reports)
     if failed:
         raise ImageFileError(f"{failed} of {len(reports)} images failed")
 
 
 def check_outputs(*paths):
-    """Refuse impossible outputs before the long part."""
+    """Refuse files that cannot be written before the long computation."""
     for path in paths:
         if path is not None:
             check_output(path)
 
 
 def write_json(path, report):
-    """The report of a command, if a file is wanted."""
+    """Write the report of a command, if a file for it is given."""
     if path is not None:
         with atomic_output(path) as file:
             file.write((json.dumps(report, indent=1) + "\n").encode())
 
 
 def check_plots(*paths):
-    """Refuse impossible plots, and all plots without matplotlib, before the long part."""
+    """Refuse plots that cannot be written, or drawn, before the long computation."""
     for path in paths:
         if path is not None:
             if Path(path).suffix.lower() not in PICTURES:
                 raise ImageFileError(f"{path}: unknown extension; use one of {', '.join(PICTURES)}")
             check_output(path)
-            from nnk_image.plotting import new_figure
-
-            new_figure()
+            new_figure()  # raises without matplotlib
 
 
 def write_plot(path, figure):
-    """A matplotlib figure in the format of the extension."""
+    """Write a matplotlib figure in the format of the extension."""
     with atomic_output(path) as file:
         figure.savefig(file, format=Path(path).suffix.lower().lstrip("."))
 
 
 def wants_progress():
-    """A bar for a person at a terminal who has tqdm; silence in pipes."""
+    """Whether to show a bar: to a person at a terminal where tqdm is installed, never in pipes."""
     if sys.stderr is None or not sys.stderr.isatty():
         return False
     try:

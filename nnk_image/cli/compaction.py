@@ -6,6 +6,7 @@ import io
 import nnk_image
 from nnk_image.cli import common
 from nnk_image.io.images import atomic_output, image_paths, read_image, standard_images
+from nnk_image.plotting import plot_compaction
 
 
 def add_command(commands):
@@ -41,8 +42,8 @@ def add_command(commands):
 
 
 def run(options):
-    """Measure every image, write tables and picture."""
-    nnk_image.energy_compaction([[0.0, 1.0]], **_kernel_of(options))  # a wrong option is told once
+    """Measure every image; write the tables and the picture."""
+    nnk_image.energy_compaction([[0.0, 1.0]], **_kernel_of(options))  # tells a wrong option once
     paths = image_paths(options.images or standard_images().values())
     common.check_outputs(options.json, options.csv)
     common.check_plots(options.plot)
@@ -89,13 +90,11 @@ def _write_csv(path, results):
     writer = csv.DictWriter(text, rows[0])
     writer.writeheader()
     writer.writerows(rows)
-    with atomic_output(path) as file:  # names of any bytes come out as they were
+    with atomic_output(path) as file:  # file names need not be valid UTF-8
         file.write(text.getvalue().encode(errors="surrogateescape"))
 
 
 def _write_plot(path, results):
     if path is None:
         return
-    from nnk_image.plotting import plot_compaction
-
     common.write_plot(path, plot_compaction(results)[0].figure)

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
+
+from nnk_image.base.checks import check_positive
 from nnk_image.cli.common import new_command
 from nnk_image.io.images import check_writable, write_image
 
@@ -23,10 +26,7 @@ def add_command(commands):
 
 
 def run(options):
-    """Denoise, print the table, write the picture."""
-    import numpy as np
-
-    from nnk_image.base.checks import check_positive
+    """Denoise the photograph; print the table, write the picture."""
     from nnk_image.reproduce import demo
 
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")

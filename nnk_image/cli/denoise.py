@@ -47,7 +47,7 @@ def run(options):
 
 
 def _check_options(options):
-    """A wrong option is told once, not once per image."""
+    """Denoise a single pixel, so that a wrong option is told once and not for each image."""
     sigma = 1.0 if options.sigma is None else options.sigma
     nnk_image.denoise([[0.0]], sigma, method=options.method, n_jobs=options.jobs)
 

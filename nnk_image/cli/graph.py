@@ -5,6 +5,7 @@ import time
 import nnk_image
 from nnk_image.cli import common
 from nnk_image.io.images import image_paths, read_image
+from nnk_image.plotting import new_figure, plot_degrees, plot_images
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
 """Kind of graph -> function of the library."""
@@ -42,8 +43,8 @@ def add_command(commands):
 
 
 def run(options):
-    """Build, print, save, draw."""
-    _build([[0.0]], options)  # a wrong option is told once, not once per image
+    """Build every graph; print its figures, save it, draw it."""
+    _build([[0.0]], options)  # tells a wrong option once, not for each image
     paths = image_paths(options.images)
     common.check_outputs(options.json)
     outputs = (options.out, (".npz",)), (options.plot, common.PICTURES)
@@ -94,8 +95,6 @@ def _graph_file(path, file, plot, options):
 
 
 def _draw(path, name, pixels, graph):
-    from nnk_image.plotting import new_figure, plot_degrees, plot_images
-
     figure = new_figure(figsize=(13, 4.2))
     axes = figure.subplots(1, 3)
     plot_images({name: pixels}, axes)

@@ -71,6 +71,7 @@ def run(options):
 
 
 def _read_lmax(path):
+    """Eigenvalues by picture and kind of graph from a JSON file, None for no file."""
     if path is None:
         return None
     try:
@@ -88,7 +89,7 @@ def _read_lmax(path):
 
 
 class _Progress:
-    """Parts done, as a bar on a terminal."""
+    """Shows the number of finished parts as a bar on a terminal."""
 
     def __init__(self):
         self._bar = None

@@ -1,4 +1,4 @@
-"""Files: images in and out, whole or not at all, and the standard images."""
+"""Image files: read and written whole or not at all; and the standard images."""
 
 from nnk_image.io.atomic import ImageFileError
 from nnk_image.io.formats import ImageFile

@@ -1,6 +1,6 @@
-"""Image files in and out, and the standard images that come with the package.
+"""Reads and writes image files; finds the standard images that come with the package.
 
->>> from nnk_image.reading import read_image, standard_images
+>>> from nnk_image.io import read_image, standard_images
 >>> read_image(standard_images()["camera"]).pixels.shape
 (256, 256)
 """
@@ -106,6 +106,7 @@ def read_image(path: str | os.PathLike, *, max_pixels: int | None = None) -> Ima
 
 
 def _open(path: str | os.PathLike):
+    """Open a file for reading; failures become ImageFileError."""
     try:
         if Path(path).is_dir():
             raise ImageFileError(f"{path}: is a folder; name an image file in it")
@@ -148,7 +149,7 @@ def check_writable(path: str | os.PathLike, like: ImageFile | None = None) -> No
     >>> photo = ImageFile(np.zeros((4, 4), np.uint16))
     >>> check_writable("photo.jpg", photo)
     Traceback (most recent call last):
-    nnk_image._output.ImageFileError: photo.jpg: JPEG cannot hold uint16; write .png or .tif
+    nnk_image.io.atomic.ImageFileError: photo.jpg: JPEG cannot hold uint16; write .png or .tif
     """
     _format_for(path)
     if like is not None:
@@ -157,6 +158,7 @@ def check_writable(path: str | os.PathLike, like: ImageFile | None = None) -> No
 
 
 def _format_for(path: str | os.PathLike) -> str:
+    """Return the format that the extension of `path` asks for."""
     extension = Path(path).suffix.lower()
     if extension not in _WRITES:
         problem = f"unknown extension {extension!r}" if extension else "no extension"
@@ -165,6 +167,7 @@ def _format_for(path: str | os.PathLike) -> str:
 
 
 def _check_fits(path: str | os.PathLike, image: ImageFile) -> None:
+    """Refuse images whose colours, depth or transparency the format cannot hold."""
     kind, dtype = _format_for(path), image.pixels.dtype
     name = "PGM/PPM" if kind == "PPM" else kind
     if dtype not in _DTYPES[kind]:
@@ -293,6 +296,7 @@ def image_paths(arguments: Iterable[str | os.PathLike]) -> list[Path]:
 
 
 def _expand(argument: str) -> list[Path]:
+    """Return the image files that one argument names."""
     path = Path(argument)
     if path.is_dir():
         files = [p for p in sorted(path.iterdir()) if p.is_file() and _looks_like_image(p)]

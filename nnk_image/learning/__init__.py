@@ -1,4 +1,4 @@
-"""What stands on neighbourhoods and graphs: estimators, labels, embeddings, geometry."""
+"""Learning with neighbourhoods and graphs: estimators, labels, embeddings, geometry of data."""
 
 from importlib import import_module
 
@@ -23,7 +23,8 @@ _ESTIMATORS = {
     "NNKMeansClassifier": "means_classifier",
     "NNKRegressor": "regress",
 }
-"""Loaded when first used: they are scikit-learn's kind, and need it."""
+"""Estimators and their modules, imported when first used: they need scikit-learn, the rest of
+this package does not."""
 
 __all__ = [
     "KStarNeighborsClassifier",

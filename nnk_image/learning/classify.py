@@ -12,9 +12,12 @@ from nnk_image.learning.estimators import KernelOptions, KStarOptions, Neighborh
 
 
 class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPredictor):
-    """Votes of neighbours; `NNKClassifier` and `KStarNeighborsClassifier` say which."""
+    """Classification by votes of neighbours.
 
-    _spread_factor = 0.5
+    `NNKClassifier` and `KStarNeighborsClassifier` say which neighbours vote, with what weights.
+    """
+
+    _spread_factor = 0.5  # two classes: half of |(p, 1 - p) - (q, 1 - q)|^2 is (p - q)^2
 
     def fit(self, X, y):
         """Remember the points and their classes.
@@ -49,7 +52,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return self
 
     def predict(self, X):
-        """The class of largest probability; of equal ones the first in `classes_`.
+        """The class of largest probability; of equally probable ones the first in `classes_`.
 
         Parameters
         ----------
@@ -71,7 +74,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         Parameters
         ----------
         X : (n, d) array_like or None
-            Queries; None: the fitted points, each predicted from the others.
+            As for `predict`.
 
         Returns
         -------
@@ -81,7 +84,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return parts if self.outputs_2d_ else parts[0]
 
     def leave_one_out_error(self):
-        """Part of the fitted points that the others misclassify.
+        """Share of the fitted points that are misclassified when left out.
 
         Returns
         -------
@@ -96,10 +99,12 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return float(np.mean(self._chosen(self._scores(None)[0]) != self._codes))
 
     def _per_output(self, scores):
+        """Scores split into one array (n, n_classes) per output."""
         classes = self.classes_ if self.outputs_2d_ else [self.classes_]
         return np.split(scores, np.cumsum([len(names) for names in classes])[:-1], axis=1)
 
     def _chosen(self, scores):
+        """(n, n_outputs) numbers of the classes with the largest scores."""
         return np.column_stack([part.argmax(axis=1) for part in self._per_output(scores)])
 
     def __sklearn_tags__(self):

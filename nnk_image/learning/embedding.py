@@ -6,17 +6,18 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees, node_terms
+from nnk_image.learning.elimination import factorized
 from nnk_image.learning.inputs import check_graph, check_weights
 from nnk_image.neighbors.result import Neighborhoods
 
 LAPLACIANS = ("random_walk", "normalized", "combinatorial")
 
-_DENSE = 600  # nodes up to which all eigenvectors are computed at once
-_SHIFT = 1e-9  # of the largest diagonal entry: makes matrices invertible
+_DENSE = 600  # up to so many nodes a dense solver is the fastest
+_SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal, to make it invertible
 
 
 def laplacian_eigenmaps(
@@ -66,7 +67,8 @@ def laplacian_eigenmaps(
     The smoothest functions on a ring are a sine and a cosine; together they are the ring:
 
     >>> import numpy as np
-    >>> from nnk_image.neighbors import laplacian_eigenmaps, nnk_graph
+    >>> from nnk_image import nnk_graph
+    >>> from nnk_image.learning import laplacian_eigenmaps
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> graph = nnk_graph(np.column_stack([np.cos(angle), np.sin(angle)]), n_neighbors=8)
     >>> radius = np.linalg.norm(laplacian_eigenmaps(graph), axis=1)
@@ -126,7 +128,8 @@ def lle_embedding(weights, n_components=2, *, return_eigenvalues=False):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import lle_embedding, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import lle_embedding
     >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle), np.ones(40)])
     >>> coordinates = lle_embedding(nnk_neighbors(ring, n_neighbors=6, kernel="lle"))
@@ -183,7 +186,8 @@ def spectral_clusters(graph, n_clusters, *, random_state=0):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_neighbors, spectral_clusters
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import spectral_clusters
     >>> X = np.array([0.0, 1, 2, 3, 10, 11, 12]).reshape(-1, 1)
     >>> spectral_clusters(nnk_neighbors(X, n_neighbors=4), 2)
     array([0, 0, 0, 0, 1, 1, 1])
@@ -205,6 +209,7 @@ def spectral_clusters(graph, n_clusters, *, random_state=0):
 
 
 def _kmeans(n_clusters, random_state):
+    """scikit-learn's k-means; raises ImportError, with the cure, where it is missing."""
     try:
         from sklearn.cluster import KMeans
     except ImportError:
@@ -233,7 +238,10 @@ def _warn_disconnected(parts):
 
 
 def _eigenmaps(adjacency, n_components, kind):
-    """Smallest eigenvalues and vectors but the constant, part by part of the graph."""
+    """The smallest eigenvalues and their vectors, without the constant vector.
+
+    Computed for each connected part of the graph, then merged.
+    """
     degree = degrees(adjacency)
     diagonal, square = node_terms(degree, kind)
     square = np.ones(len(degree)) if square is None else square
@@ -264,7 +272,7 @@ def _eigenmaps(adjacency, n_components, kind):
 
 
 def _parts(adjacency):
-    """Nodes of each connected part that has more than one."""
+    """The nodes of each connected part of the graph, parts of a single node left out."""
     count, part = connected_components(adjacency, directed=False)
     order = np.argsort(part, kind="stable")
     size = np.bincount(part, minlength=count)
@@ -272,16 +280,17 @@ def _parts(adjacency):
 
 
 def _part_modes(matrix, root, part, n_modes):
+    """Pairs of eigenvalue and eigenvector of a connected part, the constant left out."""
     n_modes = min(n_modes, len(part) - 1)
     values, vectors = _smallest(matrix[part][:, part], root[part], n_modes)
     return zip(values, vectors.T, strict=True)
 
 
 def _null_vectors(adjacency, root, n_components):
-    """Orthonormal functions that are constant on each part, orthogonal to the constant.
+    """Eigenvectors of eigenvalue 0: constant on each part, orthogonal to the constant vector.
 
-    With the parts' masses falling: columns 2, 3, ... of the reflection that maps the first
-    part onto the constant.
+    The parts are sorted by falling mass, the sum of their squared `root`. The vectors are the
+    columns 2, 3, ... of the reflection that maps the first part's vector onto the constant one.
     """
     count, part = connected_components(adjacency, directed=False)
     mass = np.bincount(part, weights=root**2, minlength=count)
@@ -300,20 +309,23 @@ def _null_vectors(adjacency, root, n_components):
 
 
 def _smallest(matrix, null, k):
-    """The k smallest eigenpairs of a positive semi-definite matrix but the one of `null`."""
+    """The k smallest eigenvalues and vectors of a positive semi-definite matrix.
+
+    The known eigenvector `null`, of eigenvalue 0, is left out.
+    """
     null = null / np.linalg.norm(null)
     n = matrix.shape[0]
     scale = float(matrix.diagonal().max()) or 1.0
     if n <= _DENSE or k > n // 4:
         dense = matrix.toarray()
-        # The known eigenvector is moved to the other end of the spectrum.
+        # Adding top * null null' moves the known eigenvector to the other end of the spectrum.
         top = 2 * abs(dense).sum(axis=1).max() + scale
         values, vectors = eigh(dense + top * np.outer(null, null), subset_by_index=[0, k - 1])
     else:
         vectors = _by_products(matrix, null, k, 2 * abs(matrix).sum(axis=1).max() + scale)
         if vectors is None:
             vectors = _by_inverse(matrix, null, k, _SHIFT * scale)
-        # A Rayleigh-Ritz step, on orthonormal columns.
+        # The vectors are only approximate: a Rayleigh-Ritz step makes the best of their span.
         vectors = np.linalg.qr(vectors)[0]
         inner = vectors.T @ (matrix @ vectors)
         values, turn = np.linalg.eigh((inner + inner.T) / 2)
@@ -322,9 +334,9 @@ def _smallest(matrix, null, k):
 
 
 def _by_products(matrix, null, k, top):
-    """Eigenvectors by products with the matrix, or None if there are too many to make.
+    """Eigenvectors by products with the matrix, or None if it takes too many of them.
 
-    Few suffice on just those graphs, of many dimensions, on which elimination is slow.
+    Few suffice on graphs of many dimensions, on which `_by_inverse` is slow.
     """
     raised = LinearOperator(
         matrix.shape, lambda x: matrix @ x.ravel() + top * null * (null @ x), dtype=np.float64
@@ -336,14 +348,14 @@ def _by_products(matrix, null, k, top):
 
 
 def _start(null):
+    """A random start for the iterations, the same each time, orthogonal to `null`."""
     start = np.random.default_rng(0).standard_normal(len(null))
     return start - null * (null @ start)
 
 
 def _by_inverse(matrix, null, k, shift):
-    shifted = matrix + shift * eye_array(matrix.shape[0])
-    options = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0}
-    factors = splu(shifted.tocsc(), options={"SymmetricMode": True}, **options)
+    """Eigenvectors by solving systems with the matrix, `shift` added to its diagonal."""
+    factors = factorized(matrix + shift * eye_array(matrix.shape[0]))
 
     def without_null(x):
         return x - null * (null @ x)
@@ -363,6 +375,6 @@ def _by_inverse(matrix, null, k, shift):
 
 
 def _signed(vectors):
-    """The entry of largest size of each column made positive."""
+    """The vectors with signs that make the entry of largest size of each column positive."""
     place = np.abs(vectors).argmax(axis=0)
     return vectors * np.where(vectors[place, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""What the scikit-learn estimators of neighbourhoods share: fitting, shares, leave-one-out."""
+"""Base classes of the scikit-learn estimators: fitting, predicting from neighbours, options."""
 
 from copy import copy
 from dataclasses import replace
@@ -9,18 +9,23 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from nnk_image.base.checks import check_choice, check_count
-from nnk_image.neighbors.model import TOL, NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import TOL
 
 WEIGHTS = ("method", "uniform")
 
-_CHUNK = 1 << 22  # distances held at a time
-_FIRST_CANDIDATES = 32  # of k*-nearest neighbours; more if they are not enough
+_CHUNK = 1 << 22  # number of distances held in memory at a time
+_FIRST_CANDIDATES = 32  # of k*-nearest neighbours at first; more are taken where all were chosen
 
 
 class NeighborhoodEstimator(BaseEstimator):
-    """Fitted points whose neighbourhoods are found; `_options` of subclasses say how."""
+    """An estimator that finds neighbourhoods among its fitted points.
+
+    Subclasses say how by `_options`, the keywords of `NeighborhoodModel`.
+    """
 
     def _candidates_asked(self, n_points):
+        """How many candidates each query gets."""
         return min(check_count("n_neighbors", self.n_neighbors), n_points)
 
     def _fit_model(self, X):
@@ -48,7 +53,8 @@ class NeighborhoodEstimator(BaseEstimator):
 class NeighborhoodPredictor(NeighborhoodEstimator):
     """Predictions as weighted means over the neighbours of queries.
 
-    Subclasses set `_targets`, (N, m) numbers whose weighted means are the scores of a query.
+    In `fit`, subclasses set `_targets`, (N, m) numbers whose weighted means over the neighbours
+    are the scores of a query; the class attribute `_spread_factor` scales `score_spread`.
     """
 
     def _fit_model(self, X):
@@ -84,10 +90,11 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return replace(found, weights=found.weights / sums[rows])
 
     def _found(self, queries):
+        """Neighbourhoods of checked queries, with the weights of the method."""
         return self._model.neighborhoods(queries)
 
     def _nearest(self, queries, rows):
-        """The nearest fitted point of some queries, the one of lowest index if they tie."""
+        """The nearest fitted point of the queries `rows`; ties to the lowest index."""
         own, model = queries is None, self._model
         points = model.points if own else queries
         result = np.empty(len(rows), np.int64)
@@ -105,7 +112,8 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     def _scores(self, X):
         """Weighted means (n, m) of the neighbours' targets, and the neighbourhoods.
 
-        The mean of all targets where there is no neighbour; of all others' for a fitted point.
+        A query without neighbours gets the mean of all targets; a fitted point that is left out,
+        the mean of all other targets.
         """
         found = self.neighborhoods(X)
         scores = found.to_csr() @ self._targets
@@ -138,6 +146,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return np.divide(sums, counts, out=np.full(len(found), np.nan), where=counts > 0)
 
     def _checked_queries(self, X):
+        """Queries as scikit-learn checks them; None, for the fitted points, stays None."""
         if X is not None:
             return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         if self.n_samples_fit_ < 2:
@@ -146,7 +155,10 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
 
 
 class KernelOptions:
-    """The options of estimators by kernel weights, those of `nnk_neighbors` and two more."""
+    """The options of estimators that weigh by a kernel.
+
+    They are those of `nnk_neighbors`, `sigma_scale` and `weights`.
+    """
 
     def __init__(
         self,
@@ -206,7 +218,10 @@ class KStarOptions:
         return super()._candidates_asked(n_points)
 
     def _found(self, queries):
-        """Of all points, unless `n_neighbors` bounds them: more while some query takes all."""
+        """Neighbours among all points, unless `n_neighbors` bounds the candidates.
+
+        Few candidates are taken at first, then more as long as some query chooses all of its.
+        """
         found = super()._found(queries)
         if self.n_neighbors is not None:
             return found
@@ -219,7 +234,7 @@ class KStarOptions:
 
 
 def _own_search(search):
-    """A candidate search of the estimator's own."""
+    """A candidate search that belongs to the estimator: a clone, for it is going to be fitted."""
     if isinstance(search, str):
         return search
     if not hasattr(search, "kneighbors"):
@@ -231,7 +246,7 @@ def _own_search(search):
 
 
 def _with_neighbor(found, rows, points):
-    """Neighbourhoods with one neighbour more in each of some empty rows."""
+    """Neighbourhoods with one of `points` put, as only neighbour, into each of the empty `rows`."""
     owner = np.repeat(np.arange(len(found)), found.n_neighbors)
     owner = np.concatenate([owner, rows])
     order = np.argsort(owner, kind="stable")

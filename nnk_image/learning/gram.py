@@ -1,11 +1,11 @@
-"""Matrices of kernel values between points and others."""
+"""Kernel (Gram) matrices between sets of points."""
 
 import numpy as np
 
 from nnk_image.neighbors.candidates import evaluate, unit_rows
 
-_KEPT = 1 << 24  # kernel values of the points with each other that are kept, not computed again
-_BLOCK = 1 << 22  # kernel values held at a time
+_KEPT = 1 << 24  # most kernel values that `Gram.keep` keeps; larger matrices are computed anew
+_BLOCK = 1 << 22  # kernel values held in memory at a time
 
 
 def kernel_matrix(kernel, sigma, a, b):
@@ -29,6 +29,7 @@ def kernel_matrix(kernel, sigma, a, b):
 
 
 def _of_distances(kernel, sigma, a, b):
+    """Kernel values from distances, computed in place: the matrix may be large."""
     from sklearn.metrics.pairwise import euclidean_distances
 
     distances = euclidean_distances(a, b)
@@ -40,12 +41,12 @@ def _of_distances(kernel, sigma, a, b):
 
 
 class Gram:
-    """Kernel matrix of points, in blocks of rows.
+    """The kernel matrix of points, computed in blocks of rows.
 
     Parameters
     ----------
     points : (N, d) ndarray
-        The matrix itself for a precomputed kernel.
+        The matrix itself if the kernel is precomputed.
     kernel : Kernel
     sigma : float
     """
@@ -80,7 +81,7 @@ class Gram:
         return self.rows(self.points[indices]) if self._kept is None else self._kept[indices]
 
     def product(self, queries, factor):
-        """``K(queries, points) @ factor``; the points' own for None."""
+        """``K(queries, points) @ factor``; for None the points are the queries."""
         if queries is None and self._kept is not None:
             return self._kept @ factor
         queries = self.points if queries is None else queries

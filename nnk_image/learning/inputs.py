@@ -1,4 +1,4 @@
-"""What tasks and metrics are given, checked: undirected graphs, rows of weights, points."""
+"""Checks of what users pass: undirected graphs, rows of weights, points, labels."""
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -69,7 +69,7 @@ def check_weights(weights, square=False):
 
 
 def check_points(name, points, matrix, of="columns"):
-    """Float64 points, one per column (or row) of a matrix of weights."""
+    """Points as float64, if there is one per column (or per row) of a matrix of weights."""
     points = check_features(name, points).astype(np.float64, copy=False)
     expected = matrix.shape[1 if of == "columns" else 0]
     if len(points) != expected:

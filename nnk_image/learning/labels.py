@@ -1,22 +1,23 @@
-"""Labels of the unlabelled: propagation on a graph, and few-shot transduction."""
+"""Labels for nodes and points without one: propagation on a graph, and from few examples."""
 
 import warnings
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import cg, splu
+from scipy.sparse.linalg import cg
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees
+from nnk_image.learning.elimination import factorized
 from nnk_image.learning.inputs import check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 
-_ABSORBED = 1e-6  # scores that should add up to 1 do so this well, or are computed anew
-_LEAK = 1e-12
-_DIRECT = 2000  # unknowns up to which elimination is always fast
-_STEPS = 200
+_ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
+_LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
+_DIRECT = 2000  # up to so many unknowns elimination is always fast
+_STEPS = 200  # steps of conjugate gradients after which elimination is tried
 
 
 def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores=False):
@@ -64,7 +65,8 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import label_propagation, nnk_graph
+    >>> from nnk_image import nnk_graph
+    >>> from nnk_image.learning import label_propagation
     >>> graph = nnk_graph(np.arange(6.0).reshape(-1, 1), n_neighbors=3)
     >>> label_propagation(graph, [0, -1, -1, -1, -1, 7])
     array([0, 0, 0, 7, 7, 7])
@@ -77,7 +79,7 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
     given = np.zeros((len(labels), len(classes)))
     given[np.flatnonzero(known), own] = 1
     if laplacian == "normalized":
-        # y' D^-1/2 L D^-1/2 y is harmonic in D^-1/2 y: the same equations, given so.
+        # The normalised problem is the combinatorial one for D^-1/2 y, so the same equations do.
         degree = degrees(adjacency)[known, None]
         given[known] /= np.sqrt(np.where(degree > 0, degree, 1))
     scores = _harmonic(adjacency, known, given)
@@ -92,6 +94,7 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
 
 
 def _most_frequent(labels, nodes, what="nodes"):
+    """The most frequent label, with a warning that these nodes get it."""
     classes, count = np.unique(labels, return_counts=True)
     best = classes[count.argmax()]
     warnings.warn(
@@ -103,10 +106,10 @@ def _most_frequent(labels, nodes, what="nodes"):
 
 
 def _harmonic(adjacency, known, given):
-    """Values at all nodes: `given` at the known, elsewhere the mean over neighbours.
+    """Values at all nodes: `given` at the known ones, elsewhere the mean over the neighbours.
 
-    Up to a factor per node where links are so weak that rounding hides them; 0 for
-    components without a known node.
+    They are 0 in parts of the graph without a known node.  Where links are so weak that rounding
+    hides them, the values of a node are right up to a common factor.
     """
     values = np.where(known[:, None], given, 0.0)
     component = connected_components(adjacency, directed=False)[1]
@@ -118,40 +121,34 @@ def _harmonic(adjacency, known, given):
     scaled = adjacency.copy()
     scaled.data = scaled.data / root[rows] / root[scaled.indices]
     part, source = scaled[free][:, free], scaled[free][:, np.flatnonzero(known)]
-    # A last column of ones tells how much of a walk meets a label at all: everything.
+    # A last column of ones: its solution is the chance that a walk meets any label, which is 1.
     given = np.column_stack([given[known], np.ones(known.sum())])
     right = source @ (root[known, None] * given)
     found = _solve(part, right, 0.0) / root[free, None]
     lost = np.abs(found[:, -1] - 1) > _ABSORBED
     if lost.any():
-        # A small leak keeps the equations regular; it scales all scores of a node alike.
+        # A leak keeps the equations regular; it scales all scores of a node by one factor.
         found[lost] = _solve(part, right, _LEAK)[lost]
     values[free] = np.maximum(found[:, :-1], 0)
     return values
 
 
 def _solve(part, right, leak):
-    """``((1 + leak) I - part)^-1 right``; zeros if that is singular."""
+    """``((1 + leak) I - part)^-1 right``, or zeros if the matrix is singular."""
     matrix = ((1 + leak) * eye_array(part.shape[0]) - part).tocsc()
     if part.shape[0] > _DIRECT and (found := _solve_steps(matrix, right)) is not None:
         return found
     try:
-        # An M-matrix needs no pivoting.
-        factors = splu(
-            matrix,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        factors = factorized(matrix)  # the diagonal dominates each row: no pivoting
     except RuntimeError:
         return np.zeros(right.shape)
     return np.nan_to_num(factors.solve(right), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _solve_steps(matrix, right):
-    """The same by conjugate gradients, or None if they are slow.
+    """The solution by conjugate gradients, or None if they take too many steps.
 
-    They are fast on just those graphs, of many dimensions, on which elimination is not.
+    They take few on graphs of many dimensions, on which elimination is slow.
     """
     columns = []
     for column in right.T:
@@ -176,8 +173,8 @@ def few_shot_labels(
 ):
     """Labels of all queries together, from few labelled points (transduction).
 
-    Queries are classified by their neighbours among the labelled points; of each class
-    the most confident predictions join the labelled points, and the rest is classified anew.
+    Queries are classified by their neighbours among the labelled points. The most confident
+    predictions of each class join the labelled points; then the other queries are classified anew.
 
     Parameters
     ----------
@@ -224,7 +221,7 @@ def few_shot_labels(
     One label at the start of each ray; the others follow in turn:
 
     >>> import numpy as np
-    >>> from nnk_image.neighbors import few_shot_labels
+    >>> from nnk_image.learning import few_shot_labels
     >>> angle = np.linspace(0, 1.5, 8)
     >>> points = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> few_shot_labels(points[[0, 7]], ["right", "up"], points[1:7])
@@ -261,6 +258,7 @@ def few_shot_labels(
 
 
 def _check_features_only(kernel):
+    """Refuse precomputed kernels, which cannot tell how similar queries are to each other."""
     if isinstance(kernel, str) and kernel == "precomputed":
         raise ValueError(
             "kernel='precomputed' does not fit: queries become points; give features and a kernel"
@@ -268,7 +266,7 @@ def _check_features_only(kernel):
 
 
 def _class_shares(near, labels, n_classes):
-    """(n, C) shares of the classes in the weights of each query; 0 without neighbours."""
+    """(n, n_classes) shares of the classes in the weights of each query; 0 without neighbours."""
     one_hot = csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)))
     one_hot.resize(len(labels), n_classes)
     mass = (near.to_csr() @ one_hot).toarray()
@@ -277,7 +275,7 @@ def _class_shares(near, labels, n_classes):
 
 
 def _most_confident(share, error, n_accept):
-    """Rows to accept: of each predicted class those of the largest shares."""
+    """The queries to accept: for each predicted class those with the largest shares."""
     predicted, confidence = share.argmax(axis=1), share.max(axis=1)
     order = np.lexsort([error, -confidence])
     order = order[confidence[order] > 0]

@@ -9,7 +9,7 @@ from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import check_points, check_weights
 from nnk_image.neighbors.candidates import unit_rows
 
-_RANK = 1e-10  # singular values below this part of the largest are rounding
+_RANK = 1e-10  # singular values below this part of the largest one count as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,8 @@ def manifold_metrics(X, neighborhoods, *, normalize=True, norm="min_rank"):
     A plane in space:
 
     >>> import numpy as np
-    >>> from nnk_image.neighbors import manifold_metrics, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import manifold_metrics
     >>> x, y = np.meshgrid(np.arange(20.0), np.arange(20.0))
     >>> X = np.column_stack([x.ravel(), y.ravel(), np.full(400, 5.0)])
     >>> metrics = manifold_metrics(X, nnk_neighbors(X, n_neighbors=8))
@@ -117,7 +118,8 @@ def intrinsic_dimension(neighborhoods):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import intrinsic_dimension, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import intrinsic_dimension
     >>> line = np.arange(7.0).reshape(-1, 1) * [1, 2, 3]
     >>> intrinsic_dimension(nnk_neighbors(line, n_neighbors=4))
     array([1, 2, 2, 2, 2, 2, 1])
@@ -153,7 +155,8 @@ def polytope_diameter(X, neighborhoods, *, normalize=True):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_neighbors, polytope_diameter
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import polytope_diameter
     >>> line = np.arange(5.0).reshape(-1, 1)
     >>> polytope_diameter(line, nnk_neighbors(line, n_neighbors=4), normalize=False)
     array([0., 2., 2., 2., 0.])
@@ -200,7 +203,8 @@ def polytope_affinity(X, neighborhoods, *, norm="min_rank"):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_neighbors, polytope_affinity
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import polytope_affinity
     >>> angle = np.linspace(0, 1, 9)
     >>> arc = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(9)])
     >>> near = nnk_neighbors(arc, n_neighbors=4)
@@ -260,7 +264,8 @@ def dimension_vector(weights, return_dimension=False):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import dimension_vector, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import dimension_vector
     >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> near = nnk_neighbors(ring, n_neighbors=6, kernel="lle")
@@ -284,6 +289,7 @@ def dimension_vector(weights, return_dimension=False):
 
 
 def _rows(matrix):
+    """Columns of the entries of a CSR matrix, as one array per row."""
     return np.split(matrix.indices, matrix.indptr[1:-1])
 
 

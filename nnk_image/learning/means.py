@@ -1,4 +1,4 @@
-"""NNK-Means: a dictionary of atoms by which points are sparsely, non-negatively coded."""
+"""NNK-Means: learns atoms, of which a few, weighted, describe each point."""
 
 import numpy as np
 from scipy.linalg import pinvh
@@ -18,9 +18,9 @@ from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 
 SIGMA_CANDIDATES = 30
-"""Nearest points whose distances give the kernel's width by a rule."""
+"""Candidates of each point from whose distances a rule for sigma finds the kernel's width."""
 
-_PROBLEMS = 1 << 22  # numbers of the kernel matrices solved at a time
+_PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
 class MeansOptions(BaseEstimator):
@@ -54,7 +54,7 @@ class MeansOptions(BaseEstimator):
         self.n_jobs = n_jobs
 
     def _gram_of(self, X):
-        """`Gram` of the points, with the kernel's width."""
+        """The kernel matrix (`Gram`) of the points, its width found."""
         if self.kernel in ("lle", "angular"):
             raise ValueError(f"kernel={self.kernel!r} depends on the query; atoms need another")
         if isinstance(self.sigma, str) and self.sigma == "local":
@@ -182,6 +182,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self
 
     def _first_atoms(self, random):
+        """The atoms to begin with: points chosen as `init` says."""
         n = len(self._gram)
         if self.init == "random":
             chosen = random.choice(n, self.n_clusters, replace=False)
@@ -190,6 +191,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return _points_as_atoms(n, chosen)
 
     def _learn(self, atoms):
+        """Code the points and update the atoms in turn, until the objective has settled."""
         diagonal, history, kept = self._gram.diagonal(), [], None
         while True:
             b = self._set_atoms(atoms)
@@ -208,7 +210,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.inertia_, self.n_iter_ = history[-1], len(history) - 1
 
     def _set_atoms(self, atoms):
-        """Take atoms; the kernel values (N, n_clusters) of the points with them."""
+        """Take these atoms; returns the kernel values (N, n_clusters) of the points with them."""
         b = self._gram.product(None, atoms)
         between = atoms.T @ b
         self.atoms_, self._between = atoms, (between + between.T) / 2
@@ -228,7 +230,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return weights
 
     def _misfit(self, weights, b):
-        """Squared errors (n,) of codes, less the queries' similarity with themselves."""
+        """(n,) squared errors of codes, less the queries' similarity with themselves."""
         return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
 
     def _coded(self, X):
@@ -241,6 +243,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _labels(self, X):
+        """The atom of largest weight, or the nearest one where all weights are 0."""
         weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
@@ -291,9 +294,10 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
 
 def _spread_points(gram, n, random):
-    """Greedy k-means++ in feature space.
+    """The first atoms by greedy k-means++ in feature space.
 
-    Each point is the best of some drawn by their squared distance from those chosen.
+    For each, some points are drawn, with chances that grow with the squared distance from the
+    points chosen so far; the one that lowers the sum of these distances most is taken.
     """
     diagonal, n_trials = gram.diagonal(), 2 + int(np.log(n))
     chosen, distance = [], np.full(len(gram), 1.0)
@@ -312,19 +316,20 @@ def _spread_points(gram, n, random):
 
 
 def _points_as_atoms(n_points, chosen):
+    """(n_points, n_chosen) atoms that are points themselves."""
     atoms = np.zeros((n_points, len(chosen)))
     atoms[chosen, np.arange(len(chosen))] = 1
     return atoms
 
 
 def _nearest(b, between, k):
-    """The k atoms nearest in feature space to each query, ties to the lower one."""
+    """The k atoms nearest to each query in feature space; of equally near ones the first."""
     closeness = 2 * b - np.diagonal(between)
     return np.argsort(-closeness, axis=1, kind="stable")[:, :k]
 
 
 def _updated(weights, error):
-    """Atoms (N, n_clusters) of least squares; for unused ones the points coded worst."""
+    """(N, n_clusters) atoms by least squares; the points coded worst replace unused ones."""
     used = weights.any(axis=0)
     atoms = np.zeros(weights.shape)
     w = weights[:, used]

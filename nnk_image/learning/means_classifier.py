@@ -85,10 +85,14 @@ random_state, n_jobs
         return self
 
     def _of_class(self, X, members):
+        """The columns of a class's points if X is a kernel matrix, else X as it is."""
         return X[:, members] if self.__sklearn_tags__().input_tags.pairwise else X
 
     def _errors(self, X):
-        """Squared errors (n, n_classes), less the queries' similarity with themselves."""
+        """(n, n_classes) squared errors of the codes by the atoms of each class.
+
+        The term of the queries' similarity with themselves, which all classes share, is left out.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         pairs = zip(self.means_, self._members, strict=True)
@@ -109,8 +113,9 @@ random_state, n_jobs
         return self.classes_[best]
 
     def decision_function(self, X):
-        """How much of a query the atoms of each class explain: its similarity with itself less
-        the squared error. The larger, the likelier the class.
+        """How much of a query the atoms of each class explain; the larger, the likelier the class.
+
+        It is the query's similarity with itself minus the squared error of its code.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
-"""How smooth a signal is on a graph, how far data sets are, how alike neighbourhoods."""
+"""How smooth a signal is on a graph, how far apart data sets and neighbourhoods are."""
 
 import numpy as np
 
 from nnk_image.base.checks import check_number
 from nnk_image.learning.inputs import check_graph, check_points, check_weights
-from nnk_image.neighbors.model import TOL
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
+from nnk_image.neighbors.options import TOL
 
 
 def graph_signal_variation(graph, signal):
@@ -36,7 +36,8 @@ def graph_signal_variation(graph, signal):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import graph_signal_variation, nnk_graph
+    >>> from nnk_image import nnk_graph
+    >>> from nnk_image.learning import graph_signal_variation
     >>> graph = nnk_graph(np.arange(6.0).reshape(-1, 1), n_neighbors=3)
     >>> graph_signal_variation(graph, np.ones(6))
     0.0
@@ -98,7 +99,7 @@ def nnk_distance(
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_distance
+    >>> from nnk_image.learning import nnk_distance
     >>> B = np.arange(10.0).reshape(-1, 1)
     >>> nnk_distance(B[2:5], B, n_neighbors=4, sigma=1.0)
     0.0
@@ -141,7 +142,8 @@ def nalac(X, Y, neighbors_X, neighbors_Y):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nalac, nnk_neighbors
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import nalac
     >>> X = np.random.default_rng(0).random((50, 2))
     >>> near = nnk_neighbors(X, n_neighbors=5)
     >>> nalac(X, X, near, near)
@@ -165,7 +167,7 @@ def soft_nalac(neighbors_X, neighbors_Y):
     Parameters
     ----------
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbours of the points, and of the embedded points.
+        As for `nalac`.
 
     Returns
     -------
@@ -186,7 +188,8 @@ def soft_nalac(neighbors_X, neighbors_Y):
     Examples
     --------
     >>> import numpy as np
-    >>> from nnk_image.neighbors import nnk_neighbors, soft_nalac
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import soft_nalac
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> soft_nalac(nnk_neighbors(X, n_neighbors=5), nnk_neighbors(X, n_neighbors=6))
     1.0
@@ -200,12 +203,14 @@ def soft_nalac(neighbors_X, neighbors_Y):
 
 
 def _share(common, of, total):
+    """``common / of``; where `of` is 0, whether there are no neighbours at all."""
     if of == 0:
         return float(total == 0)
     return common / of
 
 
 def _same_points(*neighborhoods):
+    """Two neighbourhoods as matrices, if they are of the same number of points."""
     first, second = (check_weights(matrix, square=True) for matrix in neighborhoods)
     if first.shape != second.shape:
         raise ValueError(
@@ -216,7 +221,7 @@ def _same_points(*neighborhoods):
 
 
 def _nearest_first(points, matrix):
-    """Neighbours of each row by rising distance, ties by rising index."""
+    """Neighbours of each row by rising distance; equally near ones by rising index."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     distance = np.linalg.norm(points[row] - points[matrix.indices], axis=1)
     order = np.lexsort([matrix.indices, distance, row])

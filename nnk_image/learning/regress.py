@@ -11,7 +11,10 @@ LOSSES = ("squared", "absolute")
 
 
 class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredictor):
-    """Means over neighbours; `NNKRegressor` and `KStarNeighborsRegressor` say which."""
+    """Regression by weighted means over neighbours.
+
+    `NNKRegressor` and `KStarNeighborsRegressor` say which neighbours, with what weights.
+    """
 
     _spread_factor = 1.0
 
@@ -37,7 +40,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return self
 
     def predict(self, X):
-        """The mean of the neighbours' values, weighted.
+        """The weighted mean of the neighbours' values.
 
         Parameters
         ----------
@@ -52,7 +55,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return scores[:, 0] if self._single_output else scores
 
     def leave_one_out_error(self, loss="squared"):
-        """Mean error of the fitted points predicted from the others.
+        """Mean error of the fitted points, each predicted from the others.
 
         Parameters
         ----------
@@ -76,37 +79,21 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Regressor by non-negative kernel regression neighbours.
 
-    The prediction is the mean of the neighbours' values, weighted; at a fitted point it is
-    that point's value. ``method='knn'`` weighs all candidates by the kernel
-    (Nadaraya-Watson if all points are candidates), with ``weights='uniform'`` all equally
-    (kNN).
+    The prediction is the weighted mean of the neighbours' values; at a fitted point it is
+    that point's value. With ``method='knn'`` all candidates are neighbours and the kernel
+    weighs them (Nadaraya-Watson if all points are candidates); with ``weights='uniform'`` as
+    well they weigh the same (kNN).
 
     Parameters
     ----------
-    n_neighbors : int
-        Candidates of each query; all points if there are fewer.
-    kernel, sigma : optional
-        Kernel and its width or the rule for it, as for `nnk_neighbors`.
-    sigma_scale : float
-        Factor of the width, to search over: unlike the width it does not depend on the
-        units of the data.
-    method : str
-        How candidates are weighed, as for `nnk_neighbors`.
-    weights : {'method', 'uniform'}
-        Weights of the neighbours: the method's, or all equal.
-    l1, tol, metric, kernel_params, duplicates, psd, n_jobs
-        As for `nnk_neighbors`.
-    neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
+    n_neighbors, kernel, sigma, sigma_scale, method, weights, l1, tol, metric, neighbors, \
+kernel_params, duplicates, psd, n_jobs
+        As for `NNKClassifier`.
 
     Attributes
     ----------
-    sigma_ : float
-        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
-    n_neighbors_ : int
-        Candidates of a query.
-    n_samples_fit_, n_features_in_ : int
+    sigma_, n_neighbors_, n_samples_fit_, n_features_in_
+        As for `NNKClassifier`.
 
     Raises
     ------
@@ -148,15 +135,8 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    lc_ratio : float
-        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
-    n_neighbors : int, optional
-        Candidates of each query; default: all points.
-    neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
+    lc_ratio, n_neighbors, neighbors, n_jobs
+        As for `KStarNeighborsClassifier`.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.estimators import KernelOptions, NeighborhoodEstimator
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.model import TOL
+from nnk_image.neighbors.options import TOL
 
 
 class NNKGraphTransformer(
@@ -129,7 +129,7 @@ class NNKGraphTransformer(
         return self
 
     def transform(self, X):
-        """Rows of the graph for fitted points, weights of fitted points for new ones.
+        """Rows of the graph: kept ones for fitted points, new ones for new points.
 
         Parameters
         ----------
@@ -166,5 +166,5 @@ class NNKGraphTransformer(
 
 
 def _fingerprint(row):
-    """A key that only equal rows share; 0 and -0 are equal."""
+    """A key that only equal rows share; 0 and -0 count as equal."""
     return blake2b((row + 0.0).tobytes(), digest_size=16).digest()

@@ -20,11 +20,13 @@ from nnk_image.neighbors import indexes
 KD_TREE_FEATURES = 15
 """Most features for which a kd-tree beats comparing all pairs."""
 
-_TIE = 1e-6  # distances this close, relatively, may be equal but for rounding
+_TIE = 1e-6  # distances that differ by a smaller part may differ by rounding only
 
-_MOST_TIES = 8  # times the candidates wanted: among more equal ones any may be taken
+_MOST_TIES = 8
+"""Most candidates asked for, per candidate wanted, to settle ties; among more equal points those
+taken are arbitrary."""
 
-_CHUNK = 1 << 22  # similarities held at a time
+_CHUNK = 1 << 22  # numbers of similarities held in memory at a time
 
 
 @dataclass(frozen=True)
@@ -43,20 +45,20 @@ class Candidates:
 
     @classmethod
     def of_table(cls, table):
-        """From an (n, k) array."""
+        """From an (n, k) array: k candidates for each of n queries."""
         n, k = table.shape
         return cls(k * np.arange(n + 1, dtype=np.int64), _index_array(table.ravel()))
 
     @classmethod
     def of_lists(cls, lists):
-        """From a list of arrays."""
+        """From a list of arrays, one per query."""
         indptr = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(row) for row in lists], out=indptr[1:])
         return cls(indptr, _index_array(np.concatenate(lists)))
 
     @property
     def n_queries(self):
-        """Number of lists."""
+        """Number of queries."""
         return len(self.indptr) - 1
 
 
@@ -68,7 +70,7 @@ def search_for(neighbors, kernel, points, n_jobs):
     neighbors : None, arrays, CSR matrix or estimator
     kernel : Kernel
     points : (N, d) ndarray
-        Checked; the Gram matrix for a precomputed kernel.
+        As `check_features` returns them; the Gram matrix for a precomputed kernel.
     n_jobs : int or None
     """
     if neighbors is None:
@@ -91,6 +93,7 @@ def search_for(neighbors, kernel, points, n_jobs):
 
 
 def _index_search(index, kernel, points):
+    """`IndexSearch` for an index, or for the name of a package that builds one."""
     if not kernel.by_distance:
         raise ValueError(
             f"neighbors={index!r} finds what is near, which is not what kernel={kernel.name!r} "
@@ -102,24 +105,29 @@ def _index_search(index, kernel, points):
 
 
 class NearestSearch:
-    """The nearest points by scipy's kd-tree or scikit-learn's comparison of all pairs, ties
-    to the lower index.
+    """The nearest points: few features by scipy's kd-tree, many by scikit-learn's full comparison.
 
-    Where the last candidate is no nearer than the first left out, more are asked for: the
-    weights' computation sorts them by exact distance and index.
+    Of equally near points those of lower index are to be candidates.  The searches do not promise
+    that, so where the last candidate is no nearer than the first one left out, more are asked for;
+    the computation of the weights then sorts them by exact distance and index.
+
+    Attributes
+    ----------
+    fixed : bool
+        Whether the candidates are given for one set of queries, as every search says.
     """
 
     fixed = False
 
     def __init__(self, points, n_jobs):
-        # Comparing all pairs goes by products, which lose the distances of points far from 0.
+        # scikit-learn computes distances from products, which lose digits far from the origin.
         self._centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
         few = points.shape[1] <= KD_TREE_FEATURES
         self._query = (_kd_tree if few else _all_pairs)(points - self._centre, n_jobs)
         self._n_points = len(points)
 
     def candidates(self, queries, n, exclude_self):
-        """The nearest `n` points of each query, itself, and those that tie."""
+        """The nearest `n` points of each query, those as near as the last of them, and itself."""
         queries = queries - self._centre
         n = min(n + exclude_self, self._n_points)
         asked = min(n + 1, self._n_points)
@@ -136,6 +144,7 @@ class NearestSearch:
         return Candidates.of_lists([found[i] if row is None else row for i, row in lists.items()])
 
     def _unsettled(self, distances, n):
+        """Which rows may lack a point that is as near as their candidate number n."""
         if distances.shape[1] == self._n_points:
             return np.zeros(len(distances), bool)
         return distances[:, -1] <= distances[:, n - 1] * (1 + _TIE)
@@ -161,7 +170,7 @@ class IndexSearch:
             raise ValueError(f"neighbors= indexes {held} points, the data are {self._n_points}")
 
     def candidates(self, queries, n, exclude_self):
-        """Twice as many points near each query as wanted, and itself."""
+        """Twice as many points near each query as wanted, besides the query itself."""
         n = min(indexes.OVERSAMPLING * n + exclude_self, self._n_points)
         found = indexes.query_of(self._index)(np.ascontiguousarray(queries, np.float32), n)
         return of_array(np.asarray(found).astype(np.int64), self._n_points)
@@ -176,7 +185,7 @@ class EstimatorSearch:
         self.estimator, self._points = estimator, points
 
     def candidates(self, queries, n, exclude_self):
-        """The nearest `n` points of each query, and itself."""
+        """The nearest `n` points of each query, besides the query itself."""
         n = min(n + exclude_self, len(self._points))
         found = self.estimator.kneighbors(queries, n, return_distance=False)
         return of_array(found, len(self._points))
@@ -200,7 +209,7 @@ class GivenSearch:
 
 
 class SimilaritySearch:
-    """All similarities are computed, the largest kept: for kernels that know no distance."""
+    """Computes all similarities and keeps the largest, for kernels without a distance."""
 
     fixed = False
 
@@ -230,7 +239,7 @@ class SimilaritySearch:
 
 
 def evaluate(function, a, b):
-    """A kernel function's values for all pairs, checked."""
+    """Values of a kernel function for all pairs of points of `a` and `b`, checked."""
     values = np.asarray(function(a, b), np.float64)
     if values.shape != (len(a), len(b)):
         raise ValueError(
@@ -254,12 +263,13 @@ def _largest(similarity, n):
 
 
 def unit_rows(points):
+    """The points scaled to length 1; points at the origin stay there."""
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return points / np.where(norms > 0, norms, 1)
 
 
 def _kd_tree(points, n_jobs):
-    # Split at midpoints: built in half the time, and no slower to ask.
+    # A tree split at midpoints is built in half the time and answers as fast.
     tree = KDTree(points, leafsize=32, balanced_tree=False)
     return partial(_query_tree, tree, resolve_n_jobs(n_jobs))
 
@@ -282,7 +292,7 @@ def _all_pairs(points, n_jobs):
 
 
 def _fitted(estimator, points):
-    """The estimator, fitted to the points unless it has been fitted."""
+    """The estimator, fitted to the points if it has not been fitted yet."""
     n = getattr(estimator, "n_samples_fit_", None)
     if n is None and hasattr(estimator, "fit"):
         return estimator.fit(points)
@@ -292,6 +302,7 @@ def _fitted(estimator, points):
 
 
 def _of_csr(matrix, n_points):
+    """`Candidates` named by the entries of a sparse (n, n_points) matrix."""
     matrix = matrix.tocsr()
     if matrix.shape[1] != n_points:
         raise ValueError(
@@ -323,4 +334,5 @@ def _checked(indices, n_points):
 
 
 def _index_array(indices):
+    """Indices as int32, or as int64 where int32 is too small."""
     return np.ascontiguousarray(indices, memory.index_dtype(indices.max(initial=0)))

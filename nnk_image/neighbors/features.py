@@ -1,4 +1,4 @@
-"""Points as the C core reads them: checked, contiguous rows of float32 or float64."""
+"""Checks points and brings them into the form the C core reads: rows of float32 or float64."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,12 +13,12 @@ def check_features(name, points, n_features=None, single=None):
     Parameters
     ----------
     name : str
-        For messages.
+        What error messages call the points.
     points : (n, d) array_like of real numbers
     n_features : int, optional
-        d must be this.
+        Number of features d that the points must have.
     single : bool, optional
-        Whether the result is float32; default: if the points are.
+        Whether the result is float32; by default it is if the points are.
 
     Raises
     ------

@@ -2,7 +2,8 @@
 
 from nnk_image.base.checks import check_choice
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.model import TOL, NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import TOL
 
 
 def nnk_graph(

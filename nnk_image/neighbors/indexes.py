@@ -1,14 +1,17 @@
 """Approximate nearest neighbour indexes of faiss, hnswlib and pynndescent as candidate searches.
 
 They miss some neighbours: twice as many candidates as wanted are asked for, of which the
-nearest by exact distance take part.  The packages are imported when named only.
+nearest by exact distance take part.  A package is imported only when it is asked for by name.
 """
 
 import numpy as np
 
 OVERSAMPLING = 2
-"""Candidates asked for per candidate wanted: at a recall of .95 a fifth of the exact
-neighbourhoods would differ otherwise, at .99 a twenty-fifth."""
+"""Candidates asked for per candidate wanted.
+
+Without the surplus an index that finds 95 % of the nearest points would change a fifth of the
+neighbourhoods, one that finds 99 % a twenty-fifth.
+"""
 
 NAMES = ("faiss", "hnswlib", "pynndescent")
 
@@ -23,7 +26,10 @@ def build_index(name, points):
 
 
 def query_of(index):
-    """``query(points, k)`` giving indices (n, k), -1 for missing; None if it is no such index."""
+    """The search of an index, or None if `index` is none of the three packages.
+
+    It is a function ``query(points, k)`` that returns indices (n, k), -1 for missing ones.
+    """
     if hasattr(index, "ntotal") and hasattr(index, "search"):
         return lambda points, k: index.search(points, k)[1]
     if hasattr(index, "knn_query"):
@@ -34,7 +40,7 @@ def query_of(index):
 
 
 def n_indexed(index):
-    """Number of points an index holds, None if it does not tell."""
+    """Number of points an index holds, or None if it does not say."""
     if hasattr(index, "get_current_count"):
         return index.get_current_count()
     return getattr(index, "ntotal", None)
@@ -64,5 +70,5 @@ def _pynndescent(points):
 
 
 def _query_hnswlib(index, points, k):
-    index.set_ef(max(index.ef, 2 * k))  # below k it finds too few
+    index.set_ef(max(index.ef, 2 * k))  # a search list shorter than k finds too few
     return index.knn_query(points, k)[0]

@@ -10,9 +10,10 @@ import numpy as np
 from nnk_image.base.checks import check_count, check_number
 
 DISTANCE = ("gaussian", "laplacian", "lle", "angular")
-"""Kernels whose most similar points are the nearest ones."""
+"""Kernels that fall with the distance: the most similar points are the nearest ones."""
 
 WITH_SIGMA = ("gaussian", "laplacian")
+"""Kernels that have a width sigma."""
 
 NAMES = (*DISTANCE, "cosine", "shifted_cosine", "linear", "polynomial", "precomputed")
 
@@ -23,7 +24,7 @@ _SMALLEST_SIGMA, _LARGEST_SIGMA = 1e-140, 1e140  # their squares are normal numb
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, checked.
+    """A kernel whose name and parameters have been checked.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ def check_sigma(sigma):
 
 
 def sigma_of(rule, distances, starts):
-    """The width of a kernel from distances to candidates.
+    """The width of a kernel, by a rule from the distances to candidates, or as given.
 
     Parameters
     ----------
@@ -130,6 +131,7 @@ def _farthest(distances, starts):
 
 
 def _not_zero(sigma, rule):
+    """Widths with 1, and a warning, in place of those too small to divide by."""
     zero = np.asarray(sigma) < _SMALLEST_SIGMA
     if not zero.any():
         return sigma

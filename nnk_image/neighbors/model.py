@@ -5,84 +5,56 @@ import warnings
 import numpy as np
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.checks import check_choice, check_count
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import evaluate, search_for
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import Kernel, check_kernel, check_sigma, sigma_of
+from nnk_image.neighbors.kernels import Kernel, check_kernel, sigma_of
+from nnk_image.neighbors.options import NeighborhoodOptions
 from nnk_image.neighbors.result import Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
 
-METHODS = tuple(_core.METHODS)
-
 BY_DISTANCE = ("kstar", "lnp")
-"""Methods that know no kernel."""
+"""Methods that use distances and no kernel."""
 
-TOL = 1e-8
-"""Weights below this part of a query's largest similarity are dropped."""
-
-_WORK_PER_BAND = 1 << 24  # multiplications, some milliseconds
+_WORK_PER_CHUNK = 1 << 24  # multiplications in a chunk of queries: some milliseconds
 _EMPTY = np.empty(0)
 
 
 class NeighborhoodModel:
     """Points with a candidate search and a kernel: gives the neighbourhoods of any queries.
 
-    The parameters are those of `nnk_neighbors`, and `sigma_scale`, a factor of the kernel's
-    width.  The width is that of the points, whatever is queried; it is found when first
-    needed and kept.
+    `X`, `n_neighbors` and `neighbors` are as for `nnk_neighbors`, the other `options` those of
+    `NeighborhoodOptions`.  The kernel's width is that of the points, whatever is queried; it is
+    computed when first needed, and kept.
 
     Attributes
     ----------
+    options : NeighborhoodOptions
     points : (N, d) ndarray
-        As checked; the Gram matrix for a precomputed kernel.
+        X as the C core reads it; the (N, N) matrix for a precomputed kernel or distances.
     kernel : Kernel
     n_neighbors : int
-        Candidates of a query at most.
+        Most candidates of a query.
     """
 
-    def __init__(
-        self,
-        X,
-        n_neighbors=30,
-        *,
-        kernel="gaussian",
-        sigma="kth",
-        method="nnk",
-        l1=0.0,
-        tol=TOL,
-        metric=None,
-        neighbors=None,
-        kernel_params=None,
-        duplicates="first",
-        psd="warn",
-        n_jobs=None,
-        lc_ratio=1.0,
-        sigma_scale=1.0,
-    ):
+    def __init__(self, X, n_neighbors=30, *, neighbors=None, **options):
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
-        self.method = check_choice("method", method, METHODS)
-        self.lc_ratio = check_number("lc_ratio", lc_ratio)
-        self.rule = check_sigma(sigma)
-        self.sigma_scale = check_number("sigma_scale", sigma_scale, 1e-100)
-        self.l1, self.tol = check_number("l1", l1), check_number("tol", tol)
-        self.share = check_choice("duplicates", duplicates, ("first", "share")) == "share"
-        self.psd = check_choice("psd", psd, ("warn", "raise", "clip"))
-        resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
-        self.n_jobs = n_jobs
+        self.options = NeighborhoodOptions(**options)
         self.points = check_features("X", X)
         self.single = self.points.dtype == np.float32
-        self._set_kernel(kernel, kernel_params, metric)
+        self._set_kernel()
         self._check_method()
-        self.search = search_for(neighbors, self._order, self._searched, n_jobs)
+        self.search = search_for(neighbors, self._order, self._searched, self.options.n_jobs)
         self._sigma = None
 
-    def _set_kernel(self, kernel, kernel_params, metric):
-        params = dict(kernel_params or {})
-        check_choice("metric", metric, (None, "precomputed"))
-        self.of_distances = metric == "precomputed"
+    def _set_kernel(self):
+        """Choose the kernel of the weights, and the order in which candidates are sought."""
+        kernel, params = self.options.kernel, dict(self.options.kernel_params or {})
+        check_choice("metric", self.options.metric, (None, "precomputed"))
+        self.of_distances = self.options.metric == "precomputed"
         is_matrix = self.of_distances or (isinstance(kernel, str) and kernel == "precomputed")
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
         self.kernel = check_kernel(kernel, params, self.points.shape[1])
@@ -92,14 +64,14 @@ class NeighborhoodModel:
             self.points = _check_square(np.asarray(self.points, np.float64), self.of_distances)
             self._order = Kernel("precomputed")
             self._searched = self.points
-        if self.of_distances and not (self.kernel.has_sigma and self.rule != "local"):
+        if self.of_distances and not (self.kernel.has_sigma and self.options.sigma != "local"):
             raise ValueError(
                 "metric='precomputed' is for kernel='gaussian' or 'laplacian', and sigma a number, "
-                f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.rule!r}"
+                f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.options.sigma!r}"
             )
 
     def _check_method(self):
-        name, method = self.kernel.name, self.method
+        name, method, l1 = self.kernel.name, self.options.method, self.options.l1
         if method in BY_DISTANCE and (self.of_distances or not self.kernel.by_distance):
             raise ValueError(
                 f"method={method!r} weighs distances of points; leave kernel and metric at their "
@@ -110,30 +82,32 @@ class NeighborhoodModel:
                 f"method={method!r} needs a kernel known by name; pass the matrix of your function "
                 "with kernel='precomputed'"
             )
-        if name == "lle" and self.l1 > 0:
+        if name == "lle" and l1 > 0:
             raise ValueError(
-                f"l1={self.l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
+                f"l1={l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
             )
 
     @property
     def sigma(self):
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
+            given = self.options.sigma
             if not self._has_sigma:
                 self._sigma = np.nan
-            elif not isinstance(self.rule, str):
-                self._sigma = self.sigma_scale * sigma_of(self.rule, _EMPTY, _EMPTY)
+            elif not isinstance(given, str):
+                self._sigma = self.options.sigma_scale * sigma_of(given, _EMPTY, _EMPTY)
             else:
                 self._sigma = self._sigma_from(self.points, self.candidates())
         return self._sigma
 
     @property
     def _has_sigma(self):
-        return self.kernel.has_sigma and self.method not in BY_DISTANCE
+        return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
 
     def _sigma_from(self, queries, candidates, own=True):
+        """The width by the rule, from the distances of queries to their candidates."""
         distances = self._distances(queries, candidates, own)
-        return self.sigma_scale * sigma_of(self.rule, distances, candidates.indptr)
+        return self.options.sigma_scale * sigma_of(self.options.sigma, distances, candidates.indptr)
 
     def warn_of_few_points(self, own):
         """Warn the caller's caller if there are fewer points than candidates are asked for."""
@@ -146,7 +120,7 @@ class NeighborhoodModel:
             )
 
     def check_queries(self, Q):
-        """Rows of Q as the core reads them, of the points' type."""
+        """Q as the C core reads it, in the floating type of the points."""
         Q = check_features("Q", Q, self.points.shape[1], self.single)
         if self.of_distances and Q.min() < 0:
             raise ValueError(f"Q holds a negative distance, {Q.min():g}")
@@ -161,15 +135,16 @@ class NeighborhoodModel:
 
     def neighborhoods(self, Q=None):
         """`Neighborhoods` of the rows of Q, or of the points, none its own neighbour."""
-        return self.solve(Q).neighborhoods(self.n_jobs)
+        return self.solve(Q).neighborhoods(self.options.n_jobs)
 
     def solve(self, Q=None):
-        """`Solved` of the rows of Q, or of the points."""
+        """Weighted candidates (`Solved`) of the rows of Q, or of the points."""
         own = Q is None
         queries = self.points if own else self.check_queries(Q)
         candidates = self.candidates(None if own else queries)
         most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
-        needed = 16 * most * most * resolve_n_jobs(self.n_jobs) + 12 * len(candidates.indices)
+        n_threads = resolve_n_jobs(self.options.n_jobs)
+        needed = 16 * most * most * n_threads + 12 * len(candidates.indices)
         memory.require(
             needed, f"{most} candidates of {len(queries)} points", "use fewer candidates"
         )
@@ -181,40 +156,43 @@ class NeighborhoodModel:
         else:
             self._solve_task(queries, candidates, own, sigma, solved)
         self._check_optimal(queries, own, solved)
-        if self.method == "mutual_knn":
+        if self.options.method == "mutual_knn":
             _keep_mutual(solved, own)
         return solved
 
     def _sigma_for(self, queries, candidates, own):
-        """The points' sigma; that of the queries where it is local."""
-        if self._has_sigma and isinstance(self.rule, str):
+        """The width for some queries: that of the points, or their own where it is local."""
+        if self._has_sigma and isinstance(self.options.sigma, str):
             if own and self._sigma is None:
                 self._sigma = self._sigma_from(queries, candidates)
-            if not own and (self.rule == "local" or self.search.fixed):
+            if not own and (self.options.sigma == "local" or self.search.fixed):
                 return self._sigma_from(queries, candidates, own)
         return self.sigma
 
     def _task(self, points, queries, candidates, own, kernel, sigma):
+        """The problem of all queries as the C core takes it."""
+        options, n = self.options, len(queries)
         task = _core.Task(points, queries, candidates.indptr, candidates.indices)
-        n = len(queries)
         diagonal = _EMPTY
         if kernel.name == "precomputed":
             diagonal = self._self_similarity(queries, own)
         sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, sigma, diagonal)
-        task.set_method(_core.METHODS[self.method], self.lc_ratio)
-        task.set_rules(self.n_neighbors, own, self.share, self.l1, self.tol)
+        task.set_method(_core.METHODS[options.method], options.lc_ratio)
+        share = options.duplicates == "share"
+        task.set_rules(self.n_neighbors, own, share, options.l1, options.tol)
         return task
 
     def _self_similarity(self, queries, own):
+        """Kernel of each query with itself, for precomputed kernels."""
         if own and not self.of_distances:
             return np.ascontiguousarray(np.diagonal(self.points))
         diagonal = 1.0 if self.diagonal is None else self.diagonal
         return np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal, np.float64), len(queries)))
 
     def _distances(self, queries, candidates, own):
-        """Distances of queries to the candidates that take part, rising, then NaN."""
+        """Distances from queries to their candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(candidates.indices))
         if self.of_distances:
             rows = np.repeat(np.arange(len(queries)), np.diff(candidates.indptr))
@@ -240,14 +218,19 @@ class NeighborhoodModel:
         return np.exp(-0.5 * scaled**2 if self.kernel.name == "gaussian" else -scaled)
 
     def _run(self, work, candidates, width):
+        """Call ``work(i0, i1)`` for chunks of queries of some milliseconds each.
+
+        `width` is the number of candidates that each candidate is compared with.
+        """
         n = candidates.n_queries
         mean = len(candidates.indices) // max(1, n) + 1
         width = min(mean, width) + 8
         cost = mean * width * (self.points.shape[1] + 16)
-        with RowExecutor(self.n_jobs) as executor:
-            executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_BAND // cost)))
+        with RowExecutor(self.options.n_jobs) as executor:
+            executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
     def _solve_callable(self, queries, candidates, own, solved):
+        """Solve for kernels that are Python functions, one query after the other."""
         for q in range(len(queries)):
             found = candidates.indices[candidates.indptr[q] : candidates.indptr[q + 1]]
             found = np.unique(found[(found >= 0) & ~(own & (found == q))])
@@ -257,7 +240,10 @@ class NeighborhoodModel:
             self._solve_one(q, found, K, b, own_similarity, solved)
 
     def _problem(self, queries, q, found):
-        """K_SS, b and K_qq of a query, for kernels that are matrices or functions."""
+        """The kernel between the candidates, with the query, and of the query with itself.
+
+        For kernels that are matrices or functions.
+        """
         if self.kernel.name == "callable":
             query, points = queries[q : q + 1], self.points[found]
             function = self.kernel.function
@@ -269,21 +255,23 @@ class NeighborhoodModel:
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
     def _solve_one(self, q, found, K, b, own_similarity, solved):
-        if self.method == "nnk":
-            theta, residual = solve_given(K[None], b[None], self.l1)
+        """Weigh the candidates `found` of query q, and put them into `solved`."""
+        if self.options.method == "nnk":
+            theta, residual = solve_given(K[None], b[None], self.options.l1)
             theta, solved.residual[q] = theta[0], residual[0]
         else:
             theta = np.maximum(b, 0)
         solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
-        theta[theta < self.tol * b.max(initial=0)] = 0
+        theta[theta < self.options.tol * b.max(initial=0)] = 0
         solved.put(q, found, theta)
 
     def _check_optimal(self, queries, own, solved):
+        """Warn, raise or solve again where the kernel is not positive semi-definite."""
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
             return
-        if self.psd != "clip":
-            report_indefinite(bad, solved.residual, self.psd)
+        if self.options.psd != "clip":
+            report_indefinite(bad, solved.residual, self.options.psd)
             return
         for q in np.flatnonzero(bad):
             part = slice(solved.start[q], solved.start[q] + solved.count[q])
@@ -294,7 +282,7 @@ class NeighborhoodModel:
 
 
 def _keep_mutual(solved, own):
-    """Set weights of candidates that have not the query among theirs to 0."""
+    """Set the weights of candidates to 0 that do not have the query among their own."""
     if not own:
         raise ValueError("method='mutual_knn' is for the points themselves, Q=None")
     rows = np.repeat(np.arange(len(solved)), solved.count)

@@ -1,6 +1,7 @@
 """Neighbourhoods of points by non-negative kernel regression."""
 
-from nnk_image.neighbors.model import TOL, NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import TOL
 
 
 def nnk_neighbors(

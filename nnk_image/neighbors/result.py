@@ -1,4 +1,4 @@
-"""What is found: weighted neighbours of queries, and the candidates they were chosen from."""
+"""Results: weighted neighbours of queries, and the candidates they were chosen from."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,8 @@ from nnk_image.base import memory
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 
-ROWS_PER_BAND = 1 << 14
+ROWS_PER_CHUNK = 1 << 14
+"""Rows of a result that a thread counts or writes at a time."""
 
 _NOTHING = np.empty(0)
 _NO_ROWS = np.empty(0, np.int64)
@@ -87,12 +88,12 @@ class Neighborhoods:
 
 
 class Solved:
-    """Candidates of queries with their weights, 0 for those not chosen, in rising order.
+    """Candidates of queries by rising index, with their weights: 0 for those not chosen.
 
     Parameters
     ----------
     start : (n + 1,) int64 ndarray
-        Query i may have ``start[i + 1] - start[i]`` candidates.
+        There is room for ``start[i + 1] - start[i]`` candidates of query i.
     index_type : numpy.dtype
         int32 or int64.
     n_points : int
@@ -122,13 +123,13 @@ class Solved:
         self.count[query] = len(points)
 
     def neighborhoods(self, n_jobs=None):
-        """The chosen ones only, as `Neighborhoods`."""
+        """The candidates with a positive weight, as `Neighborhoods`."""
         indices, indptr, weights = self.compact(self.rows.chosen, n_jobs)
         error, sigma = self.error, self.sigma
         return Neighborhoods(indices, indptr, weights, error, sigma, self.n_points, self.residual)
 
     def undirected(self, rule, n_jobs=None):
-        """The undirected graph by one of the rules of `_core.RULES`, as a csr_array."""
+        """The undirected graph as a csr_array; `rule`, of `_core.RULES`, settles disagreements."""
         t_indptr = np.empty(self.n_points + 1, np.int64)
         self.rows.transpose_counts(t_indptr)
         t_index, t_weight = np.empty(t_indptr[-1], self.index.dtype), np.empty(t_indptr[-1])
@@ -145,21 +146,25 @@ class Solved:
         return matrix
 
     def compact(self, work, n_jobs):
-        """Rows that `work` first counts, then writes: (indices, indptr, weights)."""
+        """Arrays (indices, indptr, weights) of rows that `work` first counts and then writes.
+
+        `work` is called as ``work(length, indptr, indices, weights, i0, i1)``, when it counts with
+        empty arrays in place of the three in the middle.
+        """
         n = len(self)
         length, indptr = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
         with RowExecutor(n_jobs) as executor:
             executor.run(
                 lambda i0, i1: work(length, _NO_ROWS, _NO_BYTES, _NOTHING, i0, i1),
                 n,
-                rows_per_chunk=ROWS_PER_BAND,
+                rows_per_chunk=ROWS_PER_CHUNK,
             )
             np.cumsum(length, out=indptr[1:])
             indices, weights = np.empty(indptr[-1], self.index.dtype), np.empty(indptr[-1])
             executor.run(
                 lambda i0, i1: work(length, indptr, indices.view(np.uint8), weights, i0, i1),
                 n,
-                rows_per_chunk=ROWS_PER_BAND,
+                rows_per_chunk=ROWS_PER_CHUNK,
             )
         if memory.index_dtype(len(weights)) == np.int64:
             indices = indices.astype(np.int64, copy=False)

@@ -1,4 +1,4 @@
-"""NNK weights of problems given as kernel matrices."""
+"""NNK weights where the kernel matrices are given."""
 
 import math
 import warnings
@@ -10,7 +10,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 
 NOT_OPTIMAL = 1e-8
-"""Violation of optimality, over max(b), that a positive semi-definite K never shows."""
+"""Violation of optimality, as a part of max(b), that a positive semi-definite K never reaches."""
 
 
 def nnk_weights(
@@ -107,7 +107,10 @@ def solve_given(K, b, l1=0.0, n_jobs=None):
 
 
 def nearest_psd(K, b, own):
-    """Problems without the negative eigenvalues of their kernel matrices, query included."""
+    """The problems (K, b, own) with the negative eigenvalues of their kernel matrices set to 0.
+
+    The matrices are those of the candidates and the query together.
+    """
     k = b.shape[1]
     whole = np.empty((len(b), k + 1, k + 1))
     whole[:, :k, :k] = (K + K.swapaxes(1, 2)) / 2
@@ -120,7 +123,7 @@ def nearest_psd(K, b, own):
 
 
 def report_indefinite(bad, residual, psd):
-    """Warn or raise about queries whose kernel matrix is not positive semi-definite."""
+    """Warn or raise, as `psd` says, about kernel matrices that are not positive semi-definite."""
     text = (
         f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
         f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite: the weights found violate "
@@ -132,6 +135,7 @@ def report_indefinite(bad, residual, psd):
 
 
 def _check_problem(K, b):
+    """K and b as contiguous float64 arrays, if they are a problem that can be solved."""
     arrays = []
     for name, array in (("K", K), ("b", b)):
         array = np.asarray(array)

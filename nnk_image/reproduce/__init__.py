@@ -1,6 +1,6 @@
-"""The image experiments of the papers, measured anew: pictures, tables and claims.
+"""The image experiments of the papers, repeated: pictures, tables and checked claims.
 
-One file per figure. `run.reproduce` runs them; ``nnk-image reproduce`` is its command.
+Each figure is a module. `run.reproduce` runs them, ``nnk-image reproduce`` is its command.
 """
 
 from importlib import import_module
@@ -10,6 +10,10 @@ FIGURES = ("time", "bands", "compaction", "denoising", "sparsity", "window")
 
 
 def figure_module(name):
-    """The module of a figure: ``TITLE``, ``SOURCE``, ``CAPTION``, ``PARAMETERS``, and functions
-    ``parts(setup)``, ``summary(rows)``, ``draw(rows, setup)``, ``claims(rows)``."""
+    """The module of a figure.
+
+    It has the texts ``TITLE``, ``SOURCE`` and ``CAPTION``, the dict ``PARAMETERS``, and functions:
+    ``parts(setup)`` lists what is to be measured, ``summary(rows)`` makes the table of the report
+    from the measured rows, ``draw(rows, setup)`` the picture, ``claims(rows)`` the verdicts.
+    """
     return import_module(f"nnk_image.reproduce.{name}")

@@ -34,7 +34,7 @@ HIGH = range(4, N_BANDS + 1)
 
 
 def parts(setup):
-    """One per picture."""
+    """The parts to measure, one per picture."""
     return [
         Part(picture, PARAMETERS, lambda p=picture: _measure(p, setup.n_jobs))
         for picture in setup.pictures
@@ -58,7 +58,7 @@ def _measure(picture, n_jobs):
 
 
 def _bands(picture, kind, n_jobs):
-    """Coefficients of the mean-removed image, in grey levels."""
+    """Coefficients of the image without its mean, in grey levels of 0 to 255."""
     graph = BUILDS[kind](picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax="lanczos", n_jobs=n_jobs)
     wavelets = wavelets.at_lmax(1.01 * wavelets.lmax)  # as in the published experiments
@@ -77,7 +77,7 @@ def summary(rows):
 
 
 def draw(rows, setup):
-    """Two rows of pictures, of the first image."""
+    """The bands of the first image, one row of pictures per graph."""
     picture = setup.pictures[0]
     bands = {kind: _bands(picture, kind, setup.n_jobs) for kind in BUILDS}
     height, width = picture.unit.shape
@@ -103,7 +103,7 @@ def _short(number):
 
 
 def claims(rows):
-    """Less information in the higher bands."""
+    """The claim that the NNK graph leaves less information in the higher bands."""
     images = distinct(rows, "image")
     high = {
         (image, kind): sum(

@@ -13,7 +13,7 @@ class Claim:
     Attributes
     ----------
     source : str
-        Where it stands.
+        Where the claim is published.
     published, measured, why : str
     verdict : str
         `HOLDS`, `PARTLY` or `FAILS`.
@@ -34,7 +34,7 @@ def verdict_of(*conditions):
 
 
 def share(flags):
-    """'all 12', 'none of 12' or '7 of 12' of some flags."""
+    """How many of some flags are true, in words: 'all 12', 'none of 12' or '7 of 12'."""
     flags = list(flags)
     if all(flags):
         return f"all {len(flags)}"
@@ -42,7 +42,7 @@ def share(flags):
 
 
 def between(values, form=".2f"):
-    """'1.20 to 1.35', the range of some numbers."""
+    """The range of some numbers in words, such as '1.20 to 1.35'."""
     values = list(values)
     low, high = format(min(values), form), format(max(values), form)
     return low if low == high else f"{low} to {high}"

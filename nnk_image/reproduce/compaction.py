@@ -4,6 +4,7 @@ import numpy as np
 
 from nnk_image.plotting import COLORS, new_figure
 from nnk_image.reproduce.claims import Claim, between, share, verdict_of
+from nnk_image.reproduce.curves import draw_curves
 from nnk_image.reproduce.parts import Part
 from nnk_image.reproduce.rows import column
 from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
@@ -32,7 +33,7 @@ READINGS = {"upright": "each pixel on its node", "transposed": "read column by c
 
 
 def parts(setup):
-    """One per picture."""
+    """The parts to measure, one per picture."""
     return [_part(picture, setup) for picture in setup.pictures]
 
 
@@ -44,7 +45,7 @@ def _part(picture, setup):
 
 def _measure(picture, lmax, n_jobs):
     options = {"orders": ORDERS, "n_jobs": n_jobs}
-    # What a program sees that takes row-major nodes for column-major ones.
+    # What a program sees that reads pixels column by column for nodes numbered row by row.
     transposed = picture.unit.ravel(order="F").reshape(picture.unit.shape)
     rows = []
     for kind, build in BUILDS.items():
@@ -75,13 +76,13 @@ def summary(rows):
 
 
 def _curves(rows, order, kind, reading="upright", name="cumulative_normalized"):
-    """(images, bands) array."""
+    """One quantity as an (images, bands) array."""
     values = column(rows, name, order=order, graph=kind, reading=reading)
     return values.reshape(-1, N_BANDS)
 
 
 def draw(rows, setup):
-    """Three rows: as published, upright, and what is left."""
+    """Three rows of curves: energy as published, upright, and the share left above each band."""
     figure = new_figure(figsize=(13, 9))
     axes = figure.subplots(3, len(PUBLISHED_ORDERS), sharey="row", sharex=True)
     bands = np.arange(1, N_BANDS + 1)
@@ -89,9 +90,9 @@ def draw(rows, setup):
         for kind in BUILDS:
             for ax, reading in zip(axes[:2, i], ("transposed", "upright"), strict=True):
                 curves = _curves(rows, order, kind, reading, "cumulative")
-                _draw_curves(ax, bands, curves, kind)
+                draw_curves(ax, bands, curves, COLORS[kind], LABELS[kind])
             left = np.maximum(1 - _curves(rows, order, kind)[:, :-1], 1e-16)
-            _draw_curves(axes[2, i], bands[:-1], left, kind)
+            draw_curves(axes[2, i], bands[:-1], left, COLORS[kind], LABELS[kind])
         axes[0, i].set_title(f"order {order}")
         axes[2, i].set(yscale="log", xlabel="bands 1 to b", xticks=bands)
     axes[0, 0].set_ylabel("energy, transposed\n(as published)")
@@ -105,14 +106,8 @@ def draw(rows, setup):
     return figure
 
 
-def _draw_curves(ax, x, curves, kind):
-    color = COLORS[kind]
-    ax.fill_between(x, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.15, lw=0)
-    ax.plot(x, curves.mean(axis=0), color=color, marker="o", ms=4, label=LABELS[kind])
-
-
 def claims(rows):
-    """Figure 3.3 as a share, as drawn, and its frame bounds."""
+    """Claims about the shares of energy, about the curves as drawn, and the frame bounds."""
     return [_claim_of_shares(rows), _claim_of_curves(rows), _claim_of_bounds(rows)]
 
 

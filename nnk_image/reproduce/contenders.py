@@ -12,8 +12,10 @@ from nnk_image.reproduce.settings import BUILDS, ORDER, SIGMA_D, WINDOW
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 PUBLISHED_WIDTH, PUBLISHED_KEPT, PUBLISHED_LAPLACIAN = 1.7, 3, "combinatorial"
-"""sigma_f in units of the noise (proportional to it in the publication, the factor not given),
-and the bands kept."""
+"""sigma_f in units of the noise, the number of bands kept, and the Laplacian.
+
+In the publication sigma_f is proportional to the noise, by a factor that is not given.
+"""
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,11 @@ class Contender:
     ----------
     label : str
     settings : tuple of dict
-        The first is the published or usual one.
+        What `run` is called with; the first is the published or usual one.
     run : callable
         ``run(noisy, sigma, n_jobs, settings)`` yields one result per setting.
     package : str or None
-        The optional package, of `machine.PACKAGES`, that does it.
+        The optional package, of `machine.PACKAGES`, that is needed.
     """
 
     label: str
@@ -38,7 +40,7 @@ class Contender:
 
 
 def contenders():
-    """Name -> `Contender`, all that are installed."""
+    """All contenders whose packages are installed, by name."""
     found = {
         "bilateral": Contender(
             "original bilateral filter",
@@ -72,6 +74,7 @@ def contenders():
 
 
 def _grid(**values):
+    """Settings: all combinations of the values, as dicts."""
     return tuple(dict(zip(values, s, strict=True)) for s in product(*values.values()))
 
 
@@ -86,6 +89,8 @@ _SGW = (
 
 
 def _each(function):
+    """The `run` of a `Contender` by ``function(noisy, sigma, **setting)``."""
+
     def run(noisy, sigma, n_jobs, settings):
         for setting in settings:
             yield function(noisy, sigma, **setting)
@@ -94,6 +99,8 @@ def _each(function):
 
 
 def _ours(method):
+    """The `run` of a `Contender` by a method of `denoise`, which has no settings."""
+
     def run(noisy, sigma, n_jobs, settings):
         yield denoise(noisy, sigma, method=method, n_jobs=n_jobs)
 
@@ -101,12 +108,13 @@ def _ours(method):
 
 
 def _bilateral(noisy, sigma, n_jobs, settings):
+    """The `run` of the bilateral filter, whose window is that of the graphs."""
     for setting in settings:
         yield peers.bilateral_filter(noisy, sigma, **setting, window=WINDOW)
 
 
 def _sgw_on(kind):
-    """Keeping the lowest wavelet bands on a graph of the noisy image, as published."""
+    """The `run` that keeps the lowest wavelet bands on a graph of the noisy image."""
 
     def run(noisy, sigma, n_jobs, settings):
         made = {}  # settings that share a graph or a Laplacian follow one another
@@ -130,7 +138,7 @@ def _sgw_on(kind):
 
 
 def keep_bands(wavelets, noisy, n_kept):
-    """Least-squares synthesis from the lowest bands; the mean is kept as it is.
+    """Least-squares synthesis from the lowest bands of an image; its mean is kept.
 
     Analysis, keeping and synthesis together are one function of the Laplacian,
     ``sum_kept g_s^2 / sum_all g_s^2``.
@@ -145,5 +153,5 @@ def keep_bands(wavelets, noisy, n_kept):
 
 
 def setting_text(setting):
-    """A setting in words; '' for none."""
+    """A setting in words; the empty text if there is none."""
     return ", ".join(f"{key} {value}" for key, value in setting.items())

@@ -64,10 +64,13 @@ def scores(clean, image):
 
 
 def _methods(sigma):
-    """scikit-image's denoisers at settings that suit white noise, on values 0 to 1; and ours."""
+    """scikit-image's denoisers, at settings that suit white noise, and ours, by name.
+
+    scikit-image's work on values of 0 to 1.
+    """
     s = sigma / 255
 
-    def bilateral(y):  # it expects no negative values, and its default border is black
+    def bilateral(y):  # negative values break it, and its default border is black
         low = y.min()
         return low + denoise_bilateral(
             y - low, sigma_color=2.5 * s, sigma_spatial=1.5, mode="symmetric"

@@ -32,9 +32,10 @@ PARAMETERS = {
 
 PUBLISHED = ("bilateral", "sgw_bilateral", "sgw_nnk", "bm3d")
 TUNED = ("bilateral", "sgw_bilateral", "sgw_nnk", "nlm", "wavelet", "tv")
-"""Those with settings to choose from."""
+"""Methods with several settings to choose from."""
 
 REFERENCE = "sgw_nnk"
+"""The method that gains are measured against."""
 
 _COLORS = {"bilateral": "tab:green", "sgw_bilateral": "tab:blue", "sgw_nnk": "tab:red",
            "bm3d": "black", "nlm": "tab:brown", "wavelet": "tab:cyan", "tv": "tab:olive",
@@ -43,7 +44,7 @@ _COLORS = {"bilateral": "tab:green", "sgw_bilateral": "tab:blue", "sgw_nnk": "ta
 
 
 def parts(setup):
-    """One per picture, sigma and method."""
+    """The parts to measure, one per picture, sigma and method."""
     return [
         _part(picture, sigma, name, contender, setup)
         for picture in setup.pictures
@@ -65,7 +66,7 @@ def _part(picture, sigma, name, contender, setup):
 
 
 def noisy_picture(picture, sigma, seed):
-    """Clean and noisy image of 0 to 255; the noise is the picture's own, whatever else is run."""
+    """Clean and noisy image of 0 to 255; the noise depends on the seed and the picture only."""
     clean = 255 * picture.unit
     noise = np.random.default_rng([seed, picture.seed]).standard_normal(clean.shape)
     return clean, clean + sigma * noise
@@ -91,7 +92,7 @@ def _measure(picture, sigma, name, contender, setup):
 
 
 def _series(rows, method, tuned=False):
-    """Per sigma the rows, one per image, at the first or at the best setting."""
+    """Rows of a method by sigma, one per image: at its first setting, or if `tuned` at its best."""
     series = {}
     for sigma in SIGMAS:
         here = chosen(rows, method=method, sigma=sigma)
@@ -104,12 +105,12 @@ def _series(rows, method, tuned=False):
 
 
 def _of(series, name):
-    """(sigmas, images) array of one score."""
+    """One score of a series as a (sigmas, images) array."""
     return np.array([[row[name] for row in series[sigma]] for sigma in SIGMAS])
 
 
 def _shown(rows):
-    """(method, tuned) of everything measured, in the order of the table."""
+    """What the table shows, in its order: pairs of a method and whether it is tuned."""
     for method in distinct(rows, "method"):
         if method not in TUNED or method in PUBLISHED:
             yield method, False
@@ -123,7 +124,7 @@ def _label(rows, method, tuned):
 
 
 def summary(rows):
-    """Mean PSNR / SSIM by sigma, and the settings."""
+    """Mean PSNR (dB) and SSIM of each method by sigma, and its settings."""
     table = []
     for method, tuned in _shown(rows):
         series = _series(rows, method, tuned)
@@ -185,7 +186,7 @@ def _draw_gain(ax, rows, method, name, reference):
 
 
 def claims(rows):
-    """What the thesis reads from the figure."""
+    """What the thesis concludes from the figure."""
     found = [_claim_of_graphs(rows), _claim_of_original(rows), _claim_of_worse(rows)]
     if "bm3d" in distinct(rows, "method"):
         found.append(_claim_of_bm3d(rows))
@@ -198,10 +199,17 @@ def _difference(rows, name, method, other, tuned=False):
     return (ours - theirs).mean(axis=1)
 
 
+def _differences(rows, method, other):
+    """Of PSNR and SSIM, at the published settings and then at the best one of each method."""
+    return [
+        _difference(rows, score, method, other, tuned)
+        for tuned in (False, True)
+        for score in ("psnr", "ssim")
+    ]
+
+
 def _claim_of_graphs(rows):
-    psnr, ssim = (_difference(rows, n, "sgw_nnk", "sgw_bilateral") for n in ("psnr", "ssim"))
-    best = _difference(rows, "psnr", "sgw_nnk", "sgw_bilateral", tuned=True)
-    best_ssim = _difference(rows, "ssim", "sgw_nnk", "sgw_bilateral", tuned=True)
+    psnr, ssim, best, best_ssim = _differences(rows, "sgw_nnk", "sgw_bilateral")
     return Claim(
         SOURCE,
         "NNK graphs significantly improve over the bilateral graph in SSIM and PSNR.",
@@ -216,9 +224,7 @@ def _claim_of_graphs(rows):
 
 
 def _claim_of_original(rows):
-    psnr, ssim = (_difference(rows, n, "sgw_nnk", "bilateral") for n in ("psnr", "ssim"))
-    best = _difference(rows, "psnr", "sgw_nnk", "bilateral", tuned=True)
-    best_ssim = _difference(rows, "ssim", "sgw_nnk", "bilateral", tuned=True)
+    psnr, ssim, best, best_ssim = _differences(rows, "sgw_nnk", "bilateral")
     return Claim(
         SOURCE,
         "SGW on the NNK graph improves the SSIM of the output while matching the PSNR of the "
@@ -232,8 +238,7 @@ def _claim_of_original(rows):
 
 
 def _claim_of_worse(rows):
-    psnr, ssim = (_difference(rows, n, "sgw_bilateral", "bilateral") for n in ("psnr", "ssim"))
-    best = _difference(rows, "psnr", "sgw_bilateral", "bilateral", tuned=True)
+    psnr, ssim, best, _ = _differences(rows, "sgw_bilateral", "bilateral")
     return Claim(
         SOURCE,
         "Performance worsens when SGW is used with the bilateral graph, through blur.",

@@ -1,4 +1,7 @@
-"""What measured figures depend on: processor and versions, and nothing that names the machine."""
+"""What measurements depend on, processor and versions, and how times are taken.
+
+Nothing that is kept names the machine.
+"""
 
 import gc
 import importlib.metadata
@@ -9,13 +12,13 @@ import subprocess
 import time
 from pathlib import Path
 
+from nnk_image import _core
+
 PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
 
 
 def machine():
     """Processor, cores, system, and versions of the packages that are installed."""
-    from nnk_image import _core
-
     return {
         "processor": _processor(),
         "cores": _cores(),
@@ -27,7 +30,7 @@ def machine():
 
 
 def versions():
-    """Versions of `PACKAGES`, those that are installed."""
+    """Versions of those `PACKAGES` that are installed."""
     found = {}
     for package in PACKAGES:
         try:
@@ -40,9 +43,9 @@ def versions():
 def interleaved(contenders, rounds):
     """Time callables side by side.
 
-    One round that is not counted, then `rounds` rounds in which each contender runs
-    once, another one going first each time: whatever slows the machine for a while
-    slows all alike.
+    After one round that is not counted there are `rounds` rounds, in each of which every
+    contender runs once, with another one going first each time. So whatever slows the machine
+    for a while slows all contenders alike.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def interleaved(contenders, rounds):
     """
     seconds = {name: [] for name in contenders}
     gc.collect()
-    gc.freeze()  # what was there before is not looked through again and again
+    gc.freeze()  # so that collections do not look through older objects each time
     try:
         for i in range(-1, rounds):
             for name, elapsed in _one_round(contenders, max(i, 0)):
@@ -62,6 +65,7 @@ def interleaved(contenders, rounds):
 
 
 def _one_round(contenders, turn):
+    """Yield the name and the seconds of each contender, that of number `turn` first."""
     names = list(contenders)
     turn %= len(names)
     for name in names[turn:] + names[:turn]:
@@ -69,15 +73,17 @@ def _one_round(contenders, turn):
         start = time.perf_counter()
         result = contenders[name]()
         elapsed = time.perf_counter() - start
-        del result  # giving memory back is nobody's work
+        del result  # freeing the result belongs to no contender's time
         yield name, elapsed
 
 
 def _cores():
+    """Number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _processor():
+    """Name of the processor's model."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
         found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE)

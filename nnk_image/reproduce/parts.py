@@ -1,4 +1,4 @@
-"""Parts: the pieces of an experiment that are measured once and kept in a folder."""
+"""Parts of an experiment: each is measured once and kept in a folder."""
 
 import hashlib
 import json
@@ -11,6 +11,7 @@ from nnk_image.reproduce.machine import machine, versions
 from nnk_image.reproduce.pictures import Picture
 
 _AT_WORK = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP")
+"""Packages that every result depends on."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Part:
     ----------
     picture : Picture
     parameters : dict
-        All that the result depends on beside the picture's content; plain values.
+        All that the result depends on besides the picture; values that JSON can hold.
     measure : callable
-        Returns rows: a list of dicts of plain values.
+        Returns the measured rows: a list of dicts of values that JSON can hold.
     timed : bool
         Whether the rows hold times, which only count on the processor they were taken on.
     """
@@ -55,8 +56,22 @@ class Part:
     timed: bool = False
 
 
+def parts_by_window(pictures, windows, parameters, measure):
+    """Timed parts, one per picture and window, each measured by ``measure(picture, window)``."""
+    return [
+        Part(
+            picture,
+            parameters | {"windows": [window]},
+            lambda p=picture, w=window: measure(p, w),
+            timed=True,
+        )
+        for picture in pictures
+        for window in windows
+    ]
+
+
 class Store:
-    """Measured parts as JSON files in a folder: what is there is not measured again.
+    """Keeps measured parts as JSON files in a folder, so that they are not measured again.
 
     A file's name is a digest of the figure, the part's parameters, the picture's content
     and the versions of the packages that every result depends on.
@@ -97,6 +112,7 @@ class Store:
         return rows
 
     def _place(self, figure, part):
+        """What identifies a part, and the path of its file."""
         key = {
             "figure": figure,
             "image": part.picture.digest,

@@ -1,8 +1,8 @@
-"""Other denoisers, called as suits them: what `denoise` is compared with.
+"""Other denoisers, which `denoise` is compared with.
 
 Each takes a float64 image with values about 0 to 255, grey (H, W) or colour (H, W, 3), and
-the noise's standard deviation; settings that are intensities are in units of sigma.
-scikit-image's functions get values about 0 to 1, never clipped.
+the standard deviation of the noise; settings that are intensities are in units of sigma.
+scikit-image's functions get values of about 0 to 1, which are not clipped.
 """
 
 from itertools import product
@@ -28,7 +28,7 @@ def bilateral_filter(noisy, sigma, color, spatial, window=None):
         here, there = pairs(pixels, dy, dx)
         distance = ((here - there) ** 2).sum(axis=2) / (2 * (color * sigma) ** 2)
         w = np.exp(-(dy**2 + dx**2) / (2 * spatial**2) - distance)
-        # `pairs` of the sums: one view of the pixels here, one of those there.
+        # Each pair of pixels adds to the sums of both: views of the sums here and there.
         for target, source in zip(pairs(value, dy, dx), (there, here), strict=True):
             target += w[..., None] * source
         for target in pairs(weight, dy, dx):
@@ -55,10 +55,10 @@ def columns(width, dx):
 
 
 def skimage_bilateral(noisy, sigma, color, spatial):
-    """scikit-image's bilateral filter, lifted to start at 0.
+    """scikit-image's bilateral filter, on values shifted to start at 0.
 
-    With negative values (in 0.26) its table of intensity weights is made for another range
-    than it is read with; and its default border is black.
+    For negative values (in 0.26) it makes its table of intensity weights for another range
+    than it reads it with. Its default border, which is black, is replaced.
     """
     low = noisy.min()
     return low + 255 * restoration.denoise_bilateral(
@@ -71,7 +71,7 @@ def skimage_bilateral(noisy, sigma, color, spatial):
 
 
 def non_local_means(noisy, sigma, h, patch, distance=10):
-    """scikit-image's non-local means that know sigma."""
+    """scikit-image's non-local means, told sigma."""
     return 255 * restoration.denoise_nl_means(
         noisy / 255,
         patch_size=patch,

@@ -1,4 +1,4 @@
-"""The images that experiments run on, and what names them in caches and reports."""
+"""The images that experiments run on, with the names and digests that identify them."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ BUNDLED = (
 """The bundled grey images of 256 x 256: photographs, textures, microscopy."""
 
 LEAST_SIDE = 16
+"""Least height and width of an image, in pixels."""
 
 _LUMA = np.array([0.299, 0.587, 0.114])
 
@@ -62,7 +63,7 @@ class Picture:
 
     @property
     def seed(self):
-        """An integer that depends on the content only, to seed noise with."""
+        """An integer to seed noise with, which depends on the content only."""
         return int(self.digest[:8], 16)
 
 
@@ -73,7 +74,7 @@ def bundled_pictures():
 
 
 def pictures_of(paths, max_pixels=None):
-    """Image files as pictures, named like the files; equal names keep their suffix or folder."""
+    """Image files as pictures, named like the files; equal names get folder and extension too."""
     stems = [path.stem for path in paths]
     names = [
         path.stem if stems.count(path.stem) == 1 else f"{path.parent.name}/{path.name}"

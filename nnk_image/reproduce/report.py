@@ -31,7 +31,7 @@ def write(folder, digests):
     ----------
     folder : Path
     digests : list of str
-        Figures of other pictures, left from an earlier run, stay out.
+        Digests of the pictures; figures of others, left from an earlier run, stay out.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def _figures(folder, digests):
 
 
 def _origin(about):
-    """What was measured where, as one sentence."""
+    """One sentence on what was measured, with which versions and on which machine."""
     versions = ", ".join(f"{name} {v}" for name, v in about["machine"]["versions"].items())
     return (
         f"Measured on {len(about['images'])} images ({', '.join(about['images'])}), seed "

@@ -1,4 +1,4 @@
-"""Rows of measurements: choosing, averaging, writing as CSV."""
+"""Functions on rows of measurements, which are dicts: choose, average, write as CSV."""
 
 import csv
 import io

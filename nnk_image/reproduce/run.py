@@ -1,4 +1,4 @@
-"""Running experiments: what is missing is measured, then pictures, tables and the report."""
+"""Runs experiments: measures missing parts, then writes pictures, tables and the report."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,7 @@ from nnk_image.reproduce.parts import Setup, Store
 from nnk_image.reproduce.rows import as_csv
 
 DPI = 110
+"""Resolution of the pictures, in pixels per inch of the figure."""
 
 
 def reproduce(
@@ -57,7 +58,7 @@ def reproduce(
     ValueError
         Unknown figure, `lmax` of a picture that is not there, or a bad `n_jobs`.
     """
-    new_figure()  # without matplotlib, say so before the long part
+    new_figure()  # raises without matplotlib, before the long part
     resolve_n_jobs(n_jobs)
     figures = [name for name in FIGURES if name in _checked(figures)]
     setup = Setup(tuple(pictures), seed, _checked_lmax(lmax or {}, pictures), n_jobs)
@@ -98,6 +99,7 @@ def _checked_lmax(lmax, pictures):
 
 
 def _made(folder):
+    """The folder, made if it is missing, if files can be written into it."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,6 +110,7 @@ def _made(folder):
 
 
 def _write_figure(folder, name, rows, setup):
+    """Write the picture, the rows and the description of a figure."""
     module = figure_module(name)
     about = {
         "figure": name,

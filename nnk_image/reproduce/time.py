@@ -6,10 +6,12 @@ from time import perf_counter
 import numpy as np
 
 from nnk_image.graph.build import bilateral_graph, image_graph
+from nnk_image.neighbors import nnk_neighbors
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce.claims import Claim, between, verdict_of
+from nnk_image.reproduce.curves import draw_curves
 from nnk_image.reproduce.machine import interleaved
-from nnk_image.reproduce.parts import Part
+from nnk_image.reproduce.parts import parts_by_window
 from nnk_image.reproduce.rows import column, means
 from nnk_image.reproduce.settings import SIGMA_D, SIGMA_F
 
@@ -42,17 +44,8 @@ _COLORS = {"algorithm4": "tab:red", "exact": "tab:purple"}
 
 
 def parts(setup):
-    """One per picture and window."""
-    return [
-        Part(
-            picture,
-            PARAMETERS | {"windows": [window]},
-            lambda p=picture, w=window: _measure(p, w),
-            timed=True,
-        )
-        for picture in setup.pictures
-        for window in WINDOWS
-    ]
+    """The parts to measure, one per picture and window."""
+    return parts_by_window(setup.pictures, WINDOWS, PARAMETERS, _measure)
 
 
 def _measure(picture, window):
@@ -84,7 +77,7 @@ def _measure(picture, window):
 
 
 def _middle(pixels):
-    """A crop of at most `SIDE`: exact NNK takes long."""
+    """The middle of an image, at most `SIDE` pixels wide and high: exact NNK takes long."""
     y, x = (max(0, (n - SIDE) // 2) for n in pixels.shape)
     return np.ascontiguousarray(pixels[y : y + SIDE, x : x + SIDE])
 
@@ -95,8 +88,6 @@ def exact_nnk(graph, pixels):
     Position over sigma_d and level over sigma_f are features whose Gaussian kernel of
     width 1 is the bilateral kernel.
     """
-    from nnk_image.neighbors import nnk_neighbors
-
     y, x = np.indices(graph.shape) / graph.sigma_d
     features = np.stack([y, x, pixels / graph.sigma_f], axis=-1).reshape(graph.n_nodes, 3)
     most = int(np.diff(graph.adjacency.indptr).max())
@@ -113,20 +104,20 @@ def summary(rows):
 
 
 def _curves(rows, method, name):
-    """(images, windows) array."""
+    """One quantity as an (images, windows) array."""
     return np.array([column(rows, name, method=method, window=w) for w in WINDOWS]).T
 
 
 def draw(rows, setup):
-    """Time, neighbours, recall."""
+    """Curves over the window: time, neighbours, agreement with exact NNK."""
     figure = new_figure(figsize=(14, 4.4))
     times, neighbors, found = figure.subplots(1, 3)
     for method, label in METHODS.items():
         for ax, name in ((times, "us_per_pixel"), (neighbors, "neighbors")):
-            _draw_curves(ax, _curves(rows, method, name), _COLORS[method], "-", label)
+            draw_curves(ax, WINDOWS, _curves(rows, method, name), _COLORS[method], label)
     for name, style in (("recall", "-"), ("jaccard", "--")):
         curves = _curves(rows, "algorithm4", name)
-        _draw_curves(found, curves, _COLORS["algorithm4"], style, _AGREEMENT[name])
+        draw_curves(found, WINDOWS, curves, _COLORS["algorithm4"], _AGREEMENT[name], style)
     for ax in (times, neighbors, found):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
@@ -138,14 +129,8 @@ def draw(rows, setup):
     return figure
 
 
-def _draw_curves(ax, curves, color, style, label):
-    low, high = curves.min(axis=0), curves.max(axis=0)
-    ax.fill_between(WINDOWS, low, high, color=color, alpha=0.15, lw=0)
-    ax.plot(WINDOWS, curves.mean(axis=0), color=color, ls=style, marker="o", ms=4, label=label)
-
-
 def claims(rows):
-    """Ten times faster at window 11, more at larger windows."""
+    """Claims of a build that is ten times faster at window 11, and more at larger windows."""
     ratio = _curves(rows, "exact", "us_per_pixel") / _curves(rows, "algorithm4", "us_per_pixel")
     gap = _curves(rows, "exact", "us_per_pixel") - _curves(rows, "algorithm4", "us_per_pixel")
     at_11 = ratio[:, WINDOWS.index(11)]

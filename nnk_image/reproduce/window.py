@@ -6,8 +6,9 @@ import numpy as np
 
 from nnk_image.plotting import COLORS, new_figure
 from nnk_image.reproduce.claims import Claim, share, verdict_of
+from nnk_image.reproduce.curves import draw_curves
 from nnk_image.reproduce.machine import interleaved
-from nnk_image.reproduce.parts import Part
+from nnk_image.reproduce.parts import parts_by_window
 from nnk_image.reproduce.rows import chosen, column, distinct, means
 from nnk_image.reproduce.settings import BUILDS, LABELS, N_BANDS, ORDER, SIGMA_D, SIGMA_F
 from nnk_image.wavelets.transform import SpectralGraphWavelets
@@ -35,17 +36,8 @@ PARAMETERS = {
 
 
 def parts(setup):
-    """One per picture and window."""
-    return [
-        Part(
-            picture,
-            PARAMETERS | {"windows": [window]},
-            lambda p=picture, w=window: _measure(p, w),
-            timed=True,
-        )
-        for picture in setup.pictures[:MAX_PICTURES]
-        for window in WINDOWS
-    ]
+    """The parts to measure, one per picture and window."""
+    return parts_by_window(setup.pictures[:MAX_PICTURES], WINDOWS, PARAMETERS, _measure)
 
 
 def _measure(picture, window):
@@ -92,7 +84,7 @@ def summary(rows):
 
 
 def _curves(rows, kind, name):
-    """(images, windows) array."""
+    """One quantity as an (images, windows) array."""
     return np.array([column(rows, name, graph=kind, window=w) for w in WINDOWS]).T
 
 
@@ -109,11 +101,8 @@ def draw(rows, setup):
     ]
     for ax, name, style, what in panels:
         for kind in BUILDS:
-            curves, color = _curves(rows, kind, name), COLORS[kind]
-            least, most = curves.min(axis=0), curves.max(axis=0)
-            ax.fill_between(WINDOWS, least, most, color=color, alpha=0.12, lw=0)
-            line = {"color": color, "ls": style, "marker": "o", "ms": 4}
-            ax.plot(WINDOWS, curves.mean(axis=0), **line, label=LABELS[kind] + what)
+            curves, label = _curves(rows, kind, name), LABELS[kind] + what
+            draw_curves(ax, WINDOWS, curves, COLORS[kind], label, style, alpha=0.12)
     for ax in (sparsity, times, variance, low):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
@@ -126,12 +115,12 @@ def draw(rows, setup):
 
 
 def claims(rows):
-    """Four readings of the sweep."""
+    """The four claims that the project report draws from the sweep."""
     return [_sparsity(rows), _time(rows), _more_variance(rows), _falling_variance(rows)]
 
 
 def _growth(rows, kind, name, first=WINDOWS[0]):
-    """Mean at the largest window over mean at the window `first`."""
+    """The mean at the largest window divided by the mean at the window `first`."""
     start, end = (column(rows, name, graph=kind, window=w).mean() for w in (first, WINDOWS[-1]))
     return float(end / start)
 

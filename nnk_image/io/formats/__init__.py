@@ -1,6 +1,6 @@
-"""Image files as bytes: one room per format, and the door that picks the room.
+"""Image files as bytes: one module per format, and `decode` and `encode`, which choose it.
 
-The rooms know nothing of paths. They read from an open stream into an
+The modules know nothing of paths. They read from an open stream into an
 :class:`ImageFile` and turn an :class:`ImageFile` back into bytes, and never drop
 a bit of depth in either direction.
 """
@@ -14,9 +14,9 @@ from .common import FormatError, ImageFile
 
 __all__ = ["FormatError", "ImageFile", "decode", "encode"]
 
-_ROOMS = {"PNG": png, "JPEG": jpeg, "TIFF": tiff, "PPM": pnm}
+_MODULES = {"PNG": png, "JPEG": jpeg, "TIFF": tiff, "PPM": pnm}
 
-# How each format announces itself in its first bytes.
+# The first bytes of a file, which tell its format.
 _MAGIC = {
     "PNG": (b"\x89PNG\r\n\x1a\n",),
     "JPEG": (b"\xff\xd8\xff",),
@@ -45,19 +45,21 @@ def decode(stream: BinaryIO, max_pixels: int | None = None) -> ImageFile:
     kind = _sniff(head, _MAGIC)
     if kind is None:
         raise FormatError(_unknown(head))
-    return _ROOMS[kind].decode(stream, max_pixels)
+    return _MODULES[kind].decode(stream, max_pixels)
 
 
 def encode(image: ImageFile) -> bytes:
     """Return the bytes of a file of `image.format` that holds `image`."""
-    return _ROOMS[image.format].encode(image)
+    return _MODULES[image.format].encode(image)
 
 
 def _sniff(head: bytes, magic: dict[str, tuple[bytes, ...]]) -> str | None:
+    """Return the format, of those in `magic`, that the first bytes of a file belong to."""
     return next((kind for kind, marks in magic.items() if head.startswith(marks)), None)
 
 
 def _unknown(head: bytes) -> str:
+    """Return why a file that begins like this is refused, and the cure."""
     if not head:
         return "the file is empty; save the image again"
     webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"

@@ -1,4 +1,4 @@
-"""What every format shares: the image file itself, and the reasons to refuse one."""
+"""What all formats share: the class of image files, and checks that refuse some."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from PIL import Image
 
 
 class FormatError(ValueError):
-    """A refusal in plain words, cure included; the caller puts the path in front."""
+    """Says why a file is refused, and the cure; the caller puts the path in front."""
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFile:
-    """An image as it lies in a file: pixels, and what must survive to the next file.
+    """An image as a file holds it: pixels, and what is to be kept when it is written again.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def check_size(width: int, height: int, max_pixels: int | None) -> None:
 
 
 def check_frames(count: int, kind: str) -> None:
-    """Refuse animations and documents: which of their frames is meant is not ours to guess."""
+    """Refuse animations and documents: it is not known which of their frames is meant."""
     if count > 1:
         raise FormatError(
             f"holds {count} frames ({kind}); extract the one you want into a file of its own"

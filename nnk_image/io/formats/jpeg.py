@@ -10,7 +10,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from .common import ImageFile, assemble, check_size, plausible_dpi
 from .pillow import eight_bit_samples, orientation_of
 
-# Near the top of what JPEG offers: a result should not be blurred again on its way out.
+# Close to the best that JPEG offers: writing should not blur a result again.
 _QUALITY = {"quality": 95, "subsampling": 0}
 
 
@@ -27,7 +27,7 @@ def decode(stream, max_pixels: int | None) -> ImageFile:
         samples,
         "JPEG",
         orientation=orientation_of(image),
-        # A CMYK profile would be a lie about the RGB pixels made from it.
+        # A CMYK profile does not describe the RGB pixels made from it.
         icc_profile=None if image.mode == "CMYK" else image.info.get("icc_profile"),
         dpi=plausible_dpi(image.info.get("dpi")),
     )

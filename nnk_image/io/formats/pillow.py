@@ -1,4 +1,4 @@
-"""What PNG, JPEG and TIFF share because Pillow decodes them."""
+"""Helpers for the formats that Pillow decodes: PNG, JPEG and some TIFF."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .common import FormatError
 
 _ORIENTATION = 0x0112  # EXIF and TIFF tag
 
-# Pillow modes whose samples are already grey or RGB in 8 bits, and the way there for
-# the others. Modes found in neither are refused rather than guessed at.
+# Pillow modes whose samples are grey or RGB in 8 bits already, and what others are
+# converted to. Modes in neither table are refused.
 _PLAIN = ("L", "LA", "RGB", "RGBA")
 _CONVERT = {
     "1": "L",

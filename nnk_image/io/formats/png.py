@@ -16,7 +16,7 @@ from .pillow import eight_bit_samples, joined_bytes, orientation_of, rawmode_of,
 _COLOUR_TYPE = {1: 0, 2: 4, 3: 2, 4: 6}  # by number of channels
 _METRES_PER_INCH = 0.0254
 _FILTER_UP = 2
-_LEVEL = 4  # of 9: fast, and hardly larger than the usual 6
+_LEVEL = 4  # compression, 0 to 9: fast, and files hardly larger than at the usual 6
 
 
 def decode(stream, max_pixels: int | None) -> ImageFile:
@@ -40,9 +40,10 @@ def decode(stream, max_pixels: int | None) -> ImageFile:
 
 
 def _sixteen_bit_samples(stream, image: PngImageFile, rawmode: str) -> np.ndarray:
+    """Return samples of 16 bits, read twice where Pillow keeps 8 of them; see `with_rawmode`."""
     if rawmode == "I;16B":
         return np.asarray(image)
-    if rawmode == "LA;16B":  # four bytes a pixel, which RGBA passes on untouched
+    if rawmode == "LA;16B":  # four bytes per pixel, which Pillow hands on unchanged as RGBA
         return np.asarray(with_rawmode(image, "RGBA")).view(">u2")
     high = np.asarray(image)
     stream.seek(0)
@@ -65,7 +66,7 @@ def _colour_key_alpha(samples: np.ndarray, image: PngImageFile, rawmode: str):
 def encode(image: ImageFile) -> bytes:
     """Return the bytes of a PNG with every bit of `image`."""
     samples = image.samples()
-    if samples.dtype == np.uint16:  # beyond Pillow, see `with_rawmode`
+    if samples.dtype == np.uint16:  # Pillow cannot write them
         return _encode_sixteen_bit(samples, image)
     picture = Image.fromarray(samples[..., 0] if samples.shape[2] == 1 else samples)
     options = {"icc_profile": image.icc_profile, "dpi": image.dpi}
@@ -75,6 +76,7 @@ def encode(image: ImageFile) -> bytes:
 
 
 def _encode_sixteen_bit(samples: np.ndarray, image: ImageFile) -> bytes:
+    """Return the bytes of a PNG with 16 bits per sample, put together chunk by chunk."""
     height, width, channels = samples.shape
     header = struct.pack(">IIBBBBB", width, height, 16, _COLOUR_TYPE[channels], 0, 0, 0)
     chunks = [_chunk(b"IHDR", header)]
@@ -86,7 +88,7 @@ def _encode_sixteen_bit(samples: np.ndarray, image: ImageFile) -> bytes:
 
     rows = samples.astype(">u2").view(np.uint8).reshape(height, -1)
     filtered = np.empty((height, 1 + rows.shape[1]), np.uint8)
-    filtered[:, 0] = _FILTER_UP  # each byte minus the one above; packs far better
+    filtered[:, 0] = _FILTER_UP  # each byte minus the one above it compresses far better
     filtered[0, 1:] = rows[0]
     np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
     chunks += [_chunk(b"IDAT", zlib.compress(filtered.tobytes(), _LEVEL)), _chunk(b"IEND", b"")]
@@ -94,4 +96,5 @@ def _encode_sixteen_bit(samples: np.ndarray, image: ImageFile) -> bytes:
 
 
 def _chunk(name: bytes, body: bytes) -> bytes:
+    """Return a chunk of a PNG file: length, name, content and checksum."""
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))

@@ -52,6 +52,7 @@ def _decode_one(data: bytes, start: int, max_pixels: int | None) -> tuple[np.nda
 
 
 def _plain(text: bytes, kind: int, shape: tuple[int, ...], maxval: int) -> np.ndarray:
+    """Return samples that are written as decimal numbers (P1 to P3)."""
     tokens = _COMMENT.sub(b"", text).split()
     if kind == 1:  # bits need no space between them
         tokens = [bytes([bit]) for bit in b"".join(tokens)]
@@ -62,6 +63,7 @@ def _plain(text: bytes, kind: int, shape: tuple[int, ...], maxval: int) -> np.nd
 
 
 def _raw(data, start, kind, shape, maxval) -> tuple[np.ndarray, int]:
+    """Return samples that are written as bytes (P4 to P6), and the offset at which they end."""
     row_shape = ((shape[1] + 7) // 8,) if kind == 4 else shape[1:]
     dtype = np.dtype(">u2" if maxval > 255 else "u1")
     count = shape[0] * int(np.prod(row_shape))
@@ -79,6 +81,7 @@ def _check_complete(found: int, needed: int, what: str) -> None:
 
 
 def _full_range(samples: np.ndarray, maxval: int) -> np.ndarray:
+    """Return samples of 0 to `maxval` scaled to the range of uint8 or uint16."""
     if samples.min() < 0 or samples.max() > maxval:
         raise FormatError(f"has samples outside 0..{maxval}, its maxval; save the image again")
     dtype = np.uint16 if maxval > 255 else np.uint8

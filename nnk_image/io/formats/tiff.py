@@ -62,6 +62,7 @@ def _frames(file: tifffile.TiffFile) -> int:
 
 
 def _check_channels(page) -> None:
+    """Refuse pages whose channels are not labelled as grey, RGB or alpha."""
     extra = page.samplesperpixel - _COLOUR_CHANNELS.get(page.photometric, 1)
     unlabelled = EXTRASAMPLE.UNSPECIFIED in page.extrasamples
     inverted = page.photometric == PHOTOMETRIC.MINISWHITE
@@ -91,6 +92,7 @@ def _samples(stream, page) -> tuple[np.ndarray, int]:
 
 
 def _unpacked_by_tifffile(page) -> bool:
+    """Return whether tifffile reads the page by itself, every bit of it."""
     return (
         page.dtype in _DTYPES
         and page.bitspersample in (8, 16, 32, 64)
@@ -119,32 +121,34 @@ def _check_deep(page) -> None:
 def _sixteen_bit_by_pillow(stream, page) -> np.ndarray:
     """Unpack 16-bit samples with libtiff, which hands them over in native byte order."""
     image = _opened_by_pillow(stream, page)
-    bands, _, depth = rawmode_of(image).partition(";")
+    channels, _, depth = rawmode_of(image).partition(";")
     if image.mode.startswith("I;16"):
         return np.asarray(image)
     interleaved = page.planarconfig == PLANARCONFIG.CONTIG
-    if bands not in ("RGB", "RGBA") or not depth.startswith("16") or not interleaved:
+    if channels not in ("RGB", "RGBA") or not depth.startswith("16") or not interleaved:
         raise FormatError(_unreadable(page))
     little = sys.byteorder == "little"
-    high = np.asarray(with_rawmode(image, f"{bands};16{'L' if little else 'B'}"))
+    high = np.asarray(with_rawmode(image, f"{channels};16{'L' if little else 'B'}"))
     again = _opened_by_pillow(stream, page)
-    low = np.asarray(with_rawmode(again, f"{bands};16{'B' if little else 'L'}"))
+    low = np.asarray(with_rawmode(again, f"{channels};16{'B' if little else 'L'}"))
     return joined_bytes(high, low)
 
 
 def _opened_by_pillow(stream, page) -> TiffImageFile:
+    """Return the page opened by Pillow, its pixels not read yet."""
     stream.seek(0)
     try:
         image = TiffImageFile(stream)
     except SyntaxError:  # Pillow's word for a layout it does not know
         raise FormatError(_unreadable(page)) from None
-    # Pillow checks its global limit when it makes room for the pixels, and would so
-    # overrule a larger `max_pixels`; here the room is ready.
+    # Pillow checks its global limit when it allocates the pixels, and would so overrule
+    # a larger `max_pixels`; they are allocated here instead.
     image.im = Image.new(image.mode, (page.imagewidth, page.imagelength)).im
     return image
 
 
 def _unreadable(page) -> str:
+    """Return why a page is refused that neither library can unpack."""
     return (
         f"has {page.samplesperpixel} x {page.bitspersample}-bit samples packed as "
         f"{page.compression.name}, a rare layout; save it uncompressed"
@@ -152,6 +156,7 @@ def _unreadable(page) -> str:
 
 
 def _dpi(page) -> tuple[float, float] | None:
+    """Return the resolution in pixels per inch, horizontal and vertical, if it is stated."""
     tags = [page.tags.get(name) for name in ("XResolution", "YResolution")]
     unit = page.tags.get("ResolutionUnit")
     per_inch = {2: 1.0, 3: 2.54}.get(2 if unit is None else int(unit.value))
@@ -169,7 +174,7 @@ def encode(image: ImageFile) -> bytes:
     options = {
         "photometric": "minisblack" if samples.shape[2] < 3 else "rgb",
         "compression": "zlib",
-        "compressionargs": {"level": 4},  # of 9: fast, and hardly larger than the usual 6
+        "compressionargs": {"level": 4},  # of 9: fast, and files hardly larger than at 6
         "planarconfig": "contig" if samples.shape[2] > 1 else None,
         "extrasamples": None if image.alpha is None else ["unassalpha"],
         "iccprofile": image.icc_profile,
