@@ -1,15 +1,9 @@
 """Memory or threads that fail are an error, and the process goes on."""
 
-import itertools
 import os
-import threading
 
 import pytest
-from child import JOBS, leaving_no_task, on_linux, python
-from whole_chain import GREY, graph_sum
-
-import nnk_image.base.parallel
-from nnk_image import image_graph
+from child import JOBS, on_linux, python
 
 CALLS = """
     import sys

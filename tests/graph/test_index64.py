@@ -8,8 +8,8 @@ import pytest
 from whole_chain import COLOUR, GREY, checksum, graph_sum, wavelet_sum
 
 import nnk_image
-import nnk_image.graph._old
 from nnk_image import SpectralGraphWavelets, bilateral_graph, denoise, image_graph
+from nnk_image.base import memory
 
 
 def directed_graph(image, **options):
@@ -21,7 +21,7 @@ def low_limit(monkeypatch):
     """Graphs have int64 indices from 100 entries on."""
 
     def lower():
-        monkeypatch.setattr(nnk_image.base.memory, "INDEX32_LIMIT", 100)
+        monkeypatch.setattr(memory, "INDEX32_LIMIT", 100)
 
     return lower
 

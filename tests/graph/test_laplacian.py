@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian, node_terms, regularization
-from nnk_image.spectral.spectrum import lanczos
 from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.spectral.spectrum import lanczos
 
 
 def star(leaves, weight=1.0):

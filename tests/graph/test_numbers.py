@@ -13,8 +13,7 @@ from graph_checks import (
 )
 from random_images import options
 
-import nnk_image.graph._old
-from nnk_image import bilateral_graph, image_graph
+from nnk_image import image_graph
 
 # --- one image, many forms ---------------------------------------------------------------
 
@@ -134,15 +133,3 @@ def test_extreme_widths_are_refused_or_harmless(dtype, sigma_f):
     if adjacency is not None:
         assert_canonical(adjacency)
         np.testing.assert_allclose(adjacency.data, np.exp(-1 / 8), rtol=1e-7)
-
-
-def test_int64_indices_beyond_the_int32_limit(monkeypatch):
-    narrow = {build: build(GREY).adjacency for build in (image_graph, bilateral_graph)}
-    monkeypatch.setattr(nnk_image.base.memory, "INDEX32_LIMIT", 100)
-    for build, expected in narrow.items():
-        assert expected.indices.dtype == expected.indptr.dtype == np.int32
-        wide = build(GREY, n_jobs=2).adjacency
-        assert wide.indices.dtype == wide.indptr.dtype == np.int64
-        np.testing.assert_array_equal(wide.indices, expected.indices)
-        np.testing.assert_array_equal(wide.indptr, expected.indptr)
-        np.testing.assert_array_equal(wide.data, expected.data, strict=True)

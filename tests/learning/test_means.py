@@ -75,8 +75,8 @@ def test_an_update_is_least_squares():
 
 def _first_atoms(X, n, seed):
     from nnk_image.learning.gram import Gram
-    from nnk_image.neighbors.kernels import check_kernel
     from nnk_image.learning.means import _spread_points
+    from nnk_image.neighbors.kernels import check_kernel
 
     kernel = check_kernel("linear", None, X.shape[1])
     return _spread_points(Gram(X, kernel, np.nan), n, np.random.RandomState(seed))

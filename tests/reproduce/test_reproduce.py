@@ -14,7 +14,6 @@ from scipy.optimize import nnls
 
 import nnk_image
 from nnk_image.io.atomic import ImageFileError
-from nnk_image.wavelets.filter_bank import design
 from nnk_image.reproduce import FIGURES, contenders, denoising, figure_module, peers, sparsity
 from nnk_image.reproduce import compaction as compaction_figure
 from nnk_image.reproduce import time as time_figure
@@ -31,6 +30,7 @@ from nnk_image.reproduce.claims import (
 from nnk_image.reproduce.parts import Part, Setup, Store
 from nnk_image.reproduce.pictures import BUNDLED, Picture, bundled_pictures, pictures_of
 from nnk_image.reproduce.run import reproduce
+from nnk_image.wavelets.filter_bank import design
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 SHARED = Path(__file__).parents[3] / "shared"

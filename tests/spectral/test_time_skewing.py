@@ -120,7 +120,9 @@ def test_bits_of_any_order_and_number_of_threads(order, kept, tiles, small_steps
 @ENTRIES
 @pytest.mark.parametrize("strip", [16, 1024])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("window", "order", "kind"), list(zip((3, 5, 7, 11), (20, 9, 4, 17), KINDS, strict=True)))
+@pytest.mark.parametrize(
+    ("window", "order", "kind"), list(zip((3, 5, 7, 11), (20, 9, 4, 17), KINDS, strict=True))
+)
 def test_bits_of_any_window_and_laplacian(
     window, order, kind, dtype, strip, kept, tiles, small_steps, monkeypatch
 ):
@@ -150,12 +152,14 @@ def test_bits_where_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, mo
 
 
 @ENTRIES
+@pytest.mark.parametrize("strip", [16, 1024])
 @pytest.mark.parametrize("n_jobs", [2, 3, 4])
-def test_bits_where_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatch):
+def test_bits_where_the_last_block_has_one_order(n_jobs, strip, kept, tiles, monkeypatch):
     """Tall tiles, so that their heads are done long before their ends."""
     example = Example(1500, 24, 11, np.float32)
     expected = example.result("synthesize", 20)
     monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(time_skewing, "_STRIP", strip)
     for _ in range(3):
         np.testing.assert_array_equal(example.result("synthesize", 20, n_jobs), expected)
     assert max(tiles) == n_jobs

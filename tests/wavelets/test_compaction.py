@@ -17,9 +17,9 @@ from nnk_image import (
     image_graph,
     standard_image,
 )
+from nnk_image.graph.laplacian import KINDS
 from nnk_image.wavelets.compaction import ORDERS
 from nnk_image.wavelets.filter_bank import design
-from nnk_image.graph.laplacian import KINDS
 
 SHARED = Path(__file__).parents[3] / "shared"
 SET12_ENERGY = SHARED / "golden" / "restricted" / "energy_set12.json"

@@ -63,6 +63,51 @@ def test_given_lmax_wins_or_is_refused(matrix, kind, factor):
         assert wavelets.lmax == wavelets.bound == lmax
 
 
+@given(graphs(), st.sampled_from(KINDS), st.sampled_from([0.5, 0.99, 1.0, 1.01, 3.0, 100.0]))
+def test_given_bound_wins_or_is_refused(matrix, kind, factor):
+    true, graph = true_lmax(matrix, kind), sp.csr_array(matrix)
+    bound = factor * (true or 1)
+    if bound < 0.999 * true:
+        with pytest.raises(ValueError, match=r"bound=.* below the largest .*at least .*larger one"):
+            SpectralGraphWavelets(graph, laplacian=kind, bound=bound)
+    elif bound > 1.001 * true:
+        wavelets = SpectralGraphWavelets(graph, laplacian=kind, bound=bound)
+        assert wavelets.bound == bound
+        assert wavelets.lmax <= bound
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bound_and_lmax_are_kept_apart(kind):
+    """The bound ends the interval of the polynomials, lmax places the bands."""
+    default = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind)
+    lmax, bound = 0.7 * default.bound, 1.5 * default.bound
+    both = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, lmax=lmax, bound=bound)
+    assert (both.lmax, both.bound) == (lmax, bound)
+    eigenvalues = np.linspace(0, bound, 50)
+    designed = both.bank.evaluate(eigenvalues)
+    elsewhere = SpectralGraphWavelets(GRAPH, laplacian=kind, lmax=3 * lmax).bank
+    np.testing.assert_allclose(designed, elsewhere.evaluate(3 * eigenvalues), atol=1e-12)
+    np.testing.assert_allclose(both.evaluate(eigenvalues), designed, atol=0.1)
+    wider = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, bound=bound)
+    ratio = 1.65 if kind == "combinatorial" else 1
+    assert wider.lmax == pytest.approx(bound / ratio)
+    np.testing.assert_allclose(both.reconstruct(both.analyze(SIGNAL)), SIGNAL, atol=1e-9)
+    with pytest.raises(ValueError, match=r"bound=-1 must be a finite number > 0"):
+        SpectralGraphWavelets(GRAPH, bound=-1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_with_the_bound_of_the_whole_has_its_bands(kind):
+    whole = SpectralGraphWavelets.of_image(IMAGE, 5, sigma_f=0.2, laplacian=kind)
+    part, options = IMAGE[:6], {"sigma_f": 0.2, "laplacian": kind, "bound": whole.bound}
+    for wavelets in (
+        SpectralGraphWavelets.of_image(part, 5, **options),
+        SpectralGraphWavelets(image_graph(part, 5, sigma_f=0.2), laplacian=kind, bound=whole.bound),
+    ):
+        assert (wavelets.bound, wavelets.lmax) == (whole.bound, whole.lmax)
+        np.testing.assert_array_equal(wavelets.coefficients, whole.coefficients)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_defaults_of_lmax(kind):
     """What the documentation says of each kind of graph."""

@@ -14,31 +14,31 @@ def picture():
     return standard_image("camera")[100:196, 60:148] + noise
 
 
-def wavelets_of(image, kind, lmax, tau, dtype=float):
+def wavelets_of(image, kind, **options):
     graph = image_graph(image, WINDOW, sigma_f=25)
-    tau = tau if kind == "regularized" else None
-    return SpectralGraphWavelets(
-        graph, order=ORDER, laplacian=kind, lmax=lmax, tau=tau, dtype=dtype
-    )
-
-
-def whole(kind):
-    image = picture()
-    graph = image_graph(image, WINDOW, sigma_f=25)
-    tau = float(regularization(graph.degrees))
-    lmax = SpectralGraphWavelets(graph, order=ORDER, laplacian=kind).bound
-    return image, lmax, tau, wavelets_of(image, kind, lmax, tau).analyze(image)
+    return SpectralGraphWavelets(graph, order=ORDER, laplacian=kind, **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("given", ["bound", "lmax"])
 @pytest.mark.parametrize(("rows", "columns"), [((40, 60), (37, 51)), ((0, 9), (70, 88))])
-def test_a_tile_equals_the_whole(kind, rows, columns):
-    image, lmax, tau, expected = whole(kind)
+def test_a_tile_equals_the_whole(kind, given, rows, columns):
+    """With the whole's bound, lmax is the whole's of itself; lmax alone ends the interval too."""
+    image = picture()
+    whole = wavelets_of(image, kind)
+    options = {given: whole.bound}
+    if kind == "regularized":
+        options["tau"] = float(regularization(image_graph(image, WINDOW, sigma_f=25).degrees))
+    if given == "lmax":
+        whole = wavelets_of(image, kind, **options)
+    expected = whole.analyze(image)
     border = halo(ORDER, WINDOW, kind)
     top, left = max(0, rows[0] - border), max(0, columns[0] - border)
     tile = image[top : rows[1] + border, left : columns[1] + border]
     assert tile.shape != image.shape
-    bands = wavelets_of(tile, kind, lmax, tau).analyze(tile)
+    of_tile = wavelets_of(tile, kind, **options)
+    assert (of_tile.bound, of_tile.lmax) == (whole.bound, whole.lmax)
+    bands = of_tile.analyze(tile)
     inside = bands[:, rows[0] - top :, columns[0] - left :]
     inside = inside[:, : rows[1] - rows[0], : columns[1] - columns[0]]
     part = expected[:, rows[0] : rows[1], columns[0] : columns[1]]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
-from nnk_image.wavelets.filter_bank import DESIGNS
 from nnk_image.graph.laplacian import KINDS
+from nnk_image.wavelets.filter_bank import DESIGNS
 
 GOLDEN_IMAGES = ("camera", "camera_ns", "brick", "coins")
 BUILDS = {"bf": bilateral_graph, "nnk": image_graph}
