@@ -266,16 +266,19 @@ def test_errors_come_out(place, error, n_jobs):
         running.remove(y0)
         return y0
 
+    def run(executor):
+        if place in ("consume", "ordered work"):
+            executor.run_in_order(work, lambda y0: fail("consume", y0), 1000, 1)
+        else:
+            executor.run(work, 1000, rows_per_chunk=1)
+
     with leaving_no_task():
         executor = RowExecutor(n_jobs, lambda done, total: fail("progress", done), 2000)
         with executor:
             for _ in range(2):
                 begun.clear()
                 with pytest.raises(error, match="here"):
-                    if place in ("consume", "ordered work"):
-                        executor.run_in_order(work, lambda y0: fail("consume", y0), 1000, 1)
-                    else:
-                        executor.run(work, 1000, rows_per_chunk=1)
+                    run(executor)
                 assert not running
                 assert len(begun) < 1000
                 if place == "progress":

@@ -27,8 +27,8 @@ ORDER = (
 )
 """What lies directly below `nnk_image`: each may import from those before it, and from itself."""
 
-OPTIONAL = {"faiss", "hnswlib", "matplotlib", "networkx", "pynndescent", "sklearn", "tqdm"}
-SLOW_OR_NOT_EVERYWHERE = {"PIL", "pygsp", "resource"}  # few calls need them
+IN_FUNCTIONS = {"faiss", "hnswlib", "matplotlib", "networkx", "pynndescent", "sklearn", "tqdm"}
+IN_FUNCTIONS |= {"PIL", "pygsp", "resource"}  # few calls need them, or not every system has them
 LAZY = {"reproduce", "cli"}  # would be slow to start otherwise
 
 
@@ -83,9 +83,7 @@ def test_no_import_goes_upwards(path):
 def test_functions_import_nothing_of_the_package(path):
     for names, line, in_function in imports(path):
         if in_function and package_of(path) not in LAZY:
-            assert {name.split(".")[0] for name in names} <= OPTIONAL | SLOW_OR_NOT_EVERYWHERE, (
-                f"{path}:{line}"
-            )
+            assert {name.split(".")[0] for name in names} <= IN_FUNCTIONS, f"{path}:{line}"
 
 
 # --- old paths ---------------------------------------------------------------------------

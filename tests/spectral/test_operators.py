@@ -291,9 +291,8 @@ def test_straight_from_the_image_is_the_same_operator_as_from_its_graph(kind, sh
         assert straight.dtype == stored.dtype
         lambda_max = straight.bound or 1.0
         signal = np.random.default_rng(9).random(shape[:2]).astype(straight.dtype)
-        results = [
-            o.analyze(signal, random_bank(2, 9), lambda_max, executor) for o in (straight, stored)
-        ]
+        given = signal, random_bank(2, 9), lambda_max, executor
+        results = [o.analyze(*given) for o in (straight, stored)]
         np.testing.assert_array_equal(*results)
 
 
