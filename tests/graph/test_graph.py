@@ -66,7 +66,7 @@ def test_bilateral_graphs_of_the_authors(name, simd):
         assert found.nnz == pairs - height * width
         assert_canonical(graph.adjacency)
         assert_symmetric(graph.adjacency)
-        weights = np.asarray(graph.adjacency[golden.kernel.coords]).ravel()
+        weights = np.asarray(graph.adjacency[golden.kernel.row, golden.kernel.col]).ravel()
         np.testing.assert_allclose(weights, golden.kernel.data, rtol=1e-14)
 
 

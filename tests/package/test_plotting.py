@@ -221,7 +221,7 @@ def test_neighbours_are_those_of_the_graph(figure, image, graph, pixel):
     assert lines.axes is ax
     node = pixel[0] * 10 + pixel[1]
     row = graph.adjacency[[node]].tocoo()
-    assert links_of(lines) == [(node, other) for other in row.coords[1].tolist()]
+    assert links_of(lines) == [(node, other) for other in row.col.tolist()]
     np.testing.assert_allclose(
         lines.get_alpha(), np.maximum(0.05, np.sqrt(row.data / max(row.data)))
     )
@@ -259,7 +259,8 @@ def test_a_pixel_without_neighbours(figure):
 def test_links_of_a_crop_are_drawn_once(figure, image, graph, crop):
     lines = plotting.plot_graph(image, graph, crop, figure.subplots())
     inside = set(np.arange(120).reshape(12, 10)[crop].ravel().tolist())
-    entries = zip(*(c.tolist() for c in graph.adjacency.tocoo().coords), strict=True)
+    matrix = graph.adjacency.tocoo()
+    entries = zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)
     expected = {frozenset(pair) for pair in entries if inside.issuperset(pair)}
     drawn = [frozenset(pair) for pair in links_of(lines)]
     assert set(drawn) == expected
