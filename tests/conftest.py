@@ -16,7 +16,7 @@ from PIL import Image
 from nnk_image import _core, standard_image
 
 # Helper modules of the tests, such as golden_data, are imported by name.
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 whole_chain = import_module("whole_chain")  # for all tests: threads even for small images
 
 # Python processes started by tests take the installed package, not an uncompiled
@@ -60,6 +60,6 @@ def failing_malloc(tmp_path_factory):
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc" or compiler is None:
         pytest.skip("needs Linux, glibc and a C compiler")
     library = tmp_path_factory.mktemp("faults") / "failing_malloc.so"
-    source = Path(__file__).with_name("failing_malloc.c")
+    source = Path(__file__).parent / "support" / "failing_malloc.c"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
     return library

@@ -1,0 +1,498 @@
+"""Rows run on threads: each once, results in order, and a clean stop whatever happens."""
+
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+import weakref
+from queue import SimpleQueue
+
+import numpy as np
+import pytest
+from child import leaving_no_task, python
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from whole_chain import GREY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_sum
+
+import nnk_image
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.base import parallel, threads
+from nnk_image.base.image import check_image
+from nnk_image.base.parallel import PIXELS_PER_CHUNK, RowExecutor
+from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.graph.build import GRAPH_SWEEPS, build_graph
+from nnk_image.graph.pruning import GraphSpec
+
+JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
+
+
+class Failure(Exception):
+    pass
+
+
+# --- how many threads --------------------------------------------------------------------
+
+
+def test_n_jobs():
+    assert resolve_n_jobs(None) == 1
+    for n_jobs in (1, 7, 10**4, np.int64(3)):
+        assert resolve_n_jobs(n_jobs) == n_jobs
+        assert type(resolve_n_jobs(n_jobs)) is int
+    assert 1 <= resolve_n_jobs(-1) <= os.cpu_count()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor affinity here")
+def test_all_processors_are_those_allowed():
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert resolve_n_jobs(-1) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, -100, 1.0, "2", True, [2]])
+def test_n_jobs_that_are_no_numbers_of_threads(n_jobs):
+    image = np.zeros((3, 3))
+    if type(n_jobs) is int:
+        error, message = ValueError, rf"n_jobs={n_jobs} .* use 1, 2, \.\.\., or -1 for all"
+    else:
+        error, message = TypeError, "n_jobs must be an integer or None, not"
+    for call in (RowExecutor, lambda n: image_graph(image, n_jobs=n), resolve_n_jobs):
+        with pytest.raises(error, match=message):
+            call(n_jobs)
+    with pytest.raises(error, match=message):
+        bilateral_graph(image, n_jobs=n_jobs)
+
+
+def test_small_works_are_not_worth_threads(monkeypatch):
+    monkeypatch.setattr(parallel, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
+    assert 1 < PIXELS_PER_THREAD < PIXELS_PER_CHUNK
+    for n_pixels, expected in ((0, 1), (1, 1), (2, 2), (2.9, 2), (7.5, 7), (8, 8), (100, 8)):
+        assert RowExecutor(8).threads_for(int(n_pixels * PIXELS_PER_THREAD)) == expected
+    assert RowExecutor().threads_for(10**9) == 1
+    seen, rows = set(), int(1.9 * PIXELS_PER_THREAD) // 100
+    with RowExecutor(4) as executor:
+        executor.run(lambda y0, y1: seen.add(threading.get_ident()), rows, width=100)
+    assert seen == {threading.get_ident()}
+
+
+def test_one_job_stays_on_the_calling_thread():
+    seen = set()
+    with RowExecutor(1) as executor:
+        executor.run(lambda y0, y1: seen.add(threading.get_ident()), 9, rows_per_chunk=2)
+    assert seen == {threading.get_ident()}
+
+
+def test_every_thread_gets_work_and_a_later_stage_may_take_more():
+    with leaving_no_task(), RowExecutor(4) as executor:
+        for n_threads in (2, 4, 3):  # each barrier is passed only by so many threads at once
+            meeting = threading.Barrier(n_threads, timeout=60)
+            executor.run(lambda y0, y1, m=meeting: m.wait(), n_threads, rows_per_chunk=1)
+
+
+# --- which rows --------------------------------------------------------------------------
+
+
+def chunks_of(n_jobs, *arguments, **options):
+    """The chunks that `run` calls work with, from the top down."""
+    chunks = []
+    with RowExecutor(n_jobs) as executor:
+        executor.run(lambda y0, y1: chunks.append((y0, y1)), *arguments, **options)
+    return sorted(chunks)
+
+
+@settings(max_examples=60)
+@given(
+    n_rows=st.integers(0, 300),
+    width=st.sampled_from([1, 1000, 2**17, 2**18, 2**20]),
+    n_jobs=st.integers(1, 4),
+    rows_per_chunk=st.sampled_from([None, 1, 7, 1000]),
+)
+def test_chunks_cover_every_row_once(n_rows, width, n_jobs, rows_per_chunk):
+    chunks = chunks_of(n_jobs, n_rows, width, rows_per_chunk)
+    assert all(y0 < y1 for y0, y1 in chunks)
+    assert [0, *(y1 for _, y1 in chunks)] == [*(y0 for y0, _ in chunks), n_rows]
+    most = rows_per_chunk or max(1, PIXELS_PER_CHUNK // width)
+    assert all(y1 - y0 <= most for y0, y1 in chunks)
+
+
+@settings(max_examples=60)
+@given(n_rows=st.integers(1, 2000), width=st.integers(1, 2**18), n_jobs=st.integers(2, 9))
+def test_chunks_for_threads_shrink(n_rows, width, n_jobs):
+    """So that threads end at nearly the same time; those of fast stages are fewer."""
+    with pytest.MonkeyPatch.context() as patch:  # as large as outside of the tests
+        patch.setattr(parallel, "LEAST_PIXELS_PER_CHUNK", LEAST_PIXELS_PER_CHUNK)
+        chunks = chunks_of(n_jobs, n_rows, width)
+        of_fast_stage = chunks_of(n_jobs, n_rows, width, speed=16)
+    heights = [y1 - y0 for y0, y1 in chunks]
+    assert heights == sorted(heights, reverse=True)
+    if n_rows * width < n_jobs:
+        return  # threads are not worth their start
+    assert heights[0] <= -(-n_rows // n_jobs)
+    for (y0, _), height in zip(chunks, heights, strict=True):
+        share = -(-(n_rows - y0) // (2 * n_jobs))
+        assert height <= max(4, share) or height * width <= LEAST_PIXELS_PER_CHUNK
+    assert len(of_fast_stage) <= len(chunks)
+    for y0, y1 in of_fast_stage[:-1]:
+        assert (y1 - y0 + 1) * width / 16 > LEAST_PIXELS_PER_CHUNK or y1 - y0 >= n_rows // n_jobs
+
+
+@JOBS
+@pytest.mark.parametrize("rows_per_chunk", [1, 4, 100])
+def test_results_are_consumed_in_order(n_jobs, rows_per_chunk):
+    consumed, seen = [], set()
+
+    def work(y0, y1):
+        time.sleep(0.002 * (y0 % 3))
+        return y0, y1
+
+    def consume(rows):
+        seen.add(threading.get_ident())
+        consumed.append(rows)
+
+    with leaving_no_task(), RowExecutor(n_jobs) as executor:
+        executor.run_in_order(work, consume, 30, rows_per_chunk)
+    assert seen == {threading.get_ident()}
+    ends = [*range(rows_per_chunk, 30, rows_per_chunk), 30]
+    assert consumed == list(zip([0, *ends[:-1]], ends, strict=True))
+
+
+# --- functions that wait for each other ----------------------------------------------------
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
+def test_functions_begin_in_order_and_wait_for_earlier_ones(n_threads):
+    begun, missing, words = [], [], [SimpleQueue() for _ in range(40)]
+
+    def function(number):
+        begun.append(number)
+        missing.append(sum(earlier not in begun for earlier in range(number)))
+        if number:
+            assert executor.wait_for(words[number - 1]) == number - 1
+        words[number].put(number)
+
+    with leaving_no_task(), RowExecutor(n_threads) as executor:
+        for _ in range(5):
+            begun.clear()
+            executor.run_all([lambda k=k: function(k) for k in range(40)], n_threads)
+            assert sorted(begun) == list(range(40))
+            for word in words:
+                while not word.empty():
+                    word.get()
+    assert max(missing) < n_threads  # those that other threads are just about to begin
+
+
+@pytest.mark.parametrize("error", [Failure, KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("failing", ["caller", "helper"])
+def test_nobody_waits_for_a_function_that_failed(failing, error):
+    caller, meeting = threading.get_ident(), threading.Barrier(2, timeout=60)
+
+    def function():
+        meeting.wait()
+        if (threading.get_ident() == caller) == (failing == "caller"):
+            raise error("here")
+        executor.wait_for(SimpleQueue())
+
+    with leaving_no_task(), pytest.raises(error, match="here"), RowExecutor(2) as executor:
+        executor.run_all([function, function], 2)
+
+
+# --- progress ----------------------------------------------------------------------------
+
+
+@JOBS
+def test_progress_counts_rows(n_jobs):
+    reports = []
+    with RowExecutor(n_jobs, lambda *report: reports.append(report), total=50) as executor:
+        executor.run(lambda y0, y1: None, 30, rows_per_chunk=4)
+        executor.run_all([lambda: None] * 3, n_jobs)
+        executor.advance(5)
+        executor.run_in_order(lambda y0, y1: None, lambda result: None, 15, 7)
+    done, totals = zip(*reports, strict=True)
+    assert list(done) == sorted(set(done))
+    assert done[-1] == 50
+    assert set(totals) == {50}
+
+
+@JOBS
+@pytest.mark.parametrize("kind", ["nnk", "bilateral"])
+def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
+    reports, total = [], GRAPH_SWEEPS * 40
+    spec = GraphSpec(check_image(np.eye(40)), 5, 2.0, 0.1)
+    with RowExecutor(n_jobs, lambda *report: reports.append(report), total) as executor:
+        build_graph(spec, kind, executor)
+    assert len(reports) > 1
+    assert all(done <= of == total for done, of in reports)
+    assert reports[-1] == (total, total)
+
+
+def test_progress_bar(capsys):
+    with RowExecutor(2, True, total=20, description="work") as executor:
+        executor.run(lambda y0, y1: None, 20, rows_per_chunk=1)
+        shown = capsys.readouterr().err
+    assert "work" in shown
+    assert "/20" in shown
+
+
+def test_progress_bar_without_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    message = r"pip install 'nnk_image\[progress\]', or pass a function"
+    with pytest.raises(ImportError, match=message), RowExecutor(1, True, total=1):
+        pass
+
+
+# --- errors and interruptions ------------------------------------------------------------
+
+
+@JOBS
+@pytest.mark.parametrize("error", [Failure, KeyboardInterrupt, MemoryError, SystemExit])
+@pytest.mark.parametrize("place", ["work", "ordered work", "consume", "progress"])
+def test_errors_come_out(place, error, n_jobs):
+    """Soon, with nothing still running; and the same executor can be used again."""
+    begun, running, failing = [], [], True
+
+    def fail(where, row):
+        if failing and where == place.removeprefix("ordered ") and row == 5:
+            raise error("here")
+
+    def work(y0, y1):
+        begun.append(y0)
+        fail("work", y0)
+        running.append(y0)
+        time.sleep(0.002)
+        running.remove(y0)
+        return y0
+
+    def run(executor):
+        if place in ("consume", "ordered work"):
+            executor.run_in_order(work, lambda y0: fail("consume", y0), 1000, 1)
+        else:
+            executor.run(work, 1000, rows_per_chunk=1)
+
+    with leaving_no_task():
+        executor = RowExecutor(n_jobs, lambda done, total: fail("progress", done), 2000)
+        with executor:
+            for _ in range(2):
+                begun.clear()
+                with pytest.raises(error, match="here"):
+                    run(executor)
+                assert not running
+                assert len(begun) < 1000
+                if place == "progress":
+                    break  # the count of rows goes on, so the error would not come again
+            failing = False
+            begun.clear()
+            executor.run(work, 3, rows_per_chunk=1)
+    assert sorted(begun) == [0, 1, 2]
+
+
+@JOBS
+def test_errors_inside_a_graph_come_out(n_jobs, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("no scratch")
+
+    monkeypatch.setattr(nnk_image._core, "fill", fail)
+    with leaving_no_task(), pytest.raises(MemoryError, match="no scratch"):
+        image_graph(np.eye(30), n_jobs=n_jobs)
+    monkeypatch.undo()
+    with leaving_no_task():
+        assert image_graph(np.eye(30), n_jobs=n_jobs).n_edges > 0
+
+
+def test_an_interrupted_stop_is_done_again(monkeypatch):
+    interrupts, caller = [], threading.get_ident()
+
+    class Interrupted(SimpleQueue):
+        def put(self, task):
+            if task is None and not interrupts and threading.get_ident() == caller:
+                interrupts.append(task)
+                raise KeyboardInterrupt
+            super().put(task)
+
+    def fail_last(y0):
+        if y0 == 5:
+            raise Failure
+
+    monkeypatch.setattr(threads, "SimpleQueue", Interrupted)
+    with leaving_no_task(), RowExecutor(3) as executor:
+        executor.run(lambda y0, y1: None, 6, rows_per_chunk=1)
+        with pytest.raises(KeyboardInterrupt):
+            executor.run_in_order(lambda y0, y1: y0, fail_last, 6, 1)
+    assert len(interrupts) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+def test_control_c_at_any_moment_stops_all_threads():
+    answers = python(
+        """
+        import faulthandler, random, signal, threading, time
+        from functools import partial
+        from queue import SimpleQueue
+        from nnk_image.base.parallel import RowExecutor
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        def work(y0, y1):
+            elsewhere = threading.get_ident() != main
+            if elsewhere:
+                running.append(y0)
+            time.sleep(0.0002)
+            if elsewhere:
+                running.remove(y0)
+
+        def follow(executor, words, number):
+            if number:
+                executor.wait_for(words[number - 1])
+            work(number, number + 1)
+            words[number].put(number)
+
+        main = threading.get_ident()
+        signal.signal(signal.SIGALRM, interrupt)
+        random.seed(1)
+        for trial in range(500):
+            faulthandler.dump_traceback_later(60, exit=True)  # it hangs: say where
+            running = []
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
+                with RowExecutor(2) as executor:
+                    if trial % 3 == 0:
+                        executor.run(work, 60, rows_per_chunk=1)
+                    elif trial % 3 == 1:
+                        executor.run_in_order(work, lambda result: None, 60, 1)
+                    else:
+                        words = [SimpleQueue() for _ in range(60)]
+                        these = [partial(follow, executor, words, k) for k in range(60)]
+                        executor.run_all(these, 2)
+            except KeyboardInterrupt:
+                assert not running
+            else:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        print("done")
+        """,
+        timeout=500,
+    )
+    assert answers == ["done"]
+
+
+# --- threads that do not live, and what outlives them --------------------------------------
+
+
+def test_threads_that_do_not_start_are_an_error(monkeypatch):
+    """And those that did start are gone."""
+    expected, start, started = graph_sum(image_graph(GREY)), threads.start_new_thread, []
+
+    def only_one(*arguments):
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(start(*arguments))
+
+    monkeypatch.setattr(threads, "start_new_thread", only_one)
+    with leaving_no_task(), pytest.raises(RuntimeError, match="can't start new thread"):
+        image_graph(GREY, n_jobs=3)
+    monkeypatch.undo()
+    assert graph_sum(image_graph(GREY, n_jobs=3)) == expected
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_a_thread_that_dies_at_birth_hangs_nobody(n_jobs, monkeypatch):
+    """As one does that finds no memory for its first frame: the others do the work."""
+    expected, births = graph_sum(image_graph(GREY)), []
+    monkeypatch.setattr(threads, "start_new_thread", lambda *arguments: births.append(arguments))
+    assert graph_sum(image_graph(GREY, n_jobs=n_jobs)) == expected
+    assert len(births) == n_jobs - 1
+
+
+def test_a_thread_that_dies_at_its_work_is_an_error(monkeypatch):
+    """Where there was no memory even for its last word."""
+    caller, taken = threading.get_ident(), threading.Event()
+
+    class Mute(SimpleQueue):
+        def put(self, item):
+            if threading.get_ident() != caller:
+                raise SystemExit  # ends a thread without a word
+            super().put(item)
+
+    def work(y0, y1):
+        if threading.get_ident() != caller:
+            taken.set()
+        assert taken.wait(60)
+
+    monkeypatch.setattr(threads, "SimpleQueue", Mute)
+    with leaving_no_task(), pytest.raises(MemoryError, match=r"a thread died.*n_jobs=1"):
+        RowExecutor(2).run(work, 6, rows_per_chunk=1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_nothing_done_is_held_until_the_next_stage(n_jobs):
+    """It would be images, as many again as the next stage needs."""
+
+    class Image:
+        pass
+
+    image = Image()
+    held = weakref.ref(image)
+    gc.disable()  # nor are there circles
+    try:
+        with RowExecutor(n_jobs) as executor:
+            executor.run_all([lambda _=image: None for _ in range(9)], n_jobs)
+            executor.run(lambda y0, y1, _=image: None, 9, rows_per_chunk=1)
+            del image
+            give_up = time.monotonic() + 30
+            while held() is not None and time.monotonic() < give_up:
+                time.sleep(1e-3)  # the other threads are just at their last words
+            assert held() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_works_after_its_parent():
+    answers = python(
+        """
+        import multiprocessing
+        from nnk_image import image_graph
+        from nnk_image.base.parallel import RowExecutor
+        from whole_chain import GREY, graph_sum
+
+        def answer():
+            return graph_sum(image_graph(GREY, n_jobs=2))
+
+        def report(queue):
+            queue.put(answer())
+
+        fork = multiprocessing.get_context("fork")
+        queue = fork.SimpleQueue()
+        with RowExecutor(2) as executor:  # threads may live on from one run to the next
+            executor.run(lambda y0, y1: None, 8, rows_per_chunk=1)
+            own = answer()
+            children = [fork.Process(target=report, args=(queue,)) for _ in range(2)]
+            for child in children:
+                child.start()
+            for child in children:
+                child.join(60)
+                assert child.exitcode == 0, child.exitcode
+        print(own == queue.get(), own == queue.get())
+        """
+    )
+    assert answers == ["True", "True"]
+
+
+def test_many_threads_may_call_at_once():
+    image = np.random.default_rng(1).random((40, 70))
+    expected = graph_sum(image_graph(image))
+    found = [None] * 8
+
+    def call(i):
+        found[i] = graph_sum(image_graph(image, n_jobs=1 + i % 2))
+
+    callers = [threading.Thread(target=call, args=(i,)) for i in range(len(found))]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert found == [expected] * len(found)

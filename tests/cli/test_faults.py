@@ -1,0 +1,425 @@
+"""The command line's answers to bad files and bad circumstances.
+
+Each with its exit status and one line on standard error; whatever happens, a file that was
+there before is whole afterwards: the old one, or the complete new one.
+"""
+
+import os
+import pty
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import textwrap
+import threading
+import time
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from command import command, process, run
+from PIL import Image
+
+import nnk_image
+from nnk_image.cli import main
+from nnk_image.io.images import read_image
+
+
+def png_chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def bomb():
+    """A PNG that says it has 3.6 thousand million pixels."""
+    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + png_chunk(b"IDAT", zlib.compress(bytes(1000)))
+
+
+def truncated(photo):
+    data = photo.read_bytes()
+    return data[: len(data) // 2]
+
+
+def animated(photo):
+    path = photo.parent / "frames"
+    frames = [Image.new("L", (9, 9), value) for value in (0, 99)]
+    frames[0].save(path, "PNG", save_all=True, append_images=frames[1:])
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+def with_nan(photo):
+    path = photo.parent / "nan"
+    pixels = np.random.default_rng(0).random((9, 9)).astype(np.float32)
+    pixels[4, 5] = np.nan
+    tifffile.imwrite(path, pixels)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+FILES = {
+    "truncated": (truncated, "is damaged or truncated"),
+    "bomb": (lambda _: bomb(), "60000x60000 = 3600000000 pixels, more than the limit"),
+    "animated": (animated, "holds 2 frames"),
+    "empty": (lambda _: b"", "empty"),
+    "text": (lambda _: b"hello, world", "no image"),
+    "NaN": (with_nan, "row 4, column 5"),
+}
+
+
+@pytest.mark.parametrize("name", ["denoise", "graph", "compaction"])
+@pytest.mark.parametrize(("content", "message"), FILES.values(), ids=FILES)
+def test_bad_files(capsys, photo, tmp_path, name, content, message):
+    bad, out = tmp_path / "bad.png", tmp_path / ("out.tif" if name == "denoise" else "out.png")
+    bad.write_bytes(content(photo))
+    out.write_bytes(b"old content")
+    target = {"denoise": [out], "graph": ["--plot", out], "compaction": ["--plot", out]}[name]
+    status, text, err = run(capsys, name, bad, *target)
+    assert (status, text) == (1, "")
+    assert err.startswith("nnk-image: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert out.read_bytes() == b"old content"
+    assert {p.name for p in tmp_path.iterdir()} == {"bad.png", out.name, "photos"}
+
+
+@pytest.mark.parametrize("name", ["denoise", "graph", "compaction"])
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("missing.png", "missing.png: no such file or folder; check the name"),
+        ("*.png", "*.png: no file matches; check the pattern and the folder"),
+        ("empty", "empty: no image in this folder"),
+        ("x" * 5000, "File name too long; name other files"),
+    ],
+)
+def test_nothing_there(capsys, tmp_path, monkeypatch, name, source, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    status, out, err = run(capsys, name, source, *(["out.png"] if name == "denoise" else []))
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+
+
+def test_unreadable(capsys, photo, tmp_path, monkeypatch):
+    """Permissions do not stop root, so the refusal is the test's own."""
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nnk_image.io.images.open", refuse, raising=False)
+    status, _, err = run(capsys, "denoise", photo, tmp_path / "out.png")
+    assert status == 1
+    assert err == f"nnk-image: {photo}: may not be read; check its permissions\n"
+
+
+BAD_OUTPUTS = {
+    "folder missing": ("nowhere/out.png", "does not exist; create it first"),
+    "unknown extension": ("out.webp", "unknown extension '.webp'; use one of"),
+    "no extension": ("out", "no extension; use one of"),
+    "no ordinary file": ("pipe.png", "is not an ordinary file and will not be replaced"),
+}
+
+
+@pytest.mark.parametrize(("output", "message"), BAD_OUTPUTS.values(), ids=BAD_OUTPUTS)
+def test_bad_outputs(capsys, photo, tmp_path, monkeypatch, output, message):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.png")
+    status, out, err = run(capsys, "denoise", photo, output, "--sigma", "15")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+
+
+@pytest.mark.parametrize("option", ["--json", "--csv", "--plot"])
+def test_reports_that_cannot_be_written_are_refused_early(capsys, photo, tmp_path, option):
+    (tmp_path / "folder.png").mkdir()
+    status, out, err = run(capsys, "compaction", photo, option, tmp_path / "folder.png")
+    assert (status, out) == (1, "")
+    assert "folder.png: is a folder; add a file name to it" in err
+
+
+# --- kinds of files ----------------------------------------------------------------------
+
+
+def denoised(pixels, sigma=15, **options):
+    top = np.iinfo(pixels.dtype).max
+    return np.clip(np.rint(nnk_image.denoise(pixels, sigma, **options)), 0, top)
+
+
+def test_palette_becomes_rgb(capsys, photo, tmp_path):
+    path, out = tmp_path / "palette.png", tmp_path / "out.png"
+    Image.open(photo).convert("RGB").quantize(32).save(path)
+    colours = np.asarray(Image.open(path).convert("RGB"))
+    assert run(capsys, "denoise", path, out, "--sigma", "15")[0] == 0
+    result = Image.open(out)
+    assert result.mode == "RGB"
+    np.testing.assert_array_equal(np.asarray(result), denoised(colours, channel_axis=-1))
+
+
+def test_alpha_is_kept_in_place(capsys, photo, tmp_path):
+    grey = np.asarray(Image.open(photo))
+    alpha = np.arange(grey.size, dtype=np.uint8).reshape(grey.shape)
+    path = tmp_path / "alpha.png"
+    Image.fromarray(np.stack([grey, grey, grey, alpha], axis=-1)).save(path)
+    assert run(capsys, "denoise", path, path, "--sigma", "15")[0] == 0
+    result = np.asarray(Image.open(path))
+    np.testing.assert_array_equal(result[..., 3], alpha)
+    assert (result[..., 0] != grey).any()
+
+
+def test_alpha_that_the_output_cannot_hold(capsys, photo, tmp_path):
+    path = tmp_path / "alpha.png"
+    Image.open(photo).convert("LA").save(path)
+    status, _, err = run(capsys, "denoise", path, tmp_path / "out.jpg", "--sigma", "15")
+    assert status == 1
+    assert "JPEG cannot hold transparency; write .png or .tif" in err
+
+
+def test_16_bit_stays_16_bit(capsys, photo, tmp_path):
+    deep = np.asarray(Image.open(photo)).astype(np.uint16) * 257
+    path, out = tmp_path / "deep.png", tmp_path / "deep_out.tif"
+    Image.fromarray(deep).save(path)
+    assert run(capsys, "denoise", path, out, "--sigma", 15 * 257)[0] == 0
+    result = tifffile.imread(out)
+    assert result.dtype == np.uint16
+    np.testing.assert_array_equal(result, denoised(deep, 15 * 257))
+    status, _, err = run(capsys, "denoise", path, tmp_path / "out.jpg")
+    assert status == 1
+    assert "JPEG cannot hold uint16; write .png or .tif" in err
+
+
+@pytest.mark.parametrize("orientation", [3, 6])
+def test_exif_rotation_is_carried_out_once(capsys, photo, tmp_path, orientation):
+    path, out = tmp_path / "turned.png", tmp_path / "out.png"
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    with Image.open(photo) as image:
+        image.save(path, exif=exif)
+        upright = np.rot90(np.asarray(image), {3: 2, 6: -1}[orientation])
+    assert run(capsys, "denoise", path, out, "--sigma", "15")[0] == 0
+    np.testing.assert_array_equal(read_image(out).pixels, denoised(upright))
+
+
+def test_input_may_be_the_output(capsys, photo):
+    pixels = np.asarray(Image.open(photo))
+    assert run(capsys, "denoise", photo, photo, "--sigma", "15")[0] == 0
+    np.testing.assert_array_equal(np.asarray(Image.open(photo)), denoised(pixels))
+    assert [p.name for p in photo.parent.iterdir()] == [photo.name]
+
+
+# --- disks, signals ----------------------------------------------------------------------
+
+
+def test_old_output_survives_a_full_disk(capsys, photo, tmp_path, monkeypatch):
+    out = tmp_path / "out.png"
+    out.write_bytes(photo.read_bytes())
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    status, _, err = run(capsys, "denoise", photo, out, "--sigma", "15")
+    assert status == 1
+    assert "could not be written (No space left on device) and was left as it was" in err
+    assert out.read_bytes() == photo.read_bytes()
+    assert {p.name for p in tmp_path.iterdir()} == {"out.png", "photos"}
+
+
+@pytest.mark.parametrize("name", ["denoise", "graph"])
+def test_files_limited_in_size(photo, tmp_path, name):
+    """What the system really does when a file can grow no further."""
+    out = tmp_path / "out.png"
+    out.write_bytes(b"old content")
+    target = [out, "--sigma", "15"] if name == "denoise" else ["--out", out]
+    limit = 1000
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = process(name, photo, *target, preexec_fn=limited)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"nnk-image: {out}: could not be written (File too large) and was left as it was; "
+        "make room or choose another place\n"
+    )
+    assert out.read_bytes() == b"old content"
+    assert {p.name for p in tmp_path.iterdir()} == {"out.png", "photos"}
+
+
+KILLED = """
+import os, signal, sys
+setattr(os, sys.argv.pop(1), lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+from nnk_image.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_killed_while_writing(photo, tmp_path, step):
+    out = tmp_path / "out.png"
+    out.write_bytes(b"old content")
+    arguments = [step, "denoise", str(photo), str(out), "--sigma", "15"]
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert out.read_bytes() == b"old content"
+    assert process("compaction", tmp_path / "*.png").returncode == 1  # no draft passes for an image
+
+
+def heed_interrupts():
+    """Jobs that a shell runs in the background ignore SIGINT, and so would all they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_nothing(tmp_path, stop):
+    path, out = tmp_path / "large.pgm", tmp_path / "out.pgm"
+    noise = np.random.default_rng(0).integers(0, 256, (3000, 3000), np.uint8)
+    Image.fromarray(noise).save(path)
+    child = subprocess.Popen(
+        command("denoise", path, out, "--sigma", "20"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
+    )
+    time.sleep(3)
+    child.send_signal(stop)
+    _, err = child.communicate(timeout=60)
+    if child.returncode == 0:
+        pytest.skip("this machine was done before the interrupt")
+    assert child.returncode in (130, -stop)  # the latter while still importing
+    assert {p.name for p in tmp_path.iterdir()} == {"large.pgm"}
+    if child.returncode == 130:
+        assert "interrupted" in err
+
+
+def test_main_leaves_the_signals_as_they_were(capsys, photo, tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    assert run(capsys, "denoise", photo, tmp_path / "out.png", "--sigma", "5")[0] == 0
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_signal_that_is_ignored_stays_ignored(photo, tmp_path):
+    script = """
+    import os, signal, sys
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    import nnk_image
+    nnk_image.estimate_sigma = lambda *a, **k: (os.kill(os.getpid(), signal.SIGTERM), 5.0)[1]
+    from nnk_image.cli import main
+    sys.exit(main())
+    """
+    arguments = ["denoise", str(photo), str(tmp_path / "out.png")]
+    script = textwrap.dedent(script)
+    done = subprocess.run([sys.executable, "-c", script, *arguments], check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "out.png").exists()
+
+
+def test_a_thread_may_run_the_command(capsys):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(main(["--version"])))
+    thread.start()
+    thread.join()
+    assert found == [0]
+    assert nnk_image.__version__ in capsys.readouterr().out
+
+
+def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise MemoryError("denoise needs 7.0 TiB")
+
+    monkeypatch.setattr(nnk_image, "estimate_sigma", full)
+    status, _, err = run(capsys, "denoise", photo, tmp_path / "out.png")
+    assert (status, err) == (1, "nnk-image: out of memory denoise needs 7.0 TiB\n")
+
+
+# --- standard streams --------------------------------------------------------------------
+
+
+def test_no_progress_bar_in_a_pipe(photo, tmp_path):
+    done = process("denoise", photo, tmp_path / "o.png", "--sigma", "15")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_progress_bar_on_a_terminal(photo, tmp_path):
+    ours, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 80))
+    arguments = command("denoise", photo, tmp_path / "o.png", "--sigma", "15")
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=terminal, check=False)
+    shown = os.read(ours, 100_000) if select.select([ours], [], [], 0)[0] else b""
+    os.close(terminal)
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"denoise:" in shown
+    assert b"denoise:" not in done.stdout
+
+
+def test_broken_pipe(photo):
+    child = subprocess.Popen(
+        command("compaction", photo, "--orders", "4"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    child.stdout.close()
+    err = child.stderr.read()
+    child.stderr.close()
+    assert child.wait(timeout=60) == 1
+    assert err == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [("--version",), ("graph", "PHOTO")])
+def test_standard_output_full(photo, arguments, unbuffered):
+    arguments = [photo if a == "PHOTO" else a for a in arguments]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command(*arguments),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "status"), [(">&- 2>&-", 0), ("<&-", 0), (">&-", 1), ("2>&-", 1), (">&- 2>&-", 1)]
+)
+def test_closed_streams(photo, tmp_path, closed, status):
+    source = tmp_path / "missing.png" if status else photo
+    out = tmp_path / "out.png"
+    words = command("denoise", source, out, "--sigma", "15")
+    line = " ".join(f"'{word}'" for word in words)
+    shell = ["sh", "-c", f"{line} {closed}"]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert out.exists() == (status == 0)
+    assert "Traceback" not in done.stderr
+
+
+def test_other_locale(photo, tmp_path):
+    done = process(
+        "denoise", photo, tmp_path / "ä.png", "--sigma", "15",
+        env={**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_of_any_bytes(photo, tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\n.png"
+    os.rename(photo, name)
+    arguments = [*command("compaction"), name, "--orders", "4", "--csv", tmp_path / "e.csv"]
+    done = subprocess.run(arguments, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"\xff\n.png" in (tmp_path / "e.csv").read_bytes()

@@ -1,0 +1,264 @@
+"""Denoising: exact invariances, any sigma, extreme values, the same bits always."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnk_image import denoise, estimate_sigma
+
+METHODS = ("sgw", "fast", "balanced", "best")
+
+RNG = np.random.default_rng(13)
+NOISE = RNG.random((21, 18)) * 255
+COLOUR = RNG.random((17, 19, 3)) * 255
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def method(request):
+    return request.param
+
+
+# --- invariances -------------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e308), st.booleans())
+def test_constant_stays_exactly(method, value, sigma, colour):
+    image = np.full((7, 9, 3) if colour else (7, 9), value)
+    ours = denoise(image, sigma, method=method, channel_axis=2 if colour else None)
+    np.testing.assert_array_equal(ours, image)
+    assert not np.shares_memory(ours, image)
+
+
+@settings(max_examples=30)
+@given(st.integers(-900, 900), st.sampled_from([-1, 1]), st.integers(0, 99))
+def test_scaling_by_powers_of_two_is_exact(method, exponent, sign, seed):
+    image = np.random.default_rng(seed).random((12, 11)) * 255
+    factor = sign * 2.0**exponent
+    ours = denoise(image * factor, 25 * abs(factor), method=method)
+    np.testing.assert_array_equal(ours, denoise(image, 25, method=method) * factor)
+
+
+@settings(max_examples=30)
+@given(st.floats(1e-100, 1e100), st.floats(-1e6, 1e6), st.integers(0, 99))
+def test_scale_and_shift_of_the_units_do_not_matter(method, scale, shift, seed):
+    image = np.random.default_rng(seed).random((12, 11)) * 255
+    expected = denoise(image, 25, method=method)
+    ours = denoise(image * scale + shift * scale, 25 * scale, method=method) / scale - shift
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9 * (255 + abs(shift)))
+
+
+@pytest.mark.parametrize("turn", [np.transpose, np.fliplr, np.flipud, np.rot90])
+def test_orientation_does_not_matter(turn):
+    ours, expected = denoise(turn(NOISE), 25, method="sgw"), turn(denoise(NOISE, 25, method="sgw"))
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-10)
+
+
+def test_noise_is_reduced_and_signal_is_kept(method):
+    clean = np.add.outer(np.linspace(0, 200, 40), np.where(np.arange(40) > 20, 200, 0))
+    noisy = clean + np.random.default_rng(0).normal(0, 15, clean.shape)
+    error = denoise(noisy, 15, method=method) - clean
+    assert (error**2).mean() < 15**2 / 3
+    assert abs(error.mean()) < 1
+
+
+# --- sigma -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [0, 0.0, np.float32(0), 5e-324, 1e-30])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_no_noise_gives_a_copy(method, dtype, sigma):
+    image = NOISE.astype(dtype)
+    ours = denoise(image, sigma, method=method)
+    np.testing.assert_array_equal(ours, image)
+    assert not np.shares_memory(ours, image)
+    assert ours.flags.writeable
+
+
+@pytest.mark.parametrize("sigma", [256, 1e4, 1e38, 1e39, 1e300, 1.7e308])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_noise_beyond_the_range_smooths(method, dtype, sigma):
+    ours = denoise(NOISE.astype(dtype), sigma, method=method)
+    assert ours.dtype == dtype
+    assert ours.std() < 0.5 * NOISE.std()
+    assert abs(ours.mean() - NOISE.mean()) < 10
+
+
+@pytest.mark.parametrize("sigma", [1e-12, 1e-6, 1e-3, 1])
+def test_little_noise_changes_little(method, sigma):
+    ours = denoise(NOISE, sigma, method=method)
+    assert abs(ours - NOISE).max() <= 10 * sigma + 1e-12
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_default_sigma_is_the_estimated_one(method, dtype):
+    for image, axis in ((NOISE.astype(dtype), None), (COLOUR.astype(dtype), -1)):
+        sigma = estimate_sigma(image, channel_axis=axis, per_channel=True)
+        ours = denoise(image, method=method, channel_axis=axis)
+        expected = denoise(image, sigma, method=method, channel_axis=axis)
+        np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
+def test_estimate_follows_the_scale(method, exponent):
+    factor = 2.0**exponent
+    np.testing.assert_allclose(
+        denoise(NOISE * factor, method=method) / factor, denoise(NOISE, method=method), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("sigma", "error"),
+    [
+        *((bad, ValueError) for bad in (-1, -1e-300, np.nan, np.inf, -np.inf, [-1], (np.nan,))),
+        *((bad, ValueError) for bad in ([], (5, 5), np.ones(3), np.ones((1, 1)))),
+        *((bad, TypeError) for bad in (True, "25", 25j, ["25"], [None], {25}, b"25")),
+    ],
+)
+def test_bad_sigma_is_refused(method, sigma, error):
+    with pytest.raises(error, match="sigma"):
+        denoise(NOISE, sigma, method=method)
+    if np.ndim(sigma) == 0:
+        with pytest.raises(error, match="sigma"):
+            denoise(COLOUR, [25, sigma, 25], method=method, channel_axis=-1)
+
+
+@pytest.mark.parametrize(
+    "sigma",
+    [25, np.int8(25), np.float32(25), np.float64(25), [25], (25.0,), np.array([25]), np.array(25)],
+)
+def test_any_number_is_a_sigma(method, sigma):
+    np.testing.assert_array_equal(
+        denoise(NOISE, sigma, method=method), denoise(NOISE, 25.0, method=method)
+    )
+
+
+def test_one_sigma_per_channel(method):
+    def run(sigma):
+        return denoise(COLOUR, sigma, method=method, channel_axis=-1)
+
+    np.testing.assert_array_equal(run([25, 25, 25]), run(25))
+    np.testing.assert_array_equal(run([0, 0, 0]), COLOUR)
+    uneven = run(np.array([0, 5, 60]))
+    np.testing.assert_array_equal(uneven[..., 0], COLOUR[..., 0])
+    assert uneven[..., 1].std() > 2 * uneven[..., 2].std()
+
+
+def test_unknown_method_is_refused():
+    with pytest.raises(ValueError, match=r"'bm3d' is unknown.*sgw"):
+        denoise(NOISE, 25, method="bm3d")
+
+
+# --- extremes ----------------------------------------------------------------------------
+
+PATTERNS = {
+    "checkerboard": np.indices((15, 14)).sum(axis=0) % 2,
+    "one bright pixel": np.arange(210).reshape(15, 14) == 105,
+    "one dark pixel": np.arange(210).reshape(15, 14) != 105,
+    "two levels": np.arange(210).reshape(15, 14) > 100,
+    "stripes": np.indices((15, 14))[1] % 2,
+    "ramp": np.indices((15, 14))[0] / 15,
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("sigma", [None, 1e-3, 1, 25, 300])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_stay_finite_and_near_their_range(method, pattern, sigma, dtype):
+    ours = denoise((255 * PATTERNS[pattern]).astype(dtype), sigma, method=method)
+    assert np.isfinite(ours).all()
+    assert ours.min() > -26
+    assert ours.max() < 281
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [
+        *(("f8", s) for s in (5e-324, 1e-320, 1e-308, 1e-300, 1e-150, 1e150, 1e300, 3e305)),
+        *(("f4", s) for s in (1e-45, 1e-42, 1e-38, 1e-30, 1e30, 6e35)),
+    ],
+)
+@pytest.mark.parametrize("relative_sigma", [1e-3, 1, 25, 1000])
+def test_values_of_extreme_size(method, dtype, scale, relative_sigma):
+    """From the smallest subnormal to where the range of the type ends, on both sides of 0."""
+    image = (np.rint(2 * NOISE - 255) * scale).astype(dtype)
+    sigma = min(relative_sigma * scale, 1.7e308)
+    ours = denoise(image, sigma, method=method)
+    assert ours.dtype == image.dtype
+    assert np.isfinite(ours).all()
+    limit = float(abs(image.astype("f8")).max())
+    assert float(ours.max()) <= 1.2 * min(limit, 1e308)
+    if sigma and 1e-30 < scale < 1e30:
+        expected = denoise(np.rint(2 * NOISE - 255), relative_sigma, method=method)
+        np.testing.assert_allclose(ours / scale, expected, rtol=0, atol=1e-6)
+
+
+# --- bits, progress ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
+def test_same_bits_for_any_n_jobs(method, dtype, monkeypatch):
+    image = (np.random.default_rng(19).random((150, 23)) * 255).astype(dtype)
+    expected = denoise(image, 25, method=method)
+    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 100)
+    for n_jobs in (1, 2, 3, -1, 50):
+        np.testing.assert_array_equal(denoise(image, 25, method=method, n_jobs=n_jobs), expected)
+
+
+@pytest.fixture(scope="module")
+def reference_bits():
+    """What the first vector variant gave, to compare the others with."""
+    return {}
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
+def test_same_bits_for_any_vector_variant(simd, reference_bits, method, dtype):
+    ours = denoise(COLOUR.astype(dtype), 25, method=method, channel_axis=-1)
+    expected = reference_bits.setdefault((method, dtype), ours)
+    np.testing.assert_array_equal(ours, expected, err_msg=simd)
+
+
+def test_same_bits_when_many_threads_call(method):
+    images = [NOISE + i for i in range(12)]
+    expected = [denoise(image, 25, method=method) for image in images]
+    with ThreadPoolExecutor(4) as pool:
+        ours = list(pool.map(lambda image: denoise(image, 25, method=method, n_jobs=2), images))
+    np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("sigma", [0.2, 25])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_progress_rises_to_a_total_known_from_the_start(method, channels, sigma, n_jobs):
+    """Also where weights underflow, which takes another pass."""
+    calls = []
+    denoise(
+        COLOUR[..., :channels],
+        sigma,
+        method=method,
+        channel_axis=-1,
+        n_jobs=n_jobs,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    done, totals = zip(*calls, strict=True)
+    assert len(set(totals)) == 1
+    assert list(done) == sorted(set(done))
+    assert done[-1] == totals[0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_exception_in_progress_comes_through(method, n_jobs):
+    def stop(done, total):
+        raise InterruptedError(done)
+
+    with pytest.raises(InterruptedError):
+        denoise(NOISE, 25, method=method, n_jobs=n_jobs, progress=stop)
+
+
+@pytest.mark.parametrize(("n_jobs", "error"), [(0, ValueError), (-2, ValueError), (1.5, TypeError)])
+def test_bad_n_jobs_is_refused(method, n_jobs, error):
+    with pytest.raises(error, match="n_jobs"):
+        denoise(NOISE, 25, method=method, n_jobs=n_jobs)

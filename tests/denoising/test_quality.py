@@ -1,0 +1,176 @@
+"""What denoising gains over its peers, on bundled photographs and on Set12."""
+
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from skimage.metrics import peak_signal_noise_ratio
+from skimage.restoration import denoise_bilateral
+
+from nnk_image import bilateral_graph, denoise, image_graph, standard_image
+from nnk_image.denoising.wavelet_lowpass import SIGMA_D, SIGMA_F, WINDOW
+
+SET12 = sorted((Path(__file__).parents[3] / "shared" / "images" / "set12").glob("*.png"))
+
+DETAILED = (
+    "camera",
+    "gravel",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("astronaut_grey", "brick", "chelsea_grey", "coffee_grey", "text")
+    ),
+)
+RETINA, GRASS = (pytest.param(name, marks=pytest.mark.slow) for name in ("retina", "grass"))
+
+
+@cache
+def noisy(name, sigma):
+    clean = standard_image(name).astype(float)
+    return clean, clean + np.random.default_rng(20).normal(0, sigma, clean.shape)
+
+
+@cache
+def sgw_psnr(name, sigma):
+    clean, image = noisy(name, sigma)
+    return psnr(clean, denoise(image, sigma, method="sgw"))
+
+
+def psnr(clean, image):
+    return peak_signal_noise_ratio(clean, image, data_range=255)
+
+
+def best_bilateral_filter(clean, image, sigma):
+    """PSNR of scikit-image's bilateral filter, its setting chosen with the clean image at hand."""
+    return max(
+        psnr(
+            clean,
+            denoise_bilateral(
+                image, win_size=11, sigma_color=factor * sigma, sigma_spatial=width, mode="reflect"
+            ),
+        )
+        for factor, width in product((1, 1.5, 2, 3), (1.5, 2, 3))
+    )
+
+
+@pytest.mark.parametrize("sigma", [15, 25])
+@pytest.mark.parametrize("name", [*DETAILED, RETINA])
+def test_better_than_the_best_bilateral_filter(name, sigma):
+    """Of the bundled grey images the others are made for that filter, once it is tuned to them:
+
+    `grass` (texture like noise), `cell` (flat) and `horse` (two levels).
+    """
+    clean, image = noisy(name, sigma)
+    assert sgw_psnr(name, sigma) > best_bilateral_filter(clean, image, sigma) + 0.3
+
+
+@pytest.mark.parametrize("sigma", [15, 25])
+@pytest.mark.parametrize("name", [*DETAILED, GRASS])
+def test_better_than_the_same_filter_on_the_bilateral_graph(name, sigma):
+    """Where there is detail.  Flat pictures (cell, retina, horse) like many neighbours more."""
+    clean, image = noisy(name, sigma)
+    graph = bilateral_graph(image, WINDOW, SIGMA_D, SIGMA_F * sigma)
+    other = denoise(image, sigma, method="sgw", guide=graph)
+    assert sgw_psnr(name, sigma) > psnr(clean, other) + 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SET12, reason="Set12 is not here")
+@pytest.mark.parametrize(
+    ("method", "sigma", "least"),
+    [
+        *[("sgw", *row) for row in [(10, 32.05), (15, 29.7), (25, 26.95), (50, 23.3)]],
+        *[("fast", *row) for row in [(10, 34.13), (25, 29.4), (50, 26.04)]],
+        ("best", 25, 29.55),
+        ("best", 50, 26.33),
+    ],
+)
+def test_mean_psnr_on_set12(method, sigma, least):
+    values = []
+    for i, path in enumerate(SET12):
+        with Image.open(path) as file:
+            clean = np.asarray(file).astype(np.float32)
+        rng = np.random.default_rng(100 * i + sigma)
+        image = clean + rng.normal(0, sigma, clean.shape).astype(np.float32)
+        values.append(psnr(clean, denoise(image, sigma, method=method)))
+    assert len(values) == 12
+    assert np.mean(values) >= least
+
+
+@pytest.mark.parametrize("sigma", [15, 30])
+def test_effort_pays(sigma):
+    """sgw, fast, balanced, best: each better than the one before, on a photograph."""
+    clean, image = noisy("camera", sigma)
+    methods = ("sgw", "fast", "balanced", "best")
+    values = [psnr(clean, denoise(image, sigma, method=m)) for m in methods]
+    assert values[1] > values[0] + 1
+    assert values[1] - 0.05 < values[2] < values[3] + 0.05
+
+
+def test_colour_is_denoised_jointly():
+    """Better than channel by channel, by every method."""
+    clean = standard_image("coffee")[100:228, 200:328].astype(float)
+    image = clean + np.random.default_rng(1).normal(0, 25, clean.shape)
+    for method in ("sgw", "fast", "balanced"):
+        joint = denoise(image, 25, method=method, channel_axis=-1)
+        single = [denoise(image[..., c], 25, method=method) for c in range(3)]
+        assert psnr(clean, joint) > psnr(clean, np.stack(single, axis=-1)) + 0.3
+
+
+def test_tuning_by_sure_helps():
+    """Close to the best of its candidates, hence hardly ever worse than the usual setting."""
+    gains = []
+    for name in ("camera", "brick", "cell"):
+        clean, image = noisy(name, 15)
+        tuned = psnr(clean, denoise(image, 15, method="sgw", tune="sure"))
+        gains.append(tuned - psnr(clean, denoise(image, 15, method="sgw")))
+    assert min(gains) > -0.1
+    assert np.mean(gains) > 0
+
+
+def test_tune_is_for_sgw_only():
+    with pytest.raises(ValueError, match="is for method='sgw', not 'fast'"):
+        denoise(np.eye(9), 0.1, tune="sure")
+    with pytest.raises(ValueError, match="tune='magic' must be 'sure'"):
+        denoise(np.eye(9), 0.1, method="sgw", tune="magic")
+
+
+# --- a guide -----------------------------------------------------------------------------
+
+
+def test_a_clean_guide_beats_the_noisy_image():
+    clean, image = noisy("camera", 25)
+    guided = denoise(image, 25, method="sgw", guide=image_graph(clean, sigma_f=15))
+    assert psnr(clean, guided) > sgw_psnr("camera", 25) + 1
+
+
+def test_the_images_own_graph_as_guide_changes_nothing_but_rounding():
+    _, image = noisy("camera", 25)
+    graph = image_graph(image, WINDOW, SIGMA_D, SIGMA_F * 25)
+    guided = denoise(image, 25, method="sgw", guide=graph)
+    differs = abs(guided - denoise(image, 25, method="sgw")) > 1e-9
+    assert differs.mean() < 0.02  # where ties in the graph fall otherwise
+
+
+def test_the_graph_of_a_colour_picture_guides_a_grey_one():
+    colour = standard_image("coffee")[100:228, 200:328].astype(float)
+    clean = colour.mean(axis=2)
+    image = clean + np.random.default_rng(1).normal(0, 30, clean.shape)
+    guide = image_graph(colour.astype(np.float32), sigma_f=20, channel_axis=-1)
+    guided = denoise(image, 30, method="sgw", guide=guide, n_jobs=2)
+    assert guided.dtype == np.float64
+    assert psnr(clean, guided) > psnr(clean, denoise(image, 30, method="sgw")) + 0.5
+
+
+def test_guides_that_do_not_fit():
+    image = np.random.default_rng(0).random((20, 20))
+    with pytest.raises(ValueError, match=r"guide has shape \(20, 19\), the image \(20, 20\)"):
+        denoise(image, 0.1, method="sgw", guide=image_graph(image[:, 1:]))
+    with pytest.raises(
+        TypeError, match="guide must be an ImageGraph, as from image_graph, not nda"
+    ):
+        denoise(image, 0.1, method="sgw", guide=image)
+    with pytest.raises(ValueError, match="guide is for method='sgw', not 'fast'"):
+        denoise(image, 0.1, guide=image_graph(image))

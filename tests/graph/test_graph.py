@@ -1,0 +1,262 @@
+"""The graphs are those of the authors' code and of Algorithm 4 by the book, to the last edge."""
+
+import brute_force
+import golden_data
+import numpy as np
+import pytest
+from graph_checks import (
+    COLOUR,
+    GREY,
+    assert_by_the_book,
+    assert_canonical,
+    assert_equal,
+    assert_symmetric,
+    every_image,
+    every_kind,
+)
+from hypothesis import given, settings
+from random_images import images, masked_images, options, sigmas_d, sigmas_f, windows
+from scipy.sparse import csr_array, diags_array, eye_array, kron
+
+from nnk_image import bilateral_graph, image_graph
+
+GOLDEN_IMAGES = ("camera", "camera_ns", "coins", "brick", "const", "ramp", "noise", "noise_u8")
+
+
+# --- the authors' code -------------------------------------------------------------------
+
+
+def golden_cases(name):
+    for (sigma_d, sigma_f255), half_windows in golden_data.HALF_WINDOWS.items():
+        for r in half_windows:
+            yield 2 * r + 1, golden_data.graph(name, r, sigma_d, sigma_f255)
+
+
+def assert_golden(adjacency, golden):
+    golden.sort_indices()
+    assert (adjacency.astype(bool) != golden.astype(bool)).nnz == 0
+    np.testing.assert_allclose(adjacency.data, golden.data, rtol=1e-14)
+    assert_canonical(adjacency)
+
+
+@pytest.mark.parametrize("name", GOLDEN_IMAGES)
+def test_nnk_graphs_of_the_authors(name, simd):
+    image = golden_data.image_float(name)
+    for window, golden in golden_cases(name):
+        parameters = image, window, golden.sigma_d, golden.sigma_f
+        assert_golden(image_graph(*parameters, directed=True).adjacency, golden.directed)
+        undirected = image_graph(*parameters).adjacency
+        assert_golden(undirected, golden.undirected)
+        assert_symmetric(undirected)
+
+
+@pytest.mark.parametrize("name", GOLDEN_IMAGES)
+def test_bilateral_graphs_of_the_authors(name, simd):
+    image = golden_data.image_float(name)
+    height, width = image.shape
+    for window, golden in golden_cases(name):
+        graph = bilateral_graph(image, window, golden.sigma_d, golden.sigma_f)
+        r = window // 2
+        found = graph.adjacency.tocoo()
+        dy = found.col // width - found.row // width
+        dx = found.col % width - found.row % width
+        assert np.maximum(abs(dy), abs(dx)).max() <= r
+        reach = np.arange(-r, r + 1)
+        pairs = (height - abs(reach)).sum() * (width - abs(reach)).sum()
+        assert found.nnz == pairs - height * width
+        assert_canonical(graph.adjacency)
+        assert_symmetric(graph.adjacency)
+        weights = np.asarray(graph.adjacency[golden.kernel.row, golden.kernel.col]).ravel()
+        np.testing.assert_allclose(weights, golden.kernel.data, rtol=1e-14)
+
+
+# --- Algorithm 4 by the book -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [3, 5, 7, 9])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+def test_by_the_book(channels, dtype, window, simd):
+    rng = np.random.default_rng(channels)
+    image = rng.integers(0, 256, (12, 14, channels)) // 17 * 17
+    if dtype != np.uint8:
+        image = image + rng.normal(0, 8, image.shape)
+    assert_by_the_book(image.astype(dtype), window, 2.0, 25.0)
+
+
+@settings(max_examples=150)
+@given(masked_images(), windows, sigmas_d, sigmas_f)
+def test_random_images_by_the_book(masked, window, sigma_d, sigma_f):
+    image, valid = masked
+    assert_by_the_book(image, window, sigma_d, sigma_f, valid)
+
+
+@pytest.mark.parametrize("window", [11, 13, 15, 21])
+def test_large_windows_by_the_book(window, simd):
+    rng = np.random.default_rng(window)
+    image = rng.integers(0, 12, (15, 23)) * 20
+    assert_by_the_book(image.astype(np.uint8), window, 2.0, 10.0)
+    assert_by_the_book(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
+
+
+def test_every_decision_has_its_reason(simd):
+    image = golden_data.images()["camera_ns"]
+    window, sigma_d, sigma_f = 11, 2.0, 10.0
+    graph = image_graph(image, window, sigma_d, sigma_f, directed=True)
+    pairs = brute_force.window_pairs(image.shape, window)
+    for i in range(graph.n_nodes):
+        others = np.flatnonzero(pairs[i])
+        kept = np.isin(others, graph.adjacency[[i]].indices)
+        offsets = np.stack(np.divmod(others, image.shape[1]), axis=1) - np.divmod(i, 40)
+        d = image.ravel()[others].astype(int) - int(image.flat[i])
+        factor = (offsets[None] * offsets[:, None]).sum(-1) - (offsets**2).sum(1)[:, None]
+        ratio = (d[:, None] - d) * d[:, None] <= sigma_f**2 / sigma_d**2 * factor
+        prunes = (factor >= 0) & ratio & ~np.eye(len(d), dtype=bool)
+        np.testing.assert_array_equal(kept, ~prunes[kept].any(axis=0))
+
+
+# --- invariants --------------------------------------------------------------------------
+
+MOVES = {
+    "transpose": lambda a: a.swapaxes(0, 1),
+    "left-right": lambda a: a[:, ::-1],
+    "up-down": lambda a: a[::-1],
+    "quarter turn": np.rot90,
+    "half turn": lambda a: np.rot90(a, 2),
+    "three quarters": lambda a: np.rot90(a, 3),
+}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+@every_kind
+@every_image
+def test_moving_the_image_permutes_the_graph(image, build, move):
+    still = build(image, 7, 2.0, 30.0, **options(image)).adjacency
+    moved = build(move(image), 7, 2.0, 30.0, **options(image)).adjacency
+    nodes = move(np.arange(image.shape[0] * image.shape[1]).reshape(image.shape[:2])).ravel()
+    assert (moved != still[nodes][:, nodes]).nnz == 0
+
+
+@every_kind
+@every_image
+def test_signs_offsets_and_scales_change_nothing(image, build):
+    def adjacency(image, sigma_f=20.0):
+        return build(image, 7, 2.0, sigma_f, **options(image)).adjacency
+
+    plain = adjacency(image)
+    if image.dtype.kind == "f":
+        assert_equal(adjacency(-image), plain)
+        assert_equal(adjacency(image * 8, 160.0), plain)
+        assert_equal(adjacency(image / 1024, 20 / 1024), plain)
+    else:
+        signed = image.astype(np.int16)
+        for other in (-signed, 255 - image, signed + 1000, 255 - signed):
+            assert_equal(adjacency(other), plain)
+        assert_equal(adjacency(signed * 16, 320.0), plain)
+
+
+@pytest.mark.parametrize("window", [3, 7, 11, 15])
+@every_image
+def test_the_four_nearest_neighbours_are_kept(image, window):
+    height, width = image.shape[:2]
+    graph = image_graph(image, window, 2.0, 100.0, directed=True, **options(image))
+    found = graph.adjacency.tocoo()
+    dy, dx = found.col // width - found.row // width, found.col % width - found.row % width
+    nearest = abs(dy) + abs(dx) == 1
+    assert nearest.sum() == 2 * (height * (width - 1) + width * (height - 1))
+
+
+@pytest.mark.parametrize("window", [7, 9])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("name", ["camera", "coins", "noise", "noise_u8"])
+def test_smaller_windows_restrict_the_graph_of_window_11(name, directed, window):
+    image = golden_data.image_float(name)
+    large = image_graph(image, 11, 2.0, 0.04, directed=directed).adjacency.tocoo()
+    small = image_graph(image, window, 2.0, 0.04, directed=directed).adjacency
+    dy, dx = (
+        large.col // image.shape[1] - large.row // image.shape[1],
+        large.col % image.shape[1] - large.row % image.shape[1],
+    )
+    inside = np.maximum(abs(dy), abs(dx)) <= window // 2
+    assert not inside.all()
+    coords = large.row[inside], large.col[inside]
+    assert (csr_array((large.data[inside], coords), large.shape) != small).nnz == 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("window", [3, 5, 7, 9, 11, 13, 15, 21, 33, 63])
+def test_a_constant_image_gives_the_grid(window, dtype):
+    height, width = 6, 9
+    down, right = (diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)) for n in (height, width))
+    grid = csr_array(kron(down, eye_array(width)) + kron(eye_array(height), right))
+    for directed in (True, False):
+        graph = image_graph(
+            np.full((height, width), 7, dtype), window, 1.5, 10.0, directed=directed
+        )
+        adjacency = graph.adjacency
+        assert ((adjacency > 0) != (grid > 0)).nnz == 0
+        eps = np.finfo(adjacency.dtype).eps
+        np.testing.assert_allclose(adjacency.data, np.exp(-1 / 4.5), rtol=eps)
+
+
+@every_image
+def test_graphs_of_window_3_are_symmetric_before_symmetrisation(image):
+    directed = image_graph(image, 3, 2.0, 15.0, directed=True, **options(image)).adjacency
+    assert_symmetric(directed)
+    assert_equal(directed, image_graph(image, 3, 2.0, 15.0, **options(image)).adjacency)
+
+
+@settings(max_examples=60)
+@given(images(widths=(1, 70)), windows, sigmas_d, sigmas_f)
+def test_undirected_is_the_union_and_bilateral_the_frame(image, window, sigma_d, sigma_f):
+    given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f)
+    undirected = image_graph(image, **given).adjacency
+    directed = image_graph(image, **given, directed=True).adjacency
+    frame = bilateral_graph(image, **given).adjacency
+    assert_symmetric(undirected)
+    assert_symmetric(frame)
+    assert (directed.maximum(directed.T) != undirected).nnz == 0
+    assert (frame.multiply(undirected > 0) != undirected).nnz == 0
+
+
+# --- absent pixels -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("image", [GREY / 2, (GREY / 3).astype(np.float32), COLOUR / 4])
+def test_masked_pixels_may_hold_anything(image):
+    valid = np.random.default_rng(5).random(image.shape[:2]) < 0.7
+    hole = image.copy()
+    hole[~valid] = np.resize([np.nan, np.inf, -np.inf], hole[~valid].shape)
+    for build in (image_graph, bilateral_graph):
+        expected = build(image, 7, 2.0, 20.0, mask=valid, **options(image))
+        found = build(hole, 7, 2.0, 20.0, mask=valid, **options(image))
+        assert_equal(found.adjacency, expected.adjacency)
+        np.testing.assert_array_equal(found.valid, valid)
+        assert (found.degrees[~valid] == 0).all()
+
+
+def test_masked_arrays_hide_their_pixels():
+    valid = np.random.default_rng(6).random(GREY.shape) < 0.8
+    expected = image_graph(GREY, mask=valid)
+    hidden = np.ma.masked_array(GREY, ~valid)
+    assert_equal(image_graph(hidden).adjacency, expected.adjacency)
+    rows = np.broadcast_to(np.arange(12)[:, None] % 3 > 0, GREY.shape)
+    both = image_graph(hidden, mask=rows)
+    np.testing.assert_array_equal(both.valid, valid & rows)
+    assert image_graph(np.ma.masked_array(GREY)).adjacency.nnz == image_graph(GREY).adjacency.nnz
+
+
+def test_a_pixel_hidden_in_one_channel_is_absent():
+    hidden = np.zeros(COLOUR.shape, bool)
+    hidden[3, 4, 1] = hidden[7, 0, 2] = True
+    graph = image_graph(np.ma.masked_array(COLOUR, hidden), channel_axis=-1)
+    expected = image_graph(COLOUR, channel_axis=-1, mask=~hidden.any(axis=-1))
+    assert_equal(graph.adjacency, expected.adjacency)
+
+
+def test_a_lone_pixel_has_no_edges():
+    valid = np.zeros(GREY.shape, bool)
+    valid[4, 5] = True
+    for build in (image_graph, bilateral_graph):
+        assert build(GREY, mask=valid).adjacency.nnz == 0
+        assert build(GREY[:1, :1]).adjacency.shape == (1, 1)

@@ -1,0 +1,95 @@
+"""Graphs of more than 2^31 entries have int64 indices, and all else stays the same."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from whole_chain import COLOUR, GREY, checksum, graph_sum, wavelet_sum
+
+import nnk_image
+from nnk_image import SpectralGraphWavelets, bilateral_graph, denoise, image_graph
+from nnk_image.base import memory
+
+
+def directed_graph(image, **options):
+    return image_graph(image, directed=True, **options)
+
+
+@pytest.fixture
+def low_limit(monkeypatch):
+    """Graphs have int64 indices from 100 entries on."""
+
+    def lower():
+        monkeypatch.setattr(memory, "INDEX32_LIMIT", 100)
+
+    return lower
+
+
+@pytest.mark.parametrize("build", [image_graph, directed_graph, bilateral_graph])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_int64_graphs_are_the_int32_ones(low_limit, build, dtype):
+    images = [
+        (GREY.astype(dtype), {"sigma_f": 10}),
+        ((COLOUR * 255).astype(dtype), {"sigma_f": 20, "channel_axis": 2}),
+    ]
+    narrow = [build(image, **given) for image, given in images]
+    low_limit()
+    for (image, given), expected in zip(images, narrow, strict=True):
+        for n_jobs in (1, 3):
+            wide = build(image, **given, n_jobs=n_jobs)
+            assert wide.adjacency.indices.dtype == wide.adjacency.indptr.dtype == np.int64
+            assert wide.adjacency.data.dtype == expected.adjacency.data.dtype
+            for name in ("indptr", "indices", "data"):
+                found = getattr(wide.adjacency, name)
+                np.testing.assert_array_equal(found, getattr(expected.adjacency, name))
+            assert repr(wide) == repr(expected)
+            np.testing.assert_array_equal(wide.degrees, expected.degrees)
+
+
+@pytest.mark.parametrize("laplacian", ["combinatorial", "normalized", "random_walk", "regularized"])
+@pytest.mark.parametrize("build", [image_graph, bilateral_graph])
+def test_wavelets_of_int64_graphs(low_limit, build, laplacian):
+    def results(graph):
+        directed = replace(graph, directed=True)  # its edges go both ways all the same
+        for given, dtype in itertools.product((graph, directed, graph.adjacency), "fd"):
+            wavelets = SpectralGraphWavelets(given, order=20, laplacian=laplacian, dtype=dtype)
+            yield wavelets.lmax, wavelet_sum(wavelets, GREY.reshape(wavelets.shape))
+        yield checksum(graph.laplacian(laplacian).data)
+
+    expected = list(results(build(GREY, window=5)))
+    low_limit()
+    wide = build(GREY, window=5)
+    assert wide.adjacency.indices.dtype == np.int64
+    assert list(results(wide)) == expected
+
+
+def test_wavelets_refuse_a_directed_int64_graph(low_limit):
+    with pytest.raises(ValueError, match="symmetric") as narrow:
+        SpectralGraphWavelets(directed_graph(GREY))
+    low_limit()
+    with pytest.raises(ValueError, match="symmetric") as wide:
+        SpectralGraphWavelets(directed_graph(GREY))
+    assert str(wide.value) == str(narrow.value)
+
+
+def test_everything_below_the_int32_limit_is_as_above(low_limit):
+    def results():
+        compaction = nnk_image.energy_compaction(GREY, n_jobs=2)
+        return [
+            *(checksum(denoise(GREY, 25, method=m, n_jobs=2)) for m in ("sgw", "fast")),
+            *(checksum(order.energy) for graph in compaction.graphs for order in graph.orders),
+        ]
+
+    expected = results()
+    low_limit()
+    assert results() == expected
+
+
+def test_int64_graphs_are_written_and_read(low_limit, tmp_path):
+    low_limit()
+    graph = image_graph(GREY)
+    graph.save(tmp_path / "graph.npz")
+    back = nnk_image.ImageGraph.load(tmp_path / "graph.npz")
+    assert back.adjacency.indices.dtype == np.int64
+    assert graph_sum(back) == graph_sum(graph)

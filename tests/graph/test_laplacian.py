@@ -1,0 +1,268 @@
+"""Laplacians by their definitions, and an interval that always holds their spectrum."""
+
+import dense
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dense import graphs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian, node_terms, regularization
+from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.spectral.spectrum import lanczos
+
+
+def star(leaves, weight=1.0):
+    matrix = np.zeros((leaves + 1, leaves + 1))
+    matrix[0, 1:] = matrix[1:, 0] = weight
+    return matrix
+
+
+def bound_of(adjacency, kind, n_jobs=1):
+    with RowExecutor(n_jobs) as executor:
+        return LaplacianOperator.of_graph(adjacency, kind, adjacency.dtype, executor).bound
+
+
+# --- matrices ----------------------------------------------------------------------------
+
+
+@given(graphs(), st.sampled_from(KINDS))
+def test_laplacian_is_its_definition(matrix, kind):
+    result = laplacian(sp.csr_array(matrix), kind)
+    expected = dense.laplacian(matrix, kind)
+    np.testing.assert_allclose(result.toarray(), expected, rtol=1e-12, atol=1e-12 * matrix.max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("build", [image_graph, bilateral_graph])
+def test_laplacian_of_a_masked_image_graph(build, kind):
+    rng = np.random.default_rng(1)
+    image = rng.random((9, 7))
+    mask = rng.random(image.shape) < 0.7
+    mask[4, 3], mask[3:6, 2:5] = True, False
+    graph = build(image, window=5, sigma_f=0.2, mask=mask)
+    result = graph.laplacian(kind)
+    assert isinstance(result, sp.csr_array)
+    expected = dense.laplacian(graph.adjacency.toarray(), kind)
+    np.testing.assert_allclose(result.toarray(), expected, atol=1e-14)
+    assert not result.toarray()[~mask.ravel()].any()
+    assert np.linalg.eigvals(result.toarray()).real.min() > -1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_laplacian_keeps_float32(kind):
+    image = np.random.default_rng(2).random((6, 5), np.float32)
+    result = image_graph(image, window=5, sigma_f=0.2).laplacian(kind)
+    assert result.dtype == np.float32
+    wide = image_graph(image.astype(float), window=5, sigma_f=0.2).laplacian(kind)
+    np.testing.assert_allclose(result.toarray(), wide.toarray(), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernel_of_the_laplacian(kind):
+    """Constants vanish; under the normalised one, what they are similar to."""
+    graph = image_graph(np.random.default_rng(3).random((8, 8)), window=7, sigma_f=0.3)
+    constant = graph.degrees.ravel() ** 0.5 if kind == "normalized" else np.ones(64)
+    assert abs(graph.laplacian(kind) @ constant).max() < 1e-13
+
+
+@given(graphs())
+def test_regularization_is_the_mean_degree_of_linked_nodes(matrix):
+    degree = matrix.sum(axis=1)
+    tau = regularization(degree)
+    linked = [d for d in degree if d > 0]
+    assert tau == pytest.approx(sum(linked) / len(linked) if linked else 0, rel=1e-12)
+
+
+@given(graphs(), st.sampled_from(KINDS))
+def test_node_terms_make_the_laplacian(matrix, kind):
+    diagonal, square = node_terms(matrix.sum(axis=1), kind)
+    square = np.ones(len(matrix)) if square is None else square
+    root = np.sqrt(square)
+    if kind == "normalized":
+        result = np.diag(diagonal) - matrix / root[:, None] / root
+    else:
+        result = np.diag(diagonal) - matrix / square[:, None]
+    expected = dense.laplacian(matrix, kind)
+    atol = 1e-9 * abs(expected).max()
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=atol)
+    symmetric = result if kind == "normalized" else result * root[:, None] / root
+    scale = 1e-9 * abs(symmetric).max()
+    np.testing.assert_allclose(symmetric, symmetric.T, rtol=1e-9, atol=scale)
+
+
+def test_unknown_kind_is_refused():
+    graph = image_graph(np.eye(4), window=3)
+    with pytest.raises(ValueError, match=r"'unnormalised' is unknown.*combinatorial"):
+        graph.laplacian("unnormalised")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_directed_graph_has_no_laplacian(kind):
+    image = np.random.default_rng(4).random((9, 9))
+    graph = image_graph(image, window=7, sigma_f=0.05, directed=True)
+    assert (graph.adjacency - graph.adjacency.T).nnz
+    with pytest.raises(ValueError, match="directed=False"):
+        graph.laplacian(kind)
+
+
+# --- adjacency from the caller -----------------------------------------------------------
+
+PATH = np.array([[0, 2, 0], [2, 0, 3], [0, 3, 0]])
+
+
+def with_duplicates_unsorted_and_zeros():
+    indices, data = [1, 0, 1, 2, 0, 2, 1, 1], [1.5, 0, 0.5, 3, 2, 0, 1, 2]
+    return sp.csr_array((data, indices, [0, 3, 5, 8]))
+
+
+def with_wide_indices():
+    matrix = sp.csr_array(PATH.astype(float))
+    matrix.indptr, matrix.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return matrix
+
+
+@pytest.mark.parametrize(
+    "adjacency",
+    [
+        *(form(PATH.astype(float)) for form in (sp.csr_array, sp.csr_matrix)),
+        *(form(PATH.astype(float)) for form in (sp.csc_array, sp.coo_array, sp.lil_array)),
+        *(sp.csr_array(PATH.astype(t)) for t in ("u1", "i2", "i4", "i8", "u8", "f4", "g")),
+        with_duplicates_unsorted_and_zeros(),
+        with_wide_indices(),
+    ],
+    ids=lambda a: f"{type(a).__name__}-{a.dtype}",
+)
+def test_any_sparse_matrix_is_the_same_graph(adjacency):
+    before = adjacency.copy()
+    result = check_adjacency(adjacency)
+    np.testing.assert_array_equal(result.toarray(), PATH)
+    assert isinstance(result, sp.csr_array)
+    assert result.dtype == (np.float32 if adjacency.dtype == np.float32 else np.float64)
+    assert result.nnz == 4
+    assert result.has_canonical_format
+    assert (before != adjacency).nnz == 0
+    assert not np.shares_memory(result.data, getattr(adjacency, "data", np.empty(0)))
+
+
+@pytest.mark.parametrize("form", [sp.coo_array, sp.csr_array])
+@pytest.mark.parametrize(("dtype", "weight"), [("u1", 200), ("i1", 100), ("u2", 40_000), ("f8", 1)])
+def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
+    data, row, column = np.full(4, weight, dtype), [0, 0, 1, 1], [1, 1, 0, 0]
+    parts = (data, (row, column)) if form is sp.coo_array else (data, column, [0, 2, 4])
+    matrix = form(parts, shape=(2, 2))
+    expected = [[0, 2 * weight], [2 * weight, 0]]
+    np.testing.assert_array_equal(check_adjacency(matrix).toarray(), expected)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "error", "says"),
+    [
+        (PATH, TypeError, "ndarray"),
+        ([[0, 1], [1, 0]], TypeError, "list"),
+        (None, TypeError, "NoneType"),
+        (sp.csr_array(PATH * 1j), TypeError, "complex128"),
+        (sp.csr_array(PATH[:2]), ValueError, r"square.*\(2, 3\)"),
+        (sp.csr_array((0, 0)), ValueError, "not empty"),
+        (sp.coo_array(np.ones(3)), ValueError, "square"),
+        (sp.csr_array(-PATH), ValueError, "not negative.*-3"),
+        (sp.csr_array(PATH * np.nan), ValueError, "finite"),
+        (sp.csr_array(np.where(PATH, np.inf, 0)), ValueError, "inf"),
+        (sp.csr_array(PATH + np.eye(3)), ValueError, "self loops.*setdiag"),
+        (sp.csr_array(np.triu(PATH)), ValueError, "not symmetric.*3.*directed=False"),
+        (sp.csr_array(PATH + 1e-9 * np.triu(PATH)), ValueError, "not symmetric"),
+    ],
+)
+def test_bad_adjacency_is_refused(adjacency, error, says):
+    with pytest.raises(error, match=says):
+        check_adjacency(adjacency)
+
+
+def test_rounding_is_not_asymmetry():
+    matrix = PATH * (1 + np.triu(np.full((3, 3), 1e-15)))
+    assert (matrix != matrix.T).any()
+    assert check_adjacency(sp.csr_array(matrix)).nnz == 4
+
+
+# --- the interval ------------------------------------------------------------------------
+
+
+@given(graphs(), st.sampled_from(KINDS))
+def test_no_eigenvalue_exceeds_the_bound(matrix, kind):
+    bound = bound_of(sp.csr_array(matrix), kind)
+    largest = np.linalg.eigvals(dense.laplacian(matrix, kind)).real.max()
+    assert bound >= largest * (1 - 1e-12)
+    assert (bound == 0) == (not matrix.any())
+
+
+@given(st.integers(1, 30), st.floats(1e-6, 1e6), st.integers(0, 5), st.sampled_from(KINDS))
+def test_bound_is_reached_by_stars(leaves, weight, isolated, kind):
+    """A star's largest eigenvalue is leaves + 1 times the weight, or 2: no slack to hide in."""
+    n = leaves + 1 + isolated
+    matrix = np.zeros((n, n))
+    matrix[: leaves + 1, : leaves + 1] = star(leaves, weight)
+    exact = {"combinatorial": (leaves + 1) * weight, "normalized": 2, "random_walk": 2}
+    bound = bound_of(sp.csr_array(matrix), kind)
+    if kind in exact:
+        assert bound == pytest.approx(exact[kind], rel=1e-14)
+    else:
+        tau = 2 * leaves * weight / (leaves + 1)
+        assert bound == pytest.approx(2 * leaves * weight / (leaves * weight + tau), rel=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_bound_is_a_plain_number_for_any_split(dtype, kind, monkeypatch):
+    image = np.random.default_rng(5).random((17, 13)).astype(dtype)
+    mask = np.ones(image.shape, bool)
+    mask[5:9] = False  # rows of isolated nodes, and bands made of nothing else
+    adjacency = image_graph(image, window=5, sigma_f=0.1, mask=mask).adjacency
+    whole = bound_of(adjacency, kind)
+    assert type(whole) is float
+    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 7)
+    assert {bound_of(adjacency, kind, n_jobs) for n_jobs in (1, 2, 3)} == {whole}
+
+
+# --- Lanczos -----------------------------------------------------------------------------
+
+
+def estimate(matrix, steps=30, seed=0):
+    start = np.random.default_rng(seed).standard_normal(len(matrix))
+    return lanczos(lambda v: matrix @ v, start, steps)
+
+
+@given(graphs(), st.sampled_from(["combinatorial", "normalized"]), st.integers(1, 12))
+def test_lanczos_brackets_an_eigenvalue(matrix, kind, steps):
+    matrix = dense.laplacian(matrix, kind)
+    values = np.linalg.eigvalsh(matrix)
+    rounding = 1e-9 * values[-1]
+    ritz, residual = estimate(matrix, steps)
+    assert ritz <= values[-1] + rounding
+    assert residual >= 0
+    assert abs(values - ritz).min() <= residual + rounding
+
+
+@given(
+    graphs(most_nodes=20, least=0.1, largest=10), st.sampled_from(["combinatorial", "normalized"])
+)
+def test_lanczos_is_exact_once_it_has_seen_the_whole_space(matrix, kind):
+    matrix = dense.laplacian(matrix, kind)
+    ritz, _ = estimate(matrix)
+    assert ritz == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-6, abs=1e-12)
+
+
+def test_lanczos_is_deterministic_and_leaves_the_start_alone():
+    matrix = dense.laplacian(image_graph(np.eye(9), window=5).adjacency.toarray(), "combinatorial")
+    start = np.random.default_rng(6).standard_normal(81)
+    before = start.copy()
+    first = lanczos(lambda v: matrix @ v, start)
+    assert first == lanczos(lambda v: matrix @ v, start)
+    np.testing.assert_array_equal(start, before)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_lanczos_of_nothing_is_zero(n):
+    assert estimate(np.zeros((n, n))) == (0, 0)

@@ -1,0 +1,135 @@
+"""One image in many types, orders and scales gives one graph, whatever the threads."""
+
+import numpy as np
+import pytest
+from graph_checks import (
+    COLOUR,
+    GREY,
+    assert_by_the_book,
+    assert_canonical,
+    assert_equal,
+    every_image,
+    every_kind,
+)
+from random_images import options
+
+from nnk_image import image_graph
+
+# --- one image, many forms ---------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("image", [GREY, COLOUR], ids=["grey", "colour"])
+@pytest.mark.parametrize(
+    "dtype", ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", ">u2", ">i4", ">f8", "f8"]
+)
+def test_integers_are_as_their_float64_copy(dtype, image, build):
+    values = image // 128 if dtype == "?" else image // 2 if dtype == "i1" else image
+    for sigma_f in (0.7, 10.0, 25.4):
+        given = options(image, window=9, sigma_d=2.0, sigma_f=sigma_f)
+        expected = build(values.astype(np.float64), **given).adjacency
+        assert expected.dtype == np.float64
+        assert_equal(build(values.astype(dtype), **given).adjacency, expected)
+
+
+def test_more_channels_than_exact_in_float32():
+    rng = np.random.default_rng(7)
+    image = rng.integers(0, 2, (6, 7, 65), dtype=np.uint8) * 255
+    for channels in (64, 65):
+        given = {"window": 5, "sigma_d": 2.0, "sigma_f": 900.0, "channel_axis": -1}
+        exact = image_graph(image[..., :channels], **given)
+        assert_equal(exact.adjacency, image_graph(image[..., :channels] / 1.0, **given).adjacency)
+
+
+def test_float16_and_longdouble():
+    half, long = (GREY / 255).astype(np.float16), (GREY / 255).astype(np.longdouble)
+    for image, dtype in ((half, np.float32), (long, np.float64)):
+        expected = image_graph(image.astype(dtype)).adjacency
+        assert expected.dtype == dtype
+        assert_equal(image_graph(image).adjacency, expected)
+
+
+@pytest.mark.parametrize("channel_axis", [0, 1, 2, -1, -2, -3])
+def test_channel_axis(channel_axis):
+    moved = np.moveaxis(COLOUR, -1, channel_axis)
+    expected = image_graph(COLOUR, channel_axis=-1)
+    found = image_graph(moved, channel_axis=channel_axis)
+    assert found.shape == expected.shape == (12, 14)
+    assert_equal(found.adjacency, expected.adjacency)
+
+
+def test_one_channel_is_grey():
+    assert_equal(
+        image_graph(GREY[..., None], channel_axis=2).adjacency, image_graph(GREY).adjacency
+    )
+
+
+@every_kind
+@every_image
+def test_threads_change_nothing(image, build):
+    image = np.tile(image, (3, 6, 1)[: image.ndim])
+    mask = np.random.default_rng(8).random(image.shape[:2]) < 0.9
+    one = build(image, 11, 2.0, 3.0, mask=mask, **options(image, n_jobs=1))
+    for n_jobs in (2, 3, -1, 500):
+        many = build(image, 11, 2.0, 3.0, mask=mask, **options(image, n_jobs=n_jobs))
+        assert_equal(many.adjacency, one.adjacency)
+        assert many.n_underflow == one.n_underflow
+
+
+# --- limits of the number types ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, 13), (np.float64, 37.5)])
+def test_weights_that_underflow_are_counted_and_left_out(dtype, far, simd):
+    # Differences of 0, 1 and about 13 (37) sigma_f: weights on both sides of the limit.
+    levels = np.array([0, 1, far - 0.1, far + 0.1, 60])
+    image = levels[np.random.default_rng(9).integers(0, 5, (4, 67))].astype(dtype)
+    assert image_graph(image, 5, 1.5, 1.0).n_underflow > 10
+    assert_by_the_book(image, 5, 1.5, 1.0)
+
+
+@every_kind
+def test_nothing_underflows_in_ordinary_images(build):
+    assert build(GREY).n_underflow == 0
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 30), (np.float64, 400)])
+@every_kind
+def test_scales_within_the_number_type_change_nothing(build, dtype, largest):
+    image = (GREY / 255).astype(dtype)
+    plain = build(image, 7, 2.0, 0.125).adjacency
+    for exponent in (-largest, largest):
+        scale = 2.0**exponent
+        assert_equal(build(image * dtype(scale), 7, 2.0, 0.125 * scale).adjacency, plain)
+
+
+def unless_refused(build, *arguments):
+    """The adjacency, or None where the numbers are too large or too small for it."""
+    try:
+        return build(*arguments).adjacency
+    except ValueError as refusal:
+        if "scale the image" not in str(refusal):
+            raise
+        return None
+
+
+@pytest.mark.parametrize(("dtype", "lowest"), [(np.float32, -145), (np.float64, -1060)])
+@every_kind
+def test_scales_beyond_the_number_type_are_refused(build, dtype, lowest):
+    image = (GREY / 256).astype(dtype)
+    plain = build(image, 7, 2.0, 0.125).adjacency
+    scales = range(lowest, np.finfo(dtype).maxexp, 37)
+    scaled = [unless_refused(build, np.ldexp(image, e), 7, 2.0, 2.0 ** (e - 3)) for e in scales]
+    assert scaled[0] is None
+    for adjacency in scaled:
+        if adjacency is not None:
+            assert_equal(adjacency, plain)
+
+
+@pytest.mark.parametrize("sigma_f", [1e-200, 1e-30, 1e-22, 1e-18, 1e18, 1e30, 1e200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_extreme_widths_are_refused_or_harmless(dtype, sigma_f):
+    adjacency = unless_refused(image_graph, np.zeros((5, 5), dtype), 3, 2.0, sigma_f)
+    if adjacency is not None:
+        assert_canonical(adjacency)
+        np.testing.assert_allclose(adjacency.data, np.exp(-1 / 8), rtol=1e-7)

@@ -1,0 +1,225 @@
+"""Figures on known data sets that decide whether the graphs are what the papers describe."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn import datasets
+
+from nnk_image.learning import (
+    dimension_vector,
+    intrinsic_dimension,
+    label_propagation,
+    lle_embedding,
+    manifold_metrics,
+    nalac,
+    nnk_distance,
+    soft_nalac,
+    spectral_clusters,
+)
+from nnk_image.neighbors import nnk_graph, nnk_neighbors
+
+RESTRICTED = Path(__file__).parents[3] / "shared" / "golden" / "restricted"
+
+restricted = pytest.mark.skipif(
+    not (RESTRICTED / "general_data.npz").exists(), reason="usps1 and two_moons are not here"
+)
+
+DIGITS, DIGIT = datasets.load_digits(return_X_y=True)
+
+
+def edges(X, k, **options):
+    return nnk_graph(X, k, **options).nnz // 2
+
+
+def usps():
+    """1000 digits, 100 of each, in order."""
+    with np.load(RESTRICTED / "general_data.npz") as file:
+        return file["usps1"].astype(float), np.arange(1000) // 100
+
+
+# --- numbers of edges --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("make", "expected"), [("make_circles", 1000), ("make_moons", 998)])
+def test_noise_free_curves_become_curves(make, expected):
+    X, y = getattr(datasets, make)(1000)
+    graph = nnk_graph(X, 5)
+    assert graph.nnz == 2 * expected
+    assert graph.sum(axis=1).min() > 0
+    row, column = graph.nonzero()
+    np.testing.assert_array_equal(y[row], y[column])
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "expected"),
+    [
+        (datasets.make_s_curve, {}, 1374),
+        (datasets.make_circles, {"noise": 0.05, "factor": 0.5}, 1282),
+        (datasets.make_moons, {"noise": 0.1}, 1294),
+        (datasets.make_swiss_roll, {}, 1374),
+        (datasets.make_blobs, {}, 1334),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_few_candidates_of_synthetic_sets(make, options, expected):
+    counts = [edges(make(1000, random_state=seed, **options)[0], 5) for seed in range(6)]
+    assert np.mean(counts) == pytest.approx(expected, rel=0.02)
+
+
+def test_swiss_roll_hardly_grows_with_candidates():
+    X = datasets.make_swiss_roll(5000, random_state=0)[0]
+    counts = [edges(X, k, symmetrize="min_error_onesided") for k in (10, 20, 40)]
+    np.testing.assert_allclose(counts, [10158, 10877, 10937], rtol=0.01)
+    assert counts == sorted(counts)
+
+
+@pytest.mark.parametrize(("k", "expected"), [(10, 2.31), (30, 2.84), (100, 2.94)])
+def test_noisy_roll_stays_sparse(k, expected):
+    X = datasets.make_swiss_roll(5000, noise=0.3, random_state=0)[0]
+    assert edges(X, k) / 5000 == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize(("k", "expected"), [(10, 3.03), (30, 7.81), (100, 13.96)])
+def test_digits(k, expected):
+    """To the choice among equally distant candidates."""
+    ours = edges(DIGITS, k) / len(DIGITS)
+    assert ours == pytest.approx(expected, abs=0.0101)
+    mutual = edges(DIGITS, k, method="mutual_knn", symmetrize="max") / len(DIGITS)
+    assert ours < mutual
+
+
+@restricted
+def test_usps_counts():
+    X, _ = usps()
+    counts = {
+        "union": edges(X, 30, method="knn", symmetrize="max"),
+        "mutual": edges(X, 30, method="mutual_knn", symmetrize="max"),
+        "nnk": edges(X, 30),
+    }
+    assert counts == {"union": 21314, "mutual": 8686, "nnk": 7789}
+    assert edges(X, 30, symmetrize="min_error_onesided") == pytest.approx(17788, rel=0.002)
+
+
+@restricted
+@pytest.mark.parametrize("name", ["usps1", "two_moons"])
+@pytest.mark.parametrize("k", [10, 30])
+def test_restricted_weights(name, k):
+    with np.load(RESTRICTED / f"general_{name}_k{k}.npz") as file:
+        parts = [file[f"dir_exact_{part}"] for part in ("data", "indices", "indptr")]
+        error = file["err_exact"]
+    with np.load(RESTRICTED / "general_data.npz") as file:
+        near = nnk_neighbors(file[name].astype(float), n_neighbors=k)
+    ours = near.to_csr()
+    ours.data[ours.data < 1e-6] = 0  # as in the file
+    expected = csr_array((parts[0], parts[1].astype(np.int32), parts[2]), ours.shape)
+    assert abs(ours - expected).max() < 1e-12
+    np.testing.assert_allclose(2 * near.error, error, atol=1e-14)
+
+
+# --- tasks -------------------------------------------------------------------------------
+
+
+@restricted
+@pytest.mark.parametrize(
+    ("percent", "expected"), [(2, (75.5, 59.3, 55.4)), (10, (40.5, 24.3, 21.1))]
+)
+def test_label_propagation_on_usps(percent, expected):
+    """Mean error in % of kNN, mutual kNN and NNK over draws of labels."""
+    X, truth = usps()
+    graphs = [
+        nnk_graph(X, 30, method="knn", symmetrize="max"),
+        nnk_graph(X, 30, method="mutual_knn", symmetrize="max"),
+        nnk_graph(X, 30),
+    ]
+    errors = np.empty((8, 3))
+    for draw in range(8):
+        known = np.random.default_rng(draw).choice(1000, 10 * percent, replace=False)
+        labels = np.full(1000, -1)
+        labels[known] = truth[known]
+        for i, graph in enumerate(graphs):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # parts without a label
+                found = label_propagation(graph, labels)
+            errors[draw, i] = 100 * np.mean((found != truth)[labels < 0])
+    knn, mutual, nnk = errors.mean(axis=0)
+    assert nnk < mutual < knn
+    np.testing.assert_allclose([knn, mutual, nnk], expected, atol=errors.std(axis=0).max())
+
+
+def test_distances_of_digits():
+    A, B = DIGITS[DIGIT < 5], DIGITS[DIGIT >= 5]
+    sub = A[np.random.default_rng(0).choice(len(A), 300, replace=False)]
+    assert nnk_distance(A, A, 10, sigma=30) == 0
+    assert nnk_distance(sub, A, 10, sigma=30) == 0
+    assert nnk_distance(A, sub, 10, sigma=30) == pytest.approx(0.129, abs=0.01)
+    assert nnk_distance(A, B, 10, sigma=30) == pytest.approx(0.498, abs=0.0006)
+
+
+# --- local non-negative pursuit ----------------------------------------------------------
+
+
+def knot(t):
+    x, y, z = np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)
+    return np.column_stack([x, y, z])
+
+
+def lifted(points, seed=0, noise=0.01):
+    """Points of a few dimensions turned into R^100, with noise."""
+    rng = np.random.default_rng(seed)
+    axes = np.linalg.qr(rng.standard_normal((100, points.shape[1])))[0]
+    return points @ axes.T + noise * rng.standard_normal((len(points), 100))
+
+
+def test_a_trefoil_is_a_curve():
+    X = lifted(knot(np.linspace(0, 2 * np.pi, 110, endpoint=False)))
+    for k in (5, 10, 30):
+        near = nnk_neighbors(X, n_neighbors=k, method="lnp")
+        dev, dimension = dimension_vector(near, return_dimension=True)
+        assert dimension == 1
+        np.testing.assert_allclose(dev[:3], [0.515, 0.485, 0], atol=0.0055)
+        assert near.weights.min() > 0
+        np.testing.assert_allclose(near.to_csr().sum(axis=1), 1, rtol=1e-15)
+    # Its embedding is a ring, with nearly the same neighbours.
+    Y = lle_embedding(nnk_neighbors(X, n_neighbors=10, method="lnp"), 2)
+    angle = np.unwrap(np.arctan2(Y[:, 1], Y[:, 0]))
+    assert (np.diff(angle) * np.sign(angle[-1])).min() > 0
+    near_X, near_Y = (nnk_neighbors(P, n_neighbors=10, method="lnp") for P in (X, Y))
+    assert nalac(X, Y, near_X, near_Y) > 0.8
+    assert soft_nalac(near_X, near_Y) > 0.9
+
+
+def test_two_knots_are_two_clusters():
+    t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    above = knot(t) + np.array([0, 0, 3])
+    X = lifted(np.concatenate([knot(t), above]))
+    for k in (3, 10):
+        found = spectral_clusters(nnk_neighbors(X, n_neighbors=k, method="lnp"), 2)
+        np.testing.assert_array_equal(found, np.repeat([0, 1], 200))
+
+
+# --- manifold metrics --------------------------------------------------------------------
+
+
+def test_local_dimension():
+    """1024 points of R^128 under the cosine kernel, 50 candidates."""
+    rng = np.random.default_rng(0)
+    step = np.linspace(0, 5, 128)[:, None]
+    direction = rng.standard_normal(128)
+    direction /= np.linalg.norm(direction)
+    axes = np.linalg.qr(rng.standard_normal((128, 10)))[0]
+    sets = {
+        "lines": np.concatenate([x + step * direction for x in rng.standard_normal((8, 128))]),
+        "10-d": rng.standard_normal((1024, 10)) @ axes.T,
+        "128-d": rng.standard_normal((1024, 128)),
+    }
+    near = {n: nnk_neighbors(X, n_neighbors=50, kernel="cosine") for n, X in sets.items()}
+    mean = {name: intrinsic_dimension(found).mean() for name, found in near.items()}
+    assert mean["lines"] == pytest.approx(1.98, abs=0.05)
+    assert mean["10-d"] == pytest.approx(10, abs=0.05)
+    assert mean["128-d"] == pytest.approx(44.5, abs=0.5)
+    lines = manifold_metrics(sets["lines"], near["lines"]).mean
+    assert lines["affinity"] > 0.99
+    assert lines["diameter"] < 0.1

@@ -1,0 +1,197 @@
+"""NNK-Means: its objective never rises, and is what its atoms and codes make of the data."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import nnls
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import train_test_split
+
+from nnk_image import NNKMeans, NNKMeansClassifier
+
+KERNELS = ["gaussian", "laplacian", "cosine", "shifted_cosine", "linear", "polynomial"]
+
+
+def points(seed=0, n=150, d=4):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def gram(X):
+    return rbf_kernel(X, gamma=1 / (2 * 1.5**2))
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3, 12])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_objective_never_rises(kernel, n_neighbors):
+    for seed in range(4):
+        model = NNKMeans(
+            12, kernel=kernel, n_neighbors=n_neighbors, random_state=seed, tol=0, max_iter=15
+        ).fit(points(seed))
+        assert (np.diff(model.inertia_history_) <= 0).all()
+        assert len(model.inertia_history_) == model.n_iter_ + 1
+        assert model.inertia_ == model.inertia_history_[-1]
+        assert_allclose(-model.score(points(seed)), model.inertia_, atol=1e-9)
+        if n_neighbors < 12:
+            assert model.inertia_ < 0.99 * model.inertia_history_[0]
+
+
+def test_the_objective_in_feature_space():
+    X = points()
+    model = NNKMeans(10, n_neighbors=10, sigma=1.5, random_state=1).fit(X)
+    K, A, W = gram(X), model.atoms_, model.transform(X).toarray().T
+    residual = np.eye(len(X)) - A @ W
+    errors = np.einsum("in,ij,jn->n", residual, K, residual)
+    assert_allclose(model.reconstruction_error(X), errors, atol=1e-10)
+    assert_allclose(model.inertia_, errors.sum(), rtol=1e-8)
+    assert_allclose(model.score(X), -errors.sum(), rtol=1e-8)
+
+
+def test_codes_are_those_of_scipy_for_the_linear_kernel():
+    X = np.abs(points())
+    queries = np.abs(points(1, 20))
+    model = NNKMeans(4, n_neighbors=4, kernel="linear", random_state=0, max_iter=5).fit(X)
+    atoms = model.atoms_.T @ X
+    codes = model.transform(queries).toarray()
+    for query, code, error in zip(queries, codes, model.reconstruction_error(queries), strict=True):
+        expected, distance = nnls(atoms.T, query)
+        assert_allclose(code, expected, atol=1e-8)
+        assert_allclose(error, distance**2, atol=1e-9)
+
+
+def test_an_update_is_least_squares():
+    """After one update atoms explain the first codes better than any others."""
+    X = points(d=8)
+    first = NNKMeans(6, n_neighbors=6, kernel="linear", random_state=3, max_iter=1)
+    model = first.fit(X)
+    start = _first_atoms(X, 6, 3)
+    codes = np.array([nnls(X[start].T, x)[0] for x in X])
+    assert_allclose(model.inertia_history_[0], ((X - codes @ X[start]) ** 2).sum(), rtol=1e-9)
+    atoms = np.linalg.lstsq(codes, X, rcond=None)[0]
+    assert_allclose(model.atoms_.T @ X, atoms, atol=1e-8)
+
+
+def _first_atoms(X, n, seed):
+    from nnk_image.learning.gram import Gram
+    from nnk_image.learning.means import _spread_points
+    from nnk_image.neighbors.kernels import check_kernel
+
+    kernel = check_kernel("linear", None, X.shape[1])
+    return _spread_points(Gram(X, kernel, np.nan), n, np.random.RandomState(seed))
+
+
+def test_clusters_of_blobs():
+    X, y = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    found = [
+        adjusted_rand_score(y, NNKMeans(3, n_neighbors=1, random_state=s).fit_predict(X))
+        for s in range(5)
+    ]
+    assert max(found) == 1
+    model = NNKMeans(3, n_neighbors=1, random_state=0).fit(X)
+    assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_unused_atoms_are_replaced():
+    """Of four atoms three start on one spot; the other spots get them."""
+    spots = np.repeat([[0.0, 0], [9, 0], [0, 9], [9, 9]], [97, 1, 1, 1], axis=0)
+    model = NNKMeans(4, n_neighbors=1, sigma=1.0, init="random", random_state=0).fit(spots)
+    assert model.inertia_history_[0] > 1
+    assert model.inertia_ < 1e-9
+
+
+def test_as_many_atoms_as_points_code_them_exactly():
+    X = points(n=9)
+    model = NNKMeans(9, random_state=0).fit(X)
+    assert model.inertia_ < 1e-12
+    assert len(set(model.labels_)) == 9
+
+
+def test_equal_points():
+    model = NNKMeans(3, sigma=1.0, random_state=0).fit(np.ones((7, 2)))
+    assert model.inertia_ < 1e-12
+
+
+def test_given_kernels_are_the_named_ones():
+    X, queries = points(), points(1, 10)
+    options = {"n_neighbors": 4, "random_state": 0}
+    named = NNKMeans(8, sigma=1.5, **options).fit(X)
+    given = NNKMeans(8, kernel="precomputed", **options).fit(gram(X))
+    assert_allclose(given.inertia_history_, named.inertia_history_, rtol=1e-8)
+    values = rbf_kernel(queries, X, gamma=1 / (2 * 1.5**2))
+    assert_allclose(
+        given.transform(values).toarray(), named.transform(queries).toarray(), atol=1e-8
+    )
+    named = NNKMeans(8, kernel="polynomial", **options).fit(X)
+    function = NNKMeans(8, kernel=polynomial_kernel, **options).fit(X)
+    assert_allclose(function.inertia_history_, named.inertia_history_, rtol=1e-8)
+
+
+def test_blocks_of_the_kernel_matrix_are_the_whole(monkeypatch):
+    from nnk_image.learning import gram as room
+
+    X = points()
+    whole = NNKMeans(5, random_state=0).fit(X)
+    monkeypatch.setattr(room, "_KEPT", 0)
+    monkeypatch.setattr(room, "_BLOCK", 7 * len(X))
+    blocks = NNKMeans(5, random_state=0).fit(X)
+    assert_allclose(blocks.inertia_history_, whole.inertia_history_, rtol=1e-9)
+
+
+def test_the_width_follows_the_data_in_high_dimension():
+    X = points(n=200, d=64)
+    model = NNKMeans(20, random_state=0).fit(X)
+    scaled = NNKMeans(20, random_state=0).fit(1000 * X)
+    assert_allclose(scaled.inertia_history_, model.inertia_history_, rtol=1e-6)
+    assert model.inertia_ < 0.5 * len(X)  # sigma=1 would leave all of it
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters=0"),
+        ({"n_clusters": 200}, "n_samples=150 must be at least n_clusters=200"),
+        ({"kernel": "lle"}, "kernel='lle'"),
+        ({"sigma": "local"}, "sigma='local'"),
+        ({"init": "best"}, "init='best'"),
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": -1}, "tol=-1"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        NNKMeans(**options).fit(points())
+
+
+class TestClassifier:
+    def test_the_class_of_least_error(self):
+        X, y = make_blobs(150, centers=4, cluster_std=2.5, random_state=0)
+        y = np.array(list("abcd"))[y]
+        model = NNKMeansClassifier(5, random_state=0).fit(X[:100], y[:100])
+        errors = np.column_stack([m.reconstruction_error(X[100:]) for m in model.means_])
+        assert_array_equal(model.predict(X[100:]), model.classes_[errors.argmin(axis=1)])
+        assert_allclose(model.decision_function(X[100:]), 1 - errors, atol=1e-12)
+        assert len({m.sigma_ for m in model.means_}) == 1
+
+    def test_small_classes(self):
+        X = np.array([[0.0], [1.0], [5.0]])
+        model = NNKMeansClassifier(10, random_state=0).fit(X, [0, 0, 1])
+        assert [m.atoms_.shape[1] for m in model.means_] == [2, 1]
+        assert_array_equal(model.predict(X), [0, 0, 1])
+
+    def test_digits_by_ten_atoms_of_each_class(self):
+        """Better than by the nearest of ten means of each class."""
+        X, y = load_digits(return_X_y=True)
+        ours, means = [], []
+        for seed in range(3):
+            a, b, ya, yb = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
+            ours.append(NNKMeansClassifier(10, random_state=seed).fit(a, ya).score(b, yb))
+            distance = [
+                KMeans(10, n_init=1, random_state=seed).fit(a[ya == c]).transform(b).min(axis=1)
+                for c in range(10)
+            ]
+            means.append(np.mean(np.argmin(distance, axis=0) == yb))
+        assert np.mean(ours) > 0.984
+        assert np.mean(ours) > np.mean(means) + 0.003

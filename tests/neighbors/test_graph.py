@@ -1,0 +1,429 @@
+"""Graphs of points: golden data, symmetrisation, kernels, edge cases, bad input."""
+
+import warnings
+from functools import partial
+
+import golden_neighbors
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_moons, make_swiss_roll
+
+import nnk_image.neighbors.model
+from nnk_image import nnk_graph, nnk_neighbors, nnk_weights
+
+RULES = ["min_error", "min_error_onesided", "max", "mean", "min"]
+METHODS = ["nnk", "omp", "mp", "knn", "mutual_knn", "kstar", "lnp"]
+ROLL = make_swiss_roll(400, random_state=0)[0]
+
+
+def golden_sets():
+    names = [*golden_neighbors.DATA]
+    if golden_neighbors.RESTRICTED.is_dir():
+        names += golden_neighbors.RESTRICTED_DATA
+    return [(name, k) for name in names for k in (10, 30)]
+
+
+@pytest.mark.parametrize(("name", "k"), golden_sets())
+def test_golden_weights_and_edges(name, k):
+    points = golden_neighbors.points(name)
+    sigma, error, directed, undirected = golden_neighbors.solution(name, k)
+    found = nnk_neighbors(points, n_neighbors=k)
+    weights = found.to_csr()
+    assert found.sigma == pytest.approx(sigma, rel=1e-12)
+    np.testing.assert_allclose(2 * found.error, error, atol=1e-12)
+    graph = nnk_graph(points, k)
+    for ours, theirs in ((weights, directed), (graph, undirected)):
+        above = ours.copy()
+        above.data[above.data <= 1e-6] = 0  # what the golden data leave out
+        above.eliminate_zeros()
+        assert above.nnz == theirs.nnz
+        assert abs(above - theirs).max() < 1e-8
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n_features", [2, 15, 30])
+def test_undirected_graphs_follow_their_rule(rule, n_features):
+    """By dense matrices, candidates told by a mask."""
+    points = np.random.default_rng(1).standard_normal((200, n_features))
+    points[50:60] = points[40:50]
+    found = nnk_neighbors(points, n_neighbors=9, sigma=2.0)
+    W, error = found.to_csr().toarray(), found.error
+    distances = cdist(points, points)
+    np.fill_diagonal(distances, np.inf)
+    mask = np.zeros(W.shape, bool)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :9]
+    mask[np.arange(200)[:, None], nearest] = True
+    high, low = np.maximum(W, W.T), np.minimum(W, W.T)
+    first, second = error[:, None], error[None, :]
+    chosen = np.where(first < second, W, np.where(first > second, W.T, high))
+    mutual = mask & mask.T
+    expected = {
+        "min_error": np.where(mutual, chosen, 0),
+        "min_error_onesided": np.where(mutual, chosen, high),
+        "max": high,
+        "mean": (W + W.T) / 2,
+        "min": low,
+    }[rule]
+    graph = nnk_graph(points, 9, sigma=2.0, symmetrize=rule)
+    np.testing.assert_array_equal(graph.toarray(), expected)
+    check_csr(graph)
+
+
+def check_csr(graph):
+    assert graph.has_sorted_indices
+    assert graph.indices.dtype == np.int32
+    assert (graph.data > 0).all()
+    assert (graph.diagonal() == 0).all()
+    fresh = csr_array((graph.data, graph.indices, graph.indptr), shape=graph.shape)
+    assert fresh.has_canonical_format
+
+
+@pytest.mark.parametrize("rule", [*RULES, None])
+def test_tied_edges_of_a_grid_stay(rule):
+    grid = np.stack(np.mgrid[:20, :20], axis=-1).reshape(-1, 2).astype(float)
+    graph = nnk_graph(grid, 8, symmetrize=rule)
+    y, x = np.divmod(np.arange(400), 20)
+    i, j = graph.nonzero()
+    assert graph.nnz == 2 * 760
+    assert (np.abs(y[i] - y[j]) + np.abs(x[i] - x[j]) == 1).all()
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32))
+def test_invariants(seed):
+    rng = np.random.default_rng(seed)
+    n, d, k = (int(i) for i in rng.integers((3, 1, 1), (60, 20, 20)))
+    points = rng.standard_normal((n, d))
+    if rng.random() < 0.3:
+        points[rng.integers(1, n, 5)] = points[0]
+        points[-1] += 1  # not all are equal
+    found = nnk_neighbors(points, n_neighbors=min(k, n - 1))
+    assert found.residual.max() <= 1e-9
+    assert (found.error >= 0).all()
+    assert (found.error <= 0.5 + 1e-12).all()
+    kernel = np.exp(-cdist(points, points, "sqeuclidean") / (2 * found.sigma**2))
+    W = found.to_csr()
+    assert (W.toarray() <= kernel * (1 + 1e-9) + 1e-14).all()
+    assert (W.diagonal() == 0).all()
+    assert (found.n_neighbors >= (kernel - np.eye(n)).max(axis=1).astype(bool)).all()
+    moved = nnk_neighbors(3 * points + 1, n_neighbors=min(k, n - 1))
+    assert moved.sigma == pytest.approx(3 * found.sigma)
+    np.testing.assert_allclose(moved.error, found.error, atol=1e-9)
+    if len(np.unique(points, axis=0)) == n:
+        order = rng.permutation(n)
+        again = nnk_neighbors(points[order], n_neighbors=min(k, n - 1)).to_csr()
+        assert abs(again - W[order][:, order]).max() < 1e-9
+
+
+def test_sigma_rules():
+    distances = np.sort(cdist(ROLL, ROLL), axis=1)[:, 1:11]
+    find = partial(nnk_neighbors, ROLL, n_neighbors=10)
+    assert find().sigma == pytest.approx(distances[:, -1].mean() / 3)
+    np.testing.assert_allclose(find(sigma="local").sigma, distances[:, -1] / 3)
+    assert find(sigma="median").sigma == pytest.approx(np.median(distances))
+    assert find(sigma=2).sigma == 2
+    queries = ROLL[:7] + 0.1
+    assert find(queries).sigma == find().sigma  # that of the points
+    assert find(queries, sigma="local").sigma.shape == (7,)
+
+
+def test_queries_are_what_new_points_would_be():
+    queries = ROLL[:20] + 0.05
+    found = nnk_neighbors(ROLL, queries, n_neighbors=15, sigma=1.5)
+    for i in (0, 13):
+        both = nnk_neighbors(np.vstack([ROLL, queries[i]]), n_neighbors=15, sigma=1.5)
+        np.testing.assert_array_equal(found.neighbors(i)[0], both.neighbors(400)[0])
+        np.testing.assert_allclose(found.neighbors(i)[1], both.neighbors(400)[1], rtol=1e-12)
+        assert found.error[i] == pytest.approx(both.error[400])
+
+
+KERNELS = {
+    "gaussian": lambda a, b: np.exp(-cdist(a, b, "sqeuclidean") / (2 * 2.5**2)),
+    "laplacian": lambda a, b: np.exp(-cdist(a, b) / 2.5),
+    "cosine": lambda a, b: 1 - cdist(a, b, "cosine"),
+    "shifted_cosine": lambda a, b: 1 - cdist(a, b, "cosine") / 2,
+    "linear": lambda a, b: a @ b.T,
+    "polynomial": lambda a, b: (a @ b.T / a.shape[1] + 1) ** 3,
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_kernels_by_name_as_functions_and_as_matrices(kernel, n_features):
+    points = np.random.default_rng(4).standard_normal((80, n_features))
+    function = KERNELS[kernel]
+    found = nnk_neighbors(points, n_neighbors=8, kernel=kernel, sigma=2.5)
+    matrix = function(points, points)
+    for other in (
+        nnk_neighbors(points, n_neighbors=8, kernel=function),
+        nnk_neighbors(matrix, n_neighbors=8, kernel="precomputed"),
+    ):
+        assert abs(found.to_csr() - other.to_csr()).max() < 1e-7 * np.abs(found.weights).max()
+        np.testing.assert_allclose(found.error, other.error, atol=1e-9 * matrix.max())
+    # each row against the solution of its own problem
+    similar = matrix - 2 * np.abs(matrix).max() * np.eye(80)
+    for i in (0, 50):
+        nearest = np.argsort(-similar[i], kind="stable")[:8]
+        theta = nnk_weights(matrix[np.ix_(nearest, nearest)], matrix[i, nearest], tol=1e-8)
+        row = found.to_csr()[[i]].toarray()[0]
+        np.testing.assert_allclose(row[nearest], theta, atol=1e-9 * theta.max())
+
+
+def test_precomputed_distances():
+    found = nnk_neighbors(ROLL, n_neighbors=12)
+    distances = cdist(ROLL, ROLL)
+    same = nnk_neighbors(distances, n_neighbors=12, metric="precomputed")
+    assert same.sigma == pytest.approx(found.sigma)
+    assert abs(found.to_csr() - same.to_csr()).max() < 1e-8
+    queries = ROLL[:30] + 0.1
+    a = nnk_neighbors(ROLL, queries, n_neighbors=12)
+    b = nnk_neighbors(distances, cdist(queries, ROLL), n_neighbors=12, metric="precomputed")
+    assert abs(a.to_csr() - b.to_csr()).max() < 1e-8
+
+
+def test_lle_weights_are_the_best_convex_combination():
+    points = np.random.default_rng(6).standard_normal((60, 25))
+    found = nnk_neighbors(points, n_neighbors=10, kernel="lle")
+    W = found.to_csr()
+    np.testing.assert_allclose(W.sum(axis=1), 1)
+    np.testing.assert_allclose(found.error, 0.5 * ((points - W @ points) ** 2).sum(axis=1))
+    candidates = np.argsort(cdist(points, points), axis=1)[:, 1:11]
+    for i in range(10):  # no candidate lies on the near side of the projection
+        rest = W[[i]] @ points - points[i]
+        assert ((points[candidates[i]] - points[i]) @ rest[0] >= (rest**2).sum() - 1e-9).all()
+
+
+def test_angular_is_lle_of_unit_differences():
+    points = np.random.default_rng(7).standard_normal((30, 12))
+    angular = nnk_neighbors(points[1:], points[:1], n_neighbors=29, kernel="angular")
+    unit = points[1:] - points[0]
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    lle = nnk_neighbors(unit, np.zeros((1, 12)), n_neighbors=29, kernel="lle")
+    a, b = angular.to_csr().toarray(), lle.to_csr().toarray()
+    np.testing.assert_allclose(a / a.sum(), b, atol=1e-9)
+
+
+def test_omp_is_exact_and_mp_has_fewer_edges():
+    exact, omp, mp = (nnk_neighbors(ROLL, n_neighbors=20, method=m) for m in ("nnk", "omp", "mp"))
+    assert abs(exact.to_csr() - omp.to_csr()).max() < 1e-10
+    assert 0.85 < len(mp.indices) / len(exact.indices) < 1
+    assert (mp.error >= exact.error - 1e-12).all()
+
+
+def test_mutual_knn():
+    knn, mutual = (nnk_neighbors(ROLL, n_neighbors=9, method=m).to_csr() for m in METHODS[3:5])
+    assert abs(mutual - knn.minimum(knn.T)).max() < 1e-15
+    assert mutual.nnz < knn.nnz
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 1.0, 30.0])
+def test_kstar_minimises_its_bound(ratio):
+    found = nnk_neighbors(ROLL, n_neighbors=15, method="kstar", lc_ratio=ratio)
+    beta = ratio * np.sort(cdist(ROLL, ROLL), axis=1)[:, 1:16]
+    for i in range(0, 400, 40):
+        alpha = np.zeros(15)
+        weights = np.sort(found.neighbors(i)[1])[::-1]
+        alpha[: len(weights)] = weights
+        assert alpha.sum() == pytest.approx(1)
+        bound = np.linalg.norm(alpha) + alpha @ beta[i]
+        assert found.error[i] == pytest.approx(bound)
+        gradient = alpha / np.linalg.norm(alpha) + beta[i]  # equal where positive, else not less
+        np.testing.assert_allclose(gradient[alpha > 0], bound)
+        assert (gradient >= bound - 1e-9).all()
+
+
+def test_lnp_reconstructs_with_opposed_neighbours():
+    found = nnk_neighbors(ROLL, n_neighbors=12, method="lnp")
+    W = found.to_csr()
+    np.testing.assert_allclose(W.sum(axis=1), 1)
+    np.testing.assert_allclose(found.error, 0.5 * ((ROLL - W @ ROLL) ** 2).sum(axis=1), atol=1e-9)
+    nearest = np.argsort(cdist(ROLL, ROLL), axis=1)[:, 1]
+    assert (W[np.arange(400), nearest] > 0).all()
+    assert found.n_neighbors.max() <= 4  # of a surface in space, d + 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("points", [np.ones((6, 3)), np.zeros((1, 2)), np.arange(2.0)[:, None]])
+def test_degenerate_points(points, method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of sigma = 0, of few points
+        for n_neighbors in (1, 4):
+            found = nnk_neighbors(points, n_neighbors=n_neighbors, method=method)
+            graph = nnk_graph(points, n_neighbors, method=method)
+    assert np.isfinite(found.error).all()
+    assert np.isfinite(found.weights).all()
+    check_csr(graph)
+
+
+def test_equal_points_share_or_not():
+    points = np.array([[0.0], [0], [0], [5]])
+    first = nnk_neighbors(points, n_neighbors=3, sigma=1.0)
+    np.testing.assert_array_equal(
+        first.to_csr().toarray()[:3, :3], [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
+    )
+    assert (first.error[:3] == 0).all()
+    shared = nnk_neighbors(points, n_neighbors=3, sigma=1.0, duplicates="share")
+    np.testing.assert_array_equal(shared.to_csr().toarray()[0], [0, 0.5, 0.5, 0])
+    np.testing.assert_allclose(shared.to_csr().toarray()[3, :3], np.exp(-12.5) / 3)
+
+
+@pytest.mark.parametrize("n_features", [3, 257, 784])
+@pytest.mark.parametrize(
+    "kernel",
+    ["gaussian", "laplacian", "cosine", "shifted_cosine", "polynomial", "lle", "angular"],
+)
+def test_equal_points_share_with_every_kernel(kernel, n_features):
+    rng = np.random.default_rng(n_features)
+    points, queries = rng.random((20, n_features)), rng.random((50, n_features))
+    found = nnk_neighbors(
+        np.concatenate([points, points]), queries, 40, kernel=kernel, duplicates="share"
+    )
+    weights = found.to_csr().toarray()
+    assert (weights.sum(axis=1) > 0).all()
+    np.testing.assert_array_equal(weights[:, :20], weights[:, 20:])
+
+
+def test_isolated_points():
+    far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)  # the kernel is 0
+    assert len(far.indices) == 0
+    np.testing.assert_array_equal(far.error, 0.5)
+    points = np.array([[1.0, 0], [0, 0], [1, 1], [2, 1]])
+    for kernel in ("cosine", "shifted_cosine"):
+        graph = nnk_neighbors(points, n_neighbors=3, kernel=kernel).to_csr()
+        assert graph[[1]].nnz == 0
+        assert graph[:, [1]].nnz == 0
+    opposed = nnk_neighbors([[1.0, 0], [-1, 0.1], [0.5, 0.5]], n_neighbors=2, kernel="cosine")
+    assert opposed.neighbors(0)[0].tolist() == [2]
+
+
+def test_few_points_and_no_spread_warn_once():
+    with pytest.warns(UserWarning, match="there are 4 other points") as caught:
+        nnk_graph(ROLL[:5], 30)
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match="sigma is 0") as caught:
+        nnk_graph(np.ones((9, 2)), 3)
+    assert len(caught) == 1
+
+
+def test_a_constant_feature_changes_nothing():
+    a = nnk_graph(ROLL, 10)
+    b = nnk_graph(np.column_stack([ROLL, np.full(400, 7.5)]), 10)
+    assert abs(a - b).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_do_not_change_a_bit(monkeypatch, method):
+    monkeypatch.setattr(nnk_image.neighbors.model, "_WORK_PER_BAND", 1 << 16)
+    for rule in ("min_error", "max"):
+        a, b = (
+            nnk_graph(ROLL, 12, method=method, symmetrize=rule, n_jobs=n_jobs) for n_jobs in (1, 2)
+        )
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
+
+
+def test_any_layout_of_points(tmp_path):
+    points = np.round(ROLL * 64) / 64  # the same numbers in every type
+    expected = nnk_graph(points, 10)
+    read_only = points.copy()
+    read_only.flags.writeable = False
+    np.save(tmp_path / "points.npy", points)
+    for same in (
+        np.asfortranarray(points),
+        np.repeat(points, 2, axis=0)[::2],
+        points[::-1].copy()[::-1],
+        points.astype(">f8"),
+        points.astype(np.float32),
+        points.astype(np.longdouble),
+        np.load(tmp_path / "points.npy", mmap_mode="r"),
+        read_only,
+        points.tolist(),
+    ):
+        before = np.array(same)
+        graph = nnk_graph(same, 10)
+        assert abs(graph - expected).max() < 1e-13
+        np.testing.assert_array_equal(same, before)
+    integers = np.round(ROLL).astype(np.int16)
+    assert abs(nnk_graph(integers, 10) - nnk_graph(integers.astype(float), 10)).max() == 0
+
+
+def test_edges_of_noise_free_moons():
+    points = make_moons(1000, noise=0)[0]
+    assert nnk_graph(points, 5).nnz == 2 * 998
+
+
+BAD = [
+    ({"X": [1.0, 2]}, ValueError, "reshape"),
+    ({"X": np.zeros((0, 2))}, ValueError, "holds nothing"),
+    ({"X": csr_array((3, 3))}, TypeError, "sparse"),
+    ({"X": np.array([["a"]])}, TypeError, "real numbers"),
+    ({"X": [[1j]]}, TypeError, "real numbers"),
+    ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
+    ({"X": [[0.0], [1e200]]}, ValueError, "overflow"),
+    ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
+    ({"n_neighbors": 2.5}, TypeError, "integer"),
+    ({"kernel": "rbf"}, ValueError, "'rbf' is unknown"),
+    ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
+    ({"kernel": "precomputed"}, ValueError, "square"),
+    ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
+    ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "gave shape"),
+    ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
+    ({"metric": "precomputed", "X": -np.ones((3, 3))}, ValueError, "negative"),
+    ({"metric": "precomputed", "X": np.ones((3, 3)), "kernel": "linear"}, ValueError, "metric="),
+    ({"metric": "manhattan"}, ValueError, "'manhattan' is unknown"),
+    ({"sigma": "mean"}, ValueError, "no rule"),
+    ({"sigma": -1}, ValueError, "sigma=-1"),
+    ({"sigma": np.nan}, ValueError, "sigma=nan"),
+    ({"sigma": None}, TypeError, "sigma must be"),
+    ({"method": "ann"}, ValueError, "'ann' is unknown"),
+    ({"method": "lnp", "kernel": "linear"}, ValueError, "weighs distances"),
+    ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
+    ({"l1": -1}, ValueError, "l1=-1"),
+    ({"l1": 0.1, "kernel": "lle"}, ValueError, "no effect"),
+    ({"tol": "small"}, TypeError, "tol must be"),
+    ({"duplicates": "last"}, ValueError, "'last' is unknown"),
+    ({"psd": "ignore"}, ValueError, "'ignore' is unknown"),
+    ({"n_jobs": 0}, ValueError, "n_jobs=0"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "text"), BAD)
+def test_bad_input(options, error, text):
+    options = {"X": ROLL[:20], "n_neighbors": 2} | options
+    with pytest.raises(error, match=text):
+        nnk_neighbors(**options)
+    with pytest.raises(error, match=text):
+        nnk_graph(**options)
+
+
+def test_bad_queries_and_rules():
+    with pytest.raises(ValueError, match="Q has 2 features, the data 3"):
+        nnk_neighbors(ROLL, ROLL[:, :2])
+    with pytest.raises(ValueError, match="Q=None"):
+        nnk_neighbors(ROLL, ROLL[:3], n_neighbors=3, method="mutual_knn")
+    with pytest.raises(ValueError, match="symmetrize='sum' is unknown"):
+        nnk_graph(ROLL, symmetrize="sum")
+
+
+def test_too_many_candidates_are_refused_in_time(monkeypatch):
+    monkeypatch.setattr("nnk_image.base.memory.SMALL", 0)
+    monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"30 candidates of 400 points.*use fewer"):
+        nnk_graph(ROLL, 30)
+
+
+def test_indefinite_similarities():
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((40, 40))
+    matrix = matrix + matrix.T
+    np.fill_diagonal(matrix, 1)
+    find = partial(nnk_neighbors, matrix, n_neighbors=15, kernel="precomputed")
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        find()
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        find(psd="raise")
+    assert find(psd="clip").residual.max() < 1e-9

@@ -1,0 +1,98 @@
+"""Ctrl-C and errors in progress reports stop a call, end its threads and spoil nothing."""
+
+import itertools
+
+import pytest
+from child import JOBS, leaving_no_task, on_linux, python
+from whole_chain import GREY, checksum, wavelet_sum
+
+import nnk_image.base.parallel
+from nnk_image import SpectralGraphWavelets, denoise, image_graph
+
+CONTROL_C = """
+    import os, signal, sys, threading, time
+    import numpy as np
+    import nnk_image
+    from whole_chain import n_tasks, whole_chain
+
+    name, n_jobs = sys.argv[1], int(sys.argv[2])
+    expected = whole_chain(n_jobs)
+
+    def noise(side):
+        return np.random.default_rng(2).random((side, side), dtype=np.float32)
+
+    if name == "wavelets":
+        image = noise(800)
+        graph = nnk_image.image_graph(image)
+        wavelets = nnk_image.SpectralGraphWavelets(graph, order=1000, n_jobs=n_jobs)
+        call = lambda: wavelets.analyze(image)
+    elif name == "graph":
+        image = noise(4000)
+        call = lambda: nnk_image.image_graph(image, n_jobs=n_jobs)
+    else:
+        image = noise(4000 if name == "sgw" else 2000)
+        call = lambda: nnk_image.denoise(image, 0.1, method=name, n_jobs=n_jobs)
+
+    def press():
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    tasks, latencies = n_tasks(), []
+    for delay in (0.7, 0.3, 0.5):
+        pressed, timer = [], threading.Timer(delay, press)
+        try:
+            timer.start()
+            call()
+            timer.join()
+        except KeyboardInterrupt:
+            latencies.append(time.perf_counter() - pressed[0])
+        timer.join()
+        patience = time.monotonic() + 10
+        while n_tasks() > tasks and time.monotonic() < patience:
+            time.sleep(0.01)
+        assert n_tasks() <= tasks, (n_tasks(), tasks)
+        assert whole_chain(n_jobs) == expected
+    print(*latencies)
+"""
+
+
+@on_linux
+@pytest.mark.slow
+@JOBS
+@pytest.mark.parametrize("call", ["graph", "wavelets", "sgw", "fast"])
+def test_control_c_is_answered(call, n_jobs):
+    """Each time, at once (the quickest counts: machines stall), and nothing is spoilt."""
+    latencies = [float(word) for word in python(CONTROL_C, call, n_jobs)]
+    assert len(latencies) == 3
+    assert min(latencies) < 2
+
+
+class Stop(Exception):
+    pass
+
+
+@JOBS
+@pytest.mark.parametrize("call", ["wavelets", "sgw", "fast"])
+def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
+    monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 300)
+    graph = image_graph(GREY)
+
+    def report(done, total):
+        if stopping and done > total * next(fractions):
+            raise Stop
+
+    wavelets = SpectralGraphWavelets(graph, n_jobs=n_jobs, progress=report)
+    calls = {
+        "wavelets": lambda: wavelet_sum(wavelets, GREY),
+        "sgw": lambda: checksum(denoise(GREY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
+        "fast": lambda: checksum(denoise(GREY, 25, method="fast", n_jobs=n_jobs, progress=report)),
+    }
+    stopping = False
+    expected = calls[call]()
+    for fraction in (0, 0.2, 0.7):
+        stopping, fractions = True, itertools.repeat(fraction)
+        with leaving_no_task(), pytest.raises(Stop):
+            calls[call]()
+        stopping = False
+        assert calls[call]() == expected

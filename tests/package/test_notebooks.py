@@ -1,0 +1,36 @@
+"""Every notebook runs from top to bottom, and is kept without outputs."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@notebooks
+def test_is_kept_without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            assert not cell.outputs, f"cell {number} keeps outputs; clear them before committing"
+            assert cell.execution_count is None, f"cell {number} keeps its execution count"
+
+
+@pytest.mark.slow
+@notebooks
+def test_runs_without_errors_and_warnings(path, tmp_path, monkeypatch):
+    # BLAS threads that wait for busy processors cost more than all the notebooks compute.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    notebook = nbformat.read(path, as_version=4)
+    # In a folder of its own: beside the sources, an uncompiled nnk_image could be imported.
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    for number, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", f"cell {number} warns: {output['text']}"

@@ -1,0 +1,379 @@
+"""Pictures hold the numbers they are of, and leave matplotlib's global state alone."""
+
+import builtins
+import io
+
+import numpy as np
+import pytest
+
+from nnk_image import (
+    SpectralGraphWavelets,
+    bilateral_graph,
+    energy_compaction,
+    image_graph,
+    plotting,
+)
+from nnk_image.plotting import new_figure, plot_compaction, plot_images
+
+RNG = np.random.default_rng(12)
+IMAGE = RNG.random((12, 10))
+GREY, COLOUR = RNG.random((4, 5)), RNG.random((4, 5, 3))
+
+
+def saved(figure):
+    """The figure as PNG: drawn completely, warnings being errors."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+@pytest.fixture
+def figure():
+    figure = new_figure(figsize=(6, 3))
+    yield figure
+    assert saved(figure).startswith(b"\x89PNG")
+
+
+def test_figure_is_not_registered_with_pyplot():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
+    new_figure(figsize=(2, 1)).subplots(1, 2)
+    assert pyplot.get_fignums() == before
+
+
+def test_without_matplotlib_the_cure_is_named(monkeypatch):
+    original = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return original(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install 'nnk_image\[plot\]'"):
+        new_figure()
+
+
+# --- energy compaction -------------------------------------------------------------------
+
+
+def test_compaction_shows_what_is_left_above_each_band(figure):
+    result = energy_compaction(IMAGE, window=5, orders=[4, 9])
+    axes = figure.subplots(1, 2)
+    lines = plot_compaction([result], axes)
+    assert len(lines) == 4
+    expected = [(graph, i) for i in range(2) for graph in result.graphs]
+    for line, (graph, i) in zip(lines, expected, strict=True):
+        assert line.axes is axes[i]
+        assert line.get_label() == graph.kind
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 7))
+        left = np.cumsum(graph.orders[i].normalized[::-1])[::-1][1:]
+        np.testing.assert_allclose(line.get_ydata(), left, rtol=1e-9, atol=1e-15)
+    assert [ax.get_title() for ax in axes] == ["order 4", "order 9"]
+    assert [ax.get_yscale() for ax in axes] == ["log", "log"]
+    labels = [text.get_text() for text in axes[0].get_legend().get_texts()]
+    assert labels == ["bilateral", "nnk"]
+    assert lines[0].get_color() != lines[1].get_color()
+
+
+def test_compaction_of_several_images_is_their_mean(figure):
+    images = [RNG.random((9, 9)) for _ in range(3)]
+    results = [energy_compaction(image, window=5, orders=[5]) for image in images]
+    lines = plot_compaction(results, [figure.subplots()])
+    for line, kind in zip(lines, ("bilateral", "nnk"), strict=True):
+        shares = np.mean([r[kind].orders[0].cumulative_normalized for r in results], axis=0)
+        np.testing.assert_allclose(line.get_ydata(), 1 - shares[:-1], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("n_axes", [1, 2, 3])
+def test_compaction_of_one_graph_on_any_number_of_axes(figure, n_axes):
+    graph = image_graph(IMAGE, 5)
+    result = energy_compaction(IMAGE, graph, orders=[4, 6])
+    axes = figure.subplots(1, n_axes, squeeze=False)[0]
+    lines = plot_compaction([result], axes)
+    assert [line.get_label() for line in lines] == ["nnk"] * min(n_axes, 2)
+    assert not any(ax.lines for ax in axes[2:])
+
+
+@pytest.mark.parametrize("filters", ["heat", "regular"])
+def test_compaction_of_few_bands(figure, filters):
+    result = energy_compaction(IMAGE, window=5, orders=[4], filters=filters)
+    lines = plot_compaction([result], [figure.subplots()])
+    assert {len(line.get_xdata()) for line in lines} == {0 if filters == "heat" else 1}
+
+
+def test_compaction_of_an_image_without_high_bands(figure):
+    """Nothing left is drawn at the resolution of float64, for a log scale has no 0."""
+    image = np.add.outer(np.arange(16.0), np.zeros(16)) // 8
+    result = energy_compaction(image, window=3, sigma_f=0.01, orders=[4], n_scales=2)
+    for line in plot_compaction([result], [figure.subplots()]):
+        assert (line.get_ydata() >= 1e-16).all()
+
+
+# --- images ------------------------------------------------------------------------------
+
+
+def test_images_share_the_range_of_the_first(figure):
+    pictures = {"clean": GREY, "noisy": 2 * GREY - 0.5}
+    kept = {title: picture.copy() for title, picture in pictures.items()}
+    axes = figure.subplots(1, 2)
+    artists = plot_images(pictures, axes)
+    assert [ax.get_title() for ax in axes] == ["clean", "noisy"]
+    assert not any(ax.axison for ax in axes)
+    for artist, picture in zip(artists, pictures.values(), strict=True):
+        assert artist.get_clim() == (GREY.min(), GREY.max())
+        np.testing.assert_array_equal(artist.get_array(), picture)
+    for title, picture in pictures.items():
+        np.testing.assert_array_equal(picture, kept[title])
+
+
+def test_given_range_wins(figure):
+    (artist,) = plot_images({"image": GREY}, [figure.subplots()], value_range=(0, 255))
+    assert artist.get_clim() == (0, 255)
+
+
+@pytest.mark.parametrize(("scale", "dtype"), [(1, float), (255, float), (255, np.uint8)])
+def test_colour_images_are_scaled_to_what_matplotlib_takes(figure, scale, dtype):
+    picture = (scale * COLOUR).astype(dtype)
+    first, second = plot_images(
+        {"a": picture, "b": 2.0 * picture}, figure.subplots(1, 2), value_range=(0, scale)
+    )
+    np.testing.assert_allclose(first.get_array(), picture / scale, rtol=1e-15)
+    np.testing.assert_allclose(second.get_array(), np.minimum(2.0 * picture / scale, 1), rtol=1e-15)
+
+
+@pytest.mark.parametrize("picture", [np.full((4, 5), 3.0), np.full((4, 5, 3), 3.0)])
+def test_constant_image_can_be_shown(figure, picture):
+    (artist,) = plot_images({"flat": picture}, [figure.subplots()])
+    assert np.isfinite(artist.get_array()).all()
+
+
+def test_fewer_axes_show_the_first_images(figure):
+    artists = plot_images({"a": GREY, "b": GREY, "c": COLOUR}, figure.subplots(1, 2))
+    assert len(artists) == 2
+
+
+def test_without_axes_a_figure_is_made(figure):
+    artists = plot_images({"a": GREY, "b": GREY})
+    assert [artist.axes.figure for artist in artists] == [artists[0].figure] * 2
+    assert saved(artists[0].figure)
+
+
+# --- before and after --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("clean", [GREY, COLOUR], ids=["grey", "colour"])
+def test_before_after_shows_the_error_left(figure, clean):
+    noise = RNG.normal(size=clean.shape)
+    before, after = clean + noise, clean + 0.1 * noise
+    artists = plotting.plot_before_after(before, after, figure.subplots(1, 3), clean=clean)
+    error = 0.1 * noise if clean.ndim == 2 else 0.1 * noise.mean(axis=2)
+    np.testing.assert_allclose(artists[2].get_array(), error, atol=1e-12)
+    rms = np.sqrt(np.mean(noise**2))
+    np.testing.assert_allclose(artists[2].get_clim(), (-1.5 * rms, 1.5 * rms))
+    titles = [artist.axes.get_title() for artist in artists]
+    assert titles == [f"before: error {rms:.3g}", f"after: error {rms / 10:.3g}", "error left"]
+    if clean.ndim == 2:
+        assert artists[0].get_clim() == artists[1].get_clim() == (clean.min(), clean.max())
+
+
+def test_before_after_without_truth_shows_what_was_taken_away(figure):
+    artists = plotting.plot_before_after(GREY, 0.5 * GREY, figure.subplots(1, 3))
+    np.testing.assert_allclose(artists[2].get_array(), 0.5 * GREY)
+    assert artists[2].axes.get_title() == "taken away"
+
+
+def test_before_after_of_nothing_done(figure):
+    artists = plotting.plot_before_after(GREY, GREY, figure.subplots(1, 3), clean=GREY)
+    assert not artists[2].get_array().any()
+
+
+def test_before_after_refuses_other_scenes_and_few_axes(figure):
+    with pytest.raises(ValueError, match=r"shapes \(4, 5\) and \(5, 4\)"):
+        plotting.plot_before_after(GREY, GREY.T)
+    with pytest.raises(ValueError, match="2 axes given"):
+        plotting.plot_before_after(GREY, GREY, figure.subplots(1, 2))
+
+
+# --- graphs ------------------------------------------------------------------------------
+
+COLOUR_IMAGE = RNG.random((12, 10, 3))
+GRAPHS = {
+    "nnk": (IMAGE, image_graph(IMAGE, 5)),
+    "bilateral": (IMAGE, bilateral_graph(IMAGE, 5)),
+    "directed": (IMAGE, image_graph(IMAGE, 5, directed=True)),
+    "colour": (COLOUR_IMAGE, image_graph(COLOUR_IMAGE, 5, channel_axis=-1)),
+}
+every_graph = pytest.mark.parametrize(("image", "graph"), GRAPHS.values(), ids=GRAPHS)
+
+
+def links_of(lines):
+    """The drawn lines as pairs of nodes, each with the two pixels at its ends."""
+    ends = np.array(lines.get_segments()).reshape(-1, 2, 2)
+    return [tuple(int(y) * 10 + int(x) for x, y in pair) for pair in ends]
+
+
+@every_graph
+@pytest.mark.parametrize("pixel", [(6, 5), (0, 0), (11, 9)])
+def test_neighbours_are_those_of_the_graph(figure, image, graph, pixel):
+    ax = figure.subplots()
+    lines = plotting.plot_neighbours(image, graph, pixel, ax)
+    assert lines.axes is ax
+    node = pixel[0] * 10 + pixel[1]
+    row = graph.adjacency[[node]].tocoo()
+    assert links_of(lines) == [(node, other) for other in row.col.tolist()]
+    np.testing.assert_allclose(
+        lines.get_alpha(), np.maximum(0.05, np.sqrt(row.data / max(row.data)))
+    )
+    assert ax.get_title() == f"{graph.kind}: {row.nnz} neighbours"
+    assert {tuple(c) for c in lines.get_colors()[:, :3]} == {
+        tuple(rgb(plotting.COLORS[graph.kind]))
+    }
+
+
+def rgb(color):
+    from matplotlib.colors import to_rgb
+
+    return to_rgb(color)
+
+
+@pytest.mark.parametrize("radius", [None, 2])
+def test_neighbours_are_drawn_where_the_pixels_are(figure, radius):
+    ax = figure.subplots()
+    plotting.plot_neighbours(IMAGE, GRAPHS["nnk"][1], (6, 1), ax, radius=radius)
+    (picture,) = ax.images
+    r = 4 if radius is None else radius
+    np.testing.assert_array_equal(picture.get_array(), IMAGE[6 - r : 7 + r, : 2 + r])
+    assert picture.get_extent() == [-0.5, 1.5 + r, 6.5 + r, 5.5 - r]
+
+
+def test_a_pixel_without_neighbours(figure):
+    mask = np.ones(IMAGE.shape, bool)
+    mask[3, 4] = False
+    graph = image_graph(IMAGE, 5, mask=mask)
+    assert not plotting.plot_neighbours(IMAGE, graph, (3, 4), figure.subplots()).get_segments()
+
+
+@every_graph
+@pytest.mark.parametrize("crop", [np.s_[2:9, 3:8], np.s_[:, :], np.s_[8:99, :4]], ids=str)
+def test_links_of_a_crop_are_drawn_once(figure, image, graph, crop):
+    lines = plotting.plot_graph(image, graph, crop, figure.subplots())
+    inside = set(np.arange(120).reshape(12, 10)[crop].ravel().tolist())
+    matrix = graph.adjacency.tocoo()
+    entries = zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)
+    expected = {frozenset(pair) for pair in entries if inside.issuperset(pair)}
+    drawn = [frozenset(pair) for pair in links_of(lines)]
+    assert set(drawn) == expected
+    assert len(drawn) == len(expected)
+
+
+@pytest.mark.parametrize("crop", [5, np.s_[2:5], np.s_[5:5, :], np.s_[::2, :], np.s_[20:30, :]])
+def test_crops_that_show_nothing_are_refused(crop):
+    with pytest.raises(ValueError, match="crop="):
+        plotting.plot_graph(IMAGE, GRAPHS["nnk"][1], crop)
+
+
+def test_too_many_links_are_refused(monkeypatch):
+    monkeypatch.setattr(plotting, "MAX_LINKS", 100)
+    with pytest.raises(ValueError, match=r"12x10 pixels holds .* choose a smaller one"):
+        plotting.plot_graph(IMAGE, GRAPHS["nnk"][1], np.s_[:, :])
+
+
+@pytest.mark.parametrize("pixel", [(12, 0), (0, 10), (-1, 0), 5, (1, 2, 3), ("a", "b")])
+def test_pixels_outside_are_refused(pixel):
+    with pytest.raises(ValueError, match="pixel="):
+        plotting.plot_neighbours(IMAGE, GRAPHS["nnk"][1], pixel)
+
+
+@pytest.mark.parametrize("image", [IMAGE.T, IMAGE[0], COLOUR_IMAGE.transpose(2, 0, 1)])
+def test_another_image_is_refused(image):
+    with pytest.raises(ValueError, match=r"the graph \(12, 10\)"):
+        plotting.plot_neighbours(image, GRAPHS["nnk"][1], (3, 3))
+    with pytest.raises(ValueError, match=r"the graph \(12, 10\)"):
+        plotting.plot_graph(image, GRAPHS["nnk"][1], np.s_[:5, :5])
+
+
+@every_graph
+def test_degrees(figure, image, graph):
+    weights, counts = figure.subplots(1, 2)
+    shown = plotting.plot_degrees(graph, weights)
+    np.testing.assert_array_equal(shown.get_array(), graph.degrees)
+    assert shown.colorbar is not None
+    shown = plotting.plot_degrees(graph, counts, count=True)
+    expected = [graph.adjacency[[i]].nnz for i in range(120)]
+    np.testing.assert_array_equal(shown.get_array().ravel(), expected)
+
+
+def test_degrees_of_a_single_pixel(figure):
+    assert not plotting.plot_degrees(image_graph([[1.0]]), figure.subplots()).get_array().any()
+
+
+def test_masked_pixels_are_blank(figure):
+    mask = IMAGE > 0.3
+    shown = plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), figure.subplots())
+    np.testing.assert_array_equal(shown.get_array().mask, ~mask)
+
+
+# --- wavelets ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("filters", ["abspline", "heat"])
+def test_filter_bank_shows_what_is_applied_and_what_was_wanted(figure, filters):
+    wavelets = SpectralGraphWavelets(GRAPHS["nnk"][1], filters, order=8)
+    lines = plotting.plot_filter_bank(wavelets, figure.subplots())
+    assert len(lines) == 2 * wavelets.n_bands
+    eigenvalues, eigenvectors = np.linalg.eigh(GRAPHS["nnk"][1].laplacian().toarray())
+    for band in range(wavelets.n_bands):
+        signal = eigenvectors[:, 70].reshape(12, 10)
+        factor = (wavelets.analyze(signal)[band] * signal).sum()
+        drawn = np.interp(eigenvalues[70], *lines[band].get_data())
+        assert drawn == pytest.approx(factor, abs=1e-3)
+        x, wanted = lines[wavelets.n_bands + band].get_data()
+        np.testing.assert_array_equal(wanted, wavelets.bank.evaluate(x)[band])
+    assert lines[0].axes.get_xlim() == (0, wavelets.bound)
+
+
+def test_bands_show_their_variances(figure):
+    bands = SpectralGraphWavelets(GRAPHS["nnk"][1]).analyze(IMAGE)
+    artists = plotting.plot_bands(bands, figure.subplots(1, 7))
+    for number, (artist, band) in enumerate(zip(artists, bands, strict=True), start=1):
+        np.testing.assert_array_equal(artist.get_array(), band)
+        assert artist.axes.get_title() == f"band {number}\nvariance {band.var():.2g}"
+        low, high = artist.get_clim()
+        top = np.percentile(abs(band), 99)
+        assert (low, high) == ((band.min(), band.max()) if number == 1 else (-top, top))
+
+
+def test_bands_with_given_limits(figure):
+    artists = plotting.plot_bands(RNG.normal(size=(3, 4, 5)), limits=[1, 2, 3])
+    assert [artist.get_clim() for artist in artists[1:]] == [(-2, 2), (-3, 3)]
+
+
+def test_bands_of_colour_are_refused():
+    with pytest.raises(ValueError, match="one channel"):
+        plotting.plot_bands(np.zeros((7, 4, 5, 3)))
+
+
+# --- all ---------------------------------------------------------------------------------
+
+
+def test_nothing_is_registered_with_pyplot_and_nothing_changed():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
+    image, graph = IMAGE.copy(), image_graph(IMAGE, 5)
+    matrix, wavelets = graph.adjacency.copy(), SpectralGraphWavelets(graph, order=5)
+    bands = wavelets.analyze(image)
+    artists = [
+        plotting.plot_neighbours(image, graph, (3, 3)),
+        plotting.plot_graph(image, graph, np.s_[:5, :5]),
+        plotting.plot_degrees(graph),
+        *plotting.plot_filter_bank(wavelets),
+        *plotting.plot_bands(bands.copy()),
+        *plotting.plot_before_after(image, image),
+        *plot_compaction([energy_compaction(image, window=5, orders=[4])]),
+    ]
+    for artist in artists:
+        assert saved(artist.figure)
+    assert pyplot.get_fignums() == before
+    np.testing.assert_array_equal(image, IMAGE)
+    assert (matrix != graph.adjacency).nnz == 0

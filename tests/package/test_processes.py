@@ -1,0 +1,162 @@
+"""The same bits on many threads, in forked and spawned processes, in joblib and dask."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from child import leaving_no_task, on_linux, python
+from whole_chain import COLOUR, checksum, graph_sum, wavelet_sum, whole_chain
+
+import nnk_image.base.parallel
+from nnk_image import SpectralGraphWavelets, denoise, image_graph
+
+can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+def test_eight_threads_share_a_graph_and_its_wavelets():
+    given = {"channel_axis": -1}
+    graph = image_graph(COLOUR, **given)
+    wavelets = SpectralGraphWavelets(graph, n_jobs=2)
+    signal = COLOUR[..., 0]
+
+    def all_of(graph, wavelets):
+        heat = wavelets.filter(signal, lambda x: np.exp(-x))
+        return (
+            wavelet_sum(wavelets, signal),
+            checksum(heat, graph.degrees, graph.laplacian().data),
+            wavelet_sum(wavelets.at_order(9), signal),
+            wavelet_sum(SpectralGraphWavelets(graph, laplacian="normalized"), signal),
+            graph_sum(image_graph(COLOUR, **given, n_jobs=2)),
+            checksum(denoise(COLOUR, 0.1, **given, n_jobs=2)),
+        )
+
+    expected = all_of(replace(graph), SpectralGraphWavelets(graph))
+    together = threading.Barrier(8, timeout=60)
+
+    def call(_):
+        together.wait()
+        return [all_of(graph, wavelets) for _ in range(3)]
+
+    with leaving_no_task(), ThreadPoolExecutor(8) as pool:
+        for found in pool.map(call, range(8)):
+            assert found == [expected] * 3
+
+
+def test_any_number_of_threads_gives_the_same_bits(expected, monkeypatch):
+    monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 100)
+    for n_jobs in (None, 1, 2, 3, -1, 10**4):
+        assert whole_chain(n_jobs) == expected
+
+
+@can_fork
+def test_a_forked_child_uses_its_parents_objects(expected):
+    answers = python(
+        """
+        import os, sys, warnings
+        from nnk_image import SpectralGraphWavelets, image_graph
+        from whole_chain import GREY, wavelet_sum, whole_chain
+
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks while threads run
+        wavelets = SpectralGraphWavelets(image_graph(GREY, n_jobs=2), n_jobs=2)
+
+        def answer():
+            return f"{wavelet_sum(wavelets, GREY)} {whole_chain(2)}"
+
+        print(answer(), flush=True)
+        for _ in range(2):
+            child = os.fork()
+            if not child:
+                print(answer(), flush=True)
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            assert status == 0, status
+        print(answer())
+        """
+    )
+    assert answers == answers[:2] * 4
+    assert answers[1] == expected
+
+
+@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=can_fork)])
+def test_spawned_processes(expected, method):
+    answers = python(
+        f"""
+        import multiprocessing
+        from nnk_image import image_graph
+        from whole_chain import GREY, graph_sum, whole_chain
+
+        if __name__ == "__main__":
+            graph = image_graph(GREY)
+            with multiprocessing.get_context("{method}").Pool(2) as pool:
+                found = pool.map_async(whole_chain, [None, 2]).get(100)
+                print(*found, pool.apply(graph_sum, (graph,)) == graph_sum(graph))
+        """
+    )
+    assert answers == [expected, expected, "True"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_inside_joblib(expected, backend):
+    pytest.importorskip("joblib")
+    answers = python(
+        f"""
+        from joblib import Parallel, delayed
+        from whole_chain import whole_chain
+
+        parallel = Parallel(2, backend="{backend}")
+        print(*parallel(delayed(whole_chain)(n_jobs) for n_jobs in (None, 2, -1, 10)))
+        """
+    )
+    assert answers == [expected] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_inside_dask(expected, scheduler):
+    pytest.importorskip("dask")
+    answers = python(
+        f"""
+        import dask
+        from whole_chain import whole_chain
+
+        if __name__ == "__main__":
+            tasks = [dask.delayed(whole_chain)(n_jobs) for n_jobs in (None, 2, -1, 10)]
+            print(*dask.compute(*tasks, scheduler="{scheduler}", num_workers=2))
+        """
+    )
+    assert answers == [expected] * 4
+
+
+START_NONE = """
+    import sys
+    from whole_chain import threads_started
+
+    worker, method = sys.argv[1:]
+    if worker == "plain":
+        print(threads_started(method), threads_started(method))
+    elif worker == "joblib":
+        from joblib import Parallel, delayed
+        print(*Parallel(2, backend="loky")(delayed(threads_started)(method) for _ in range(2)))
+    elif worker == "joblib threads":
+        from joblib import Parallel, delayed
+        first = Parallel(2, backend="threading", batch_size=2)
+        print(*first(delayed(threads_started)(method) for _ in range(2)))
+    elif worker == "dask" and __name__ == "__main__":
+        import dask
+        tasks = [dask.delayed(threads_started)(method, dask_key_name=f"t{i}") for i in range(2)]
+        print(*dask.compute(*tasks, scheduler="processes", num_workers=2))
+"""
+
+
+@on_linux
+@pytest.mark.parametrize("method", ["sgw", "fast"])
+@pytest.mark.parametrize("worker", ["plain", "joblib", "joblib threads", "dask"])
+def test_no_thread_is_started_unless_asked_for(worker, method):
+    """So workers of joblib and dask are not oversubscribed."""
+    if worker != "plain":
+        pytest.importorskip(worker.split()[0])
+    assert python(START_NONE, worker, method) == ["0", "0"]

@@ -1,0 +1,159 @@
+"""Entries made anew some rows at a time: the same bits as entries that are kept."""
+
+import copy
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from copies import through_read_only_buffers
+
+from nnk_image import SpectralGraphWavelets, denoise, image_graph
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.graph.pruning import graph_spec
+from nnk_image.spectral import block_matrix, time_skewing
+from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
+
+SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
+
+
+@pytest.fixture
+def no_entries_kept(monkeypatch):
+    monkeypatch.setattr(block_matrix, "KEPT", 0)
+
+
+def noisy(shape, dtype=np.float32, seed=0):
+    rng = np.random.default_rng(seed)
+    steps = np.add.outer(np.arange(shape[0]) // 9, np.arange(shape[1]) // 7) % 5
+    return (20 * steps + rng.normal(0, 6, shape)).astype(dtype)
+
+
+def everything(image, kind, n_jobs=1, window=7):
+    """Every way of using the operator of an image, as one list of arrays."""
+    options = {"sigma_f": 9, "laplacian": kind, "order": 13, "n_scales": 2, "n_jobs": n_jobs}
+    wavelets = SpectralGraphWavelets.of_image(image, window, **options)
+    bands = wavelets.analyze(image)
+    filtered = wavelets.filter(image, lambda x: np.exp(-x))
+    both_ways = wavelets.synthesize(bands), wavelets.reconstruct(bands)
+    return [np.float64(wavelets.bound), bands, filtered, *both_ways]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_bits_as_kept_entries(kind, shape, dtype, monkeypatch):
+    image = noisy(shape, dtype)
+    kept = everything(image, kind)
+    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    for n_jobs in (1, 2, 5):
+        for expected, found in zip(kept, everything(image, kind, n_jobs), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("rows", "strip"), [(1, 512), (3, 40), (32, 16)])
+def test_places_are_taken_over_in_time(rows, strip, monkeypatch):
+    image = noisy((301, 90))
+    options = {"sigma_f": 9, "order": 37, "n_scales": 2}  # more orders than one pass takes
+    kept = SpectralGraphWavelets.of_image(image, 3, **options).analyze(image)
+    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    monkeypatch.setattr(time_skewing, "_ROWS_PER_FILLING", rows)
+    monkeypatch.setattr(time_skewing, "_STRIP", strip)
+    for n_jobs in (1, 3):
+        again = SpectralGraphWavelets.of_image(image, 3, **options, n_jobs=n_jobs)
+        np.testing.assert_array_equal(again.analyze(image), kept)
+
+
+@pytest.mark.parametrize("method", ["sgw", "fast"])
+def test_denoising_gives_the_same_bits(method, monkeypatch):
+    image = noisy((260, 70))
+    kept = denoise(image, 6, method=method)
+    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    np.testing.assert_array_equal(denoise(image, 6, method=method, n_jobs=2), kept)
+
+
+def test_progress_ends_at_its_total(no_entries_kept):
+    reports = []
+    denoise(noisy((400, 30)), 6, method="sgw", progress=lambda *report: reports.append(report))
+    assert reports[-1][0] == reports[-1][1] == max(done for done, _ in reports)
+    assert len({total for _, total in reports}) == 1
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, through_read_only_buffers])
+def test_a_copy_makes_the_same_entries(duplicate, no_entries_kept):
+    image = noisy((300, 40))
+    wavelets = SpectralGraphWavelets.of_image(image, 5, sigma_f=9)
+    expected = wavelets.analyze(image)
+    other = duplicate(wavelets)
+    del wavelets
+    np.testing.assert_array_equal(other.analyze(image), expected)
+
+
+def test_a_matrix_that_changes_later_changes_nothing(no_entries_kept):
+    image = noisy((50, 40))
+    graph = image_graph(image, 5, sigma_f=9)
+    wavelets = SpectralGraphWavelets(graph)
+    expected = wavelets.analyze(image)
+    graph.adjacency.data[:] = 0
+    graph.adjacency.eliminate_zeros()
+    np.testing.assert_array_equal(wavelets.analyze(image), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
+    image = noisy((60, 50), dtype)
+    graph = image_graph(image, 5, 2.0, 9.0)
+    with RowExecutor() as executor:
+        spec = graph_spec("nnk", image, 5, 2.0, 9.0, None, None, None)
+        of = spec.image.shape, spec.window, spec.image.dtype
+        matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
+        for kept in (block_matrix.KEPT, 0):
+            monkeypatch.setattr(block_matrix, "KEPT", kept)
+            matrices.append(BlockMatrix(*of, KernelWeights(spec, "nnk", executor), executor))
+        sums = [m.largest_edge_sum(executor) for m in matrices]
+    assert [m.keeps_entries for m in matrices] == [True, True, False]
+    assert len(set(sums)) == 1
+    for m in matrices:
+        np.testing.assert_allclose(m.degrees, graph.degrees, rtol=8 * np.finfo(dtype).eps)
+        np.testing.assert_array_equal(m.degrees, matrices[0].degrees)
+
+
+@pytest.mark.parametrize("kept", [0, block_matrix.KEPT])
+def test_images_are_given_back_at_once(kept, monkeypatch):
+    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    image = noisy((1000, 40))
+    wavelets = SpectralGraphWavelets.of_image(image, 7, sigma_f=9)
+    wavelets.analyze(image)
+    gc.disable()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for n_jobs in (1, 2):
+            wavelets.n_jobs = n_jobs
+            wavelets.analyze(image)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert after - before < image.nbytes
+
+
+def peak_of(work):
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_most_of_the_memory_is_not_needed(monkeypatch):
+    image = noisy((6000, 40))
+
+    def low_pass():
+        wavelets = SpectralGraphWavelets.of_image(image, 7, sigma_f=9, order=16)
+        wavelets.filter(image, lambda x: np.exp(-x))
+
+    kept = peak_of(low_pass)
+    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    assert peak_of(low_pass) < 0.6 * kept

@@ -1,0 +1,308 @@
+"""Polynomials of a Laplacian: both layouts against dense matrices, and always the same bits."""
+
+from dataclasses import replace
+
+import dense
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dense import graphs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laplacians import both_layouts, random_bank, random_graph, run
+
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.base.image import check_image
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.spectral.operator import LaplacianOperator
+
+ORDERS = (0, 1, 2, 5, 6, 7, 12, 31)
+BUILDS = (image_graph, bilateral_graph)
+
+
+def dense_polynomials(matrix, coefficients, lambda_max):
+    """p_s(L) as dense matrices, by the recurrence on the Laplacian itself."""
+    identity = np.eye(len(matrix))
+    shifted = 2 / lambda_max * matrix - identity
+    terms = [identity, shifted]
+    for _ in range(2, coefficients.shape[1]):
+        terms.append(2 * shifted @ terms[-1] - terms[-2])
+    return np.tensordot(coefficients, terms[: coefficients.shape[1]], 1)
+
+
+def assert_close(ours, expected, relative=1e-12):
+    np.testing.assert_allclose(
+        ours, expected, rtol=0, atol=relative * (abs(expected).max() + 1e-300)
+    )
+
+
+def check_against_dense(graph, kind, coefficients, seed=0):
+    """Analysis and synthesis, both layouts, against p(L) and each other."""
+    matrix = graph.adjacency.toarray()
+    rng = np.random.default_rng(seed)
+    signal, images = rng.standard_normal(len(matrix)), rng.standard_normal((3, len(matrix)))
+    laplacian = dense.laplacian(matrix, kind)
+    for operator in both_layouts(graph, kind):
+        p = dense_polynomials(laplacian, coefficients, operator.bound or 1.0)
+        assert_close(run(operator, "analyze", signal, coefficients), p @ signal)
+        expected = sum(a @ b for a, b in zip(p, images, strict=True))
+        assert_close(run(operator, "synthesize", images, coefficients), expected)
+
+
+# --- against dense matrices --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", range(1, 21))
+def test_every_width(width, kind):
+    """Rows are stored in packets of 4 or 8 pixels: every remainder, and less than one."""
+    check_against_dense(random_graph(7, width, 7), kind, random_bank(3, 7))
+
+
+@pytest.mark.parametrize("kind", ["combinatorial", "regularized"])
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("window", range(3, 17, 2))
+def test_every_window(window, build, kind):
+    check_against_dense(random_graph(12, 13, window, build), kind, random_bank(3, 7))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_order(order, kind):
+    check_against_dense(random_graph(9, 10, 5), kind, random_bank(3, order))
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 16),
+    st.integers(1, 20),
+    st.sampled_from(range(3, 17, 2)),
+    st.sampled_from(BUILDS),
+    st.sampled_from(ORDERS),
+    st.sampled_from(KINDS),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_any_image_graph(height, width, window, build, order, kind, mask, seed):
+    graph = random_graph(height, width, window, build, seed, mask=mask)
+    check_against_dense(graph, kind, random_bank(3, order, seed))
+
+
+@given(graphs(least=1e-3, largest=1e3), st.sampled_from(KINDS), st.sampled_from(ORDERS))
+def test_any_sparse_graph(matrix, kind, order):
+    """In the inner product of the Laplacian, where its powers keep their size."""
+    with RowExecutor() as executor:
+        operator = LaplacianOperator.of_graph(sp.csr_array(matrix), kind, np.float64, executor)
+    coefficients = random_bank(2, order)
+    values, right, left = dense.spectrum(matrix, kind)
+    root = np.sqrt(dense.node_weights(matrix, kind))
+    signal = np.random.default_rng(order).standard_normal(len(matrix)) / root
+    t = 2 * values / (operator.bound or 1.0) - 1
+    responses = np.polynomial.chebyshev.chebval(t, coefficients.T)
+    expected = [root * (right * r @ (left @ signal)) for r in responses]
+    assert_close(root * run(operator, "analyze", signal, coefficients), np.array(expected), 1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_multiply_is_the_symmetric_matrix(kind):
+    graph = random_graph(8, 9)
+    root = np.sqrt(dense.node_weights(graph.adjacency.toarray(), kind))
+    symmetric = root[:, None] * dense.laplacian(graph.adjacency.toarray(), kind) / root
+    signal = np.random.default_rng(1).standard_normal(72)
+    for operator in both_layouts(graph, kind):
+        with RowExecutor() as executor:
+            ours = operator.multiply(signal.reshape(operator.shape), executor)
+        assert_close(operator.bound * ours.ravel(), symmetric @ signal)
+
+
+# --- the adjoint -------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.sampled_from(KINDS),
+    st.sampled_from(ORDERS),
+    st.integers(0, 99),
+)
+def test_synthesis_is_the_adjoint_of_analysis(height, width, kind, order, seed):
+    """<W x, c> = <x, W* c> in the inner product of the Laplacian."""
+    graph = random_graph(height, width, 5, seed=seed, mask=True)
+    weights = dense.node_weights(graph.adjacency.toarray(), kind)
+    rng, coefficients = np.random.default_rng(seed), random_bank(4, order, seed)
+    x, c = rng.standard_normal(height * width), rng.standard_normal((4, height * width))
+    for operator in both_layouts(graph, kind):
+        forward, back = (
+            run(operator, "analyze", x, coefficients),
+            run(operator, "synthesize", c, coefficients),
+        )
+        size = np.sqrt((weights * forward**2).sum() * (weights * c**2).sum())
+        assert abs((weights * forward * c).sum() - (weights * x * back).sum()) <= 1e-12 * size
+
+
+# --- the same bits -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["analyze", "synthesize"])
+@pytest.mark.parametrize("kind", ["combinatorial", "random_walk"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("window", [3, 11, 15])
+def test_bits_do_not_depend_on_chunks(monkeypatch, window, dtype, kind, method):
+    """Of a few rows, far less than what one sweep reaches."""
+    graph = random_graph(150, 9, window, dtype=dtype)
+    coefficients = random_bank(3, 13)
+    values = np.random.default_rng(2).standard_normal((1 if method == "analyze" else 3, 1350))
+    whole = [run(o, method, values, coefficients) for o in both_layouts(graph, kind, dtype)]
+    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 11)
+    for n_jobs in (1, 2, 3, 40):
+        for operator, expected in zip(both_layouts(graph, kind, dtype), whole, strict=True):
+            split = run(operator, method, values, coefficients, n_jobs)
+            np.testing.assert_array_equal(split, expected)
+
+
+@pytest.fixture(scope="module")
+def reference_bits():
+    """What the first vector variant gave, to compare the others with."""
+    return {}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("build", BUILDS)
+def test_bits_do_not_depend_on_the_vector_variant(simd, reference_bits, build, dtype):
+    results = []
+    for width in (1, 3, 7, 8, 17, 20, 33):
+        graph = random_graph(19, width, 7, build, dtype=dtype)
+        for kind in KINDS:
+            grid, _ = both_layouts(graph, kind, dtype)
+            values = np.random.default_rng(width).standard_normal((3, 19 * width))
+            results.append(run(grid, "analyze", values[0], random_bank(3, 13)).ravel())
+            results.append(run(grid, "synthesize", values, random_bank(3, 13)).ravel())
+    results = np.concatenate(results)
+    expected = reference_bits.setdefault((build, dtype), results)
+    np.testing.assert_array_equal(results, expected, err_msg=simd)
+
+
+def test_bits_do_not_depend_on_the_width_of_indices():
+    graph = random_graph(9, 11)
+    wide = graph.adjacency.copy()
+    wide.indptr, wide.indices = wide.indptr.astype(np.int64), wide.indices.astype(np.int64)
+    signal = np.random.default_rng(3).standard_normal(99)
+    ours = (
+        both_layouts(graph, "combinatorial"),
+        both_layouts(replace(graph, adjacency=wide), "combinatorial"),
+    )
+    for narrow, other in zip(*ours, strict=True):
+        bits = [run(o, "analyze", signal, random_bank(2, 9)) for o in (narrow, other)]
+        np.testing.assert_array_equal(*bits)
+
+
+def test_inputs_stay_and_outputs_are_new():
+    graph = random_graph(6, 7)
+    signal, images = np.ones((6, 7)), np.ones((2, 6, 7))
+    weights = graph.adjacency.data.copy()
+    for order in (0, 3):
+        for operator in both_layouts(graph, "random_walk"):
+            for method, values in (("analyze", signal), ("synthesize", images)):
+                values = values.reshape(*values.shape[:-2], *operator.shape)
+                with RowExecutor() as executor:
+                    call = getattr(operator, method)
+                    first = call(values, random_bank(2, order), operator.bound, executor)
+                    assert not np.shares_memory(first, values)
+                    kept = first.copy()
+                    call(2 * values, random_bank(2, order), operator.bound, executor)
+                np.testing.assert_array_equal(first, kept)
+    assert (signal == 1).all()
+    assert (images == 1).all()
+    np.testing.assert_array_equal(graph.adjacency.data, weights)
+
+
+# --- types and extremes ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("graph_dtype", [np.float32, np.float64])
+def test_float32_is_accurate_to_1e_5(graph_dtype, kind):
+    graph = random_graph(20, 21, 7, dtype=graph_dtype)
+    coefficients, signal = random_bank(4, 30), np.random.default_rng(4).standard_normal(420)
+    expected = run(next(both_layouts(graph, kind)), "analyze", signal, coefficients)
+    for operator in both_layouts(graph, kind, np.float32):
+        assert_close(run(operator, "analyze", signal, coefficients), expected, 1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_of_very_different_sizes(dtype, kind):
+    """A pixel that hardly resembles its neighbours: degrees down to the smallest normal."""
+    image = np.random.default_rng(5).random((9, 9)).astype(dtype)
+    image[4, 4] = 13 if dtype == np.float32 else 38.3
+    graph = image_graph(image, 5, sigma_f=1.0)
+    assert graph.degrees[4, 4] < np.finfo(dtype).tiny * 1e7
+    matrix, signal = graph.adjacency.toarray().astype(float), np.linspace(-1, 1, 81)
+    bounds = {o.bound for o in both_layouts(graph, kind, dtype)}
+    p = dense_polynomials(dense.laplacian(matrix, kind), random_bank(2, 6), bounds.pop())
+    for operator in both_layouts(graph, kind, dtype):
+        ours = run(operator, "analyze", signal, random_bank(2, 6))
+        assert_close(ours, p @ signal, 1e-12 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_edges(kind):
+    """L = 0: each polynomial is its value at 0."""
+    graph = image_graph(
+        np.zeros((3, 4)), 3, sigma_f=1.0, mask=np.arange(12).reshape(3, 4) % 10 == 0
+    )
+    assert graph.n_edges == 0
+    coefficients = random_bank(3, 8)
+    at_zero = np.polynomial.chebyshev.chebval(-1, coefficients.T)
+    for operator in both_layouts(graph, kind):
+        assert operator.bound == 0
+        ours = run(operator, "analyze", np.arange(12.0), coefficients)
+        assert_close(ours, np.outer(at_zero, np.arange(12.0)))
+
+
+def test_directed_graph_is_refused_unless_it_is_symmetric():
+    image = np.random.default_rng(6).random((9, 9))
+    with RowExecutor() as executor:
+        graph = image_graph(image, 7, sigma_f=0.05, directed=True)
+        with pytest.raises(ValueError, match=r"not symmetric.*directed=False"):
+            LaplacianOperator.of_graph(graph, "combinatorial", np.float64, executor)
+        same = image_graph(image, 3, sigma_f=0.05, directed=True)  # 4 neighbours, both ways
+        operator = LaplacianOperator.of_graph(same, "combinatorial", np.float64, executor)
+    undirected = next(both_layouts(image_graph(image, 3, sigma_f=0.05), "combinatorial"))
+    ours = [run(o, "analyze", image, random_bank(2, 5)) for o in (operator, undirected)]
+    np.testing.assert_array_equal(*ours)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (13, 1), (7, 67), (40, 33), (5, 130, 3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_straight_from_the_image_is_the_same_operator_as_from_its_graph(kind, shape, dtype):
+    image = (200 * np.random.default_rng(8).random(shape)).astype(dtype)
+    channel_axis = -1 if len(shape) == 3 else None
+    graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis)
+    with RowExecutor() as executor:
+        spec = GraphSpec(check_image(image, channel_axis), 7, 1.5, 20)
+        straight = LaplacianOperator.of_spec(spec, kind, executor)
+        stored = LaplacianOperator.of_graph(graph, kind, graph.adjacency.dtype, executor)
+        assert straight.bound == stored.bound
+        assert straight.dtype == stored.dtype
+        lambda_max = straight.bound or 1.0
+        signal = np.random.default_rng(9).random(shape[:2]).astype(straight.dtype)
+        given = signal, random_bank(2, 9), lambda_max, executor
+        results = [o.analyze(*given) for o in (straight, stored)]
+        np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 1), (19, 70), (33, 8)])
+def test_the_combinatorial_laplacian_of_a_constant_is_exactly_zero(shape, dtype):
+    graph = random_graph(*shape, dtype=dtype)
+    for operator in both_layouts(graph, "combinatorial", dtype):
+        lambda_max = operator.bound
+        with RowExecutor() as executor:
+            ones = np.ones(operator.shape, dtype)
+            line = operator.analyze(ones, np.array([[1.0, 1.0]]), lambda_max, executor)  # 1 + X
+        assert not line.any()

@@ -1,0 +1,187 @@
+"""Tiles of rows: room for what they share, and the same bits however they are swept."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laplacians import random_bank, run
+
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.graph.pruning import graph_spec
+from nnk_image.spectral import block_matrix, chebyshev, time_skewing
+from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.spectral.time_skewing import tile_boundaries
+
+ENTRIES = pytest.mark.parametrize("kept", [block_matrix.KEPT, 0], ids=["kept", "made"])
+METHODS = ("analyze", "synthesize")
+
+
+@given(
+    n_rows=st.integers(1, 3000),
+    radius=st.integers(1, 20),
+    n_orders=st.integers(1, 90),
+    orders_per_block=st.integers(1, 16),
+    n_threads=st.integers(1, 12),
+    heavy=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 10**4)), max_size=4),
+)
+def test_tiles_have_room_for_what_they_share(
+    n_rows, radius, n_orders, orders_per_block, n_threads, heavy
+):
+    work = np.ones(n_rows)
+    for where, times in heavy:
+        work[int(where * (n_rows - 1))] += times
+    work = np.cumsum(work) / work.sum()
+    rows = tile_boundaries(work, radius, n_orders, orders_per_block, n_threads)
+    moves, head = n_orders * radius, (2 * orders_per_block + 1) * radius
+    least = max(-(-moves // 2) + 2 * radius, head)
+    assert len(rows) + 1 == max(1, min(n_threads, n_rows // least))
+    if rows:
+        assert rows[0] >= 2 * radius
+        assert rows[-1] + moves <= n_rows - 2 * radius
+        assert (np.diff(rows) >= head).all()
+
+
+def test_shares_are_of_the_work_of_all_orders():
+    """The first tile grows from order to order: on the average its share is half."""
+    radius, n_orders = 5, 30
+    work = np.r_[np.full(500, 1.0), np.full(500, 3.0)]
+    (row,) = tile_boundaries(np.cumsum(work) / work.sum(), radius, n_orders, 8, 2)
+    first = sum(work[: row + k * radius].sum() for k in range(1, n_orders + 1))
+    assert first / (n_orders * work.sum()) == pytest.approx(0.5, abs=0.01)
+
+
+class DirtyNumpy:
+    """Numpy whose fresh memory is full of NaN (and of -1 for integers)."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    @staticmethod
+    def empty(shape, dtype=float):
+        array = np.empty(shape, dtype)
+        array.reshape(-1).view(np.uint8)[:] = 255
+        return array
+
+
+@pytest.fixture
+def small_steps(monkeypatch):
+    """The shortest steps, in memory where what nobody has written shows."""
+    monkeypatch.setattr(time_skewing, "_ROWS_PER_FILLING", 1)
+    for module in (time_skewing, chebyshev, block_matrix):
+        monkeypatch.setattr(module, "np", DirtyNumpy())
+
+
+@pytest.fixture
+def tiles(monkeypatch):
+    """The numbers of tiles of all that is computed."""
+    numbers, boundaries = [], time_skewing.tile_boundaries
+
+    def noted(*arguments):
+        rows = boundaries(*arguments)
+        numbers.append(len(rows) + 1)
+        return rows
+
+    monkeypatch.setattr(time_skewing, "tile_boundaries", noted)
+    return numbers
+
+
+class Example:
+    """The graph of a random image, and what its operator makes of random signals."""
+
+    def __init__(self, height, width, window, dtype=float, valid=None, kind="regularized"):
+        self.image = np.random.default_rng(0).random((height, width)).astype(dtype)
+        self.spec = graph_spec("nnk", self.image, window, 2.0, 0.3, None, None, valid)
+        self.kind = kind
+
+    def result(self, method, order, n_jobs=1):
+        with RowExecutor(n_jobs) as executor:
+            operator = LaplacianOperator.of_spec(self.spec, self.kind, executor)
+        lead = 1 if method == "analyze" else 2
+        values = np.random.default_rng(2).standard_normal((lead, self.image.size))
+        return run(operator, method, values, random_bank(2, order), n_jobs)
+
+
+@ENTRIES
+@pytest.mark.parametrize("order", range(1, 34))
+def test_bits_of_any_order_and_number_of_threads(order, kept, tiles, small_steps, monkeypatch):
+    example = Example(240, 20, 3)
+    for method in METHODS:
+        expected = example.result(method, order)
+        with monkeypatch.context() as patch:
+            patch.setattr(block_matrix, "KEPT", kept)
+            for n_jobs in (1, 2, 3, 7):
+                np.testing.assert_array_equal(example.result(method, order, n_jobs), expected)
+    assert max(tiles) == 7
+
+
+@ENTRIES
+@pytest.mark.parametrize("strip", [16, 1024])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("window", "order", "kind"), list(zip((3, 5, 7, 11), (20, 9, 4, 17), KINDS, strict=True))
+)
+def test_bits_of_any_window_and_laplacian(
+    window, order, kind, dtype, strip, kept, tiles, small_steps, monkeypatch
+):
+    height = 170 * (window // 2) + 3
+    valid = np.random.default_rng(1).random((height, 45)) < 0.8
+    example = Example(height, 45, window, dtype, valid, kind)
+    expected = {method: example.result(method, order) for method in METHODS}
+    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(time_skewing, "_STRIP", strip)
+    for method in METHODS:
+        for n_jobs in (1, 4):
+            found = example.result(method, order, n_jobs)
+            np.testing.assert_array_equal(found, expected[method])
+    assert max(tiles) == 4
+
+
+@ENTRIES
+@pytest.mark.parametrize("n_jobs", [3, 7])
+def test_bits_where_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, monkeypatch):
+    valid = np.zeros((300, 40), bool)
+    valid[140:146] = True
+    example = Example(300, 40, 7, valid=valid)
+    expected = example.result("analyze", 8)
+    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    np.testing.assert_array_equal(example.result("analyze", 8, n_jobs), expected)
+    assert max(tiles) > 1
+
+
+@ENTRIES
+@pytest.mark.parametrize("strip", [16, 1024])
+@pytest.mark.parametrize("n_jobs", [2, 3, 4])
+def test_bits_where_the_last_block_has_one_order(n_jobs, strip, kept, tiles, monkeypatch):
+    """Tall tiles, so that their heads are done long before their ends."""
+    example = Example(1500, 24, 11, np.float32)
+    expected = example.result("synthesize", 20)
+    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(time_skewing, "_STRIP", strip)
+    for _ in range(3):
+        np.testing.assert_array_equal(example.result("synthesize", 20, n_jobs), expected)
+    assert max(tiles) == n_jobs
+
+
+@ENTRIES
+@pytest.mark.parametrize("late", range(4))
+def test_bits_do_not_depend_on_who_is_late(late, kept, tiles, monkeypatch):
+    example, run_all = Example(400, 24, 5), RowExecutor.run_all
+    expected = {method: example.result(method, 13) for method in METHODS}
+
+    def delayed(self, functions, n_threads):
+        def function():
+            time.sleep(0.05)
+            in_time()
+
+        in_time, these = functions[late], list(functions)
+        these[late] = function
+        run_all(self, these, n_threads)
+
+    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(RowExecutor, "run_all", delayed)
+    for method in METHODS:
+        np.testing.assert_array_equal(example.result(method, 13, 4), expected[method])
+    assert max(tiles) == 4

@@ -1,0 +1,40 @@
+"""Random graphs, banks of polynomials, and running these on each layout of an operator."""
+
+import numpy as np
+
+from nnk_image import image_graph
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.spectral.operator import LaplacianOperator
+
+
+def random_graph(height, width, window=5, build=image_graph, seed=0, dtype=float, mask=False):
+    rng = np.random.default_rng(seed)
+    image = rng.random((height, width)).astype(dtype)
+    valid = rng.random(image.shape) < 0.8 if mask else None
+    if mask:
+        valid[0, 0] = True
+    return build(image, window, sigma_f=0.3, mask=valid)
+
+
+def random_bank(n_bands, order, seed=0):
+    return np.random.default_rng(seed).standard_normal((n_bands, order + 1))
+
+
+def both_layouts(graph, kind, dtype=np.float64):
+    """The operator on the pixel grid and the one on plain CSR rows."""
+    with RowExecutor() as executor:
+        for layout in (graph, graph.adjacency):
+            yield LaplacianOperator.of_graph(layout, kind, dtype, executor)
+
+
+def run(operator, method, values, coefficients, n_jobs=1, lambda_max=None):
+    """`analyze` or `synthesize` on a signal of the operator's shape, flattened per band."""
+    lead = (len(coefficients),) if method == "synthesize" else ()
+    values = values.astype(operator.dtype).reshape(*lead, *operator.shape)
+    lambda_max = lambda_max or operator.bound or 1.0
+    with RowExecutor(n_jobs) as executor:
+        result = getattr(operator, method)(values, coefficients, lambda_max, executor)
+    lead = (len(coefficients),) if method == "analyze" else ()
+    assert result.shape == (*lead, *operator.shape)
+    assert result.dtype == operator.dtype
+    return result.reshape(*lead, -1)

@@ -1,0 +1,70 @@
+"""Graphs, wavelets and denoising of small images as one line of check sums.
+
+Whatever process, thread, vector variant or locale it runs in, the line is the same.
+Child processes of the tests import this by name, and get threads and many chunks for images
+that would not be worth them.
+"""
+
+import os
+import zlib
+
+import numpy as np
+
+import nnk_image
+from nnk_image.base import parallel
+
+PIXELS_PER_THREAD = parallel.PIXELS_PER_THREAD
+LEAST_PIXELS_PER_CHUNK = parallel.LEAST_PIXELS_PER_CHUNK
+parallel.PIXELS_PER_THREAD = parallel.LEAST_PIXELS_PER_CHUNK = 1
+
+GREY = np.random.default_rng(41).integers(0, 256, (61, 70), dtype=np.uint8)
+COLOUR = np.random.default_rng(42).random((40, 37, 3), dtype=np.float32)
+
+
+def checksum(*arrays):
+    """CRC of the bytes of arrays, in hexadecimal."""
+    crc = 0
+    for array in arrays:
+        crc = zlib.crc32(np.ascontiguousarray(array), crc)
+    return f"{crc:08x}"
+
+
+def graph_sum(graph):
+    """Check sum of a graph's matrix."""
+    return checksum(graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data)
+
+
+def wavelet_sum(wavelets, image):
+    """Check sum of coefficients and of what they are reconstructed to."""
+    coefficients = wavelets.analyze(image)
+    return checksum(coefficients, wavelets.reconstruct(coefficients))
+
+
+def whole_chain(n_jobs=None):
+    """Check sums of everything, in one line without blanks."""
+    graph = nnk_image.image_graph(GREY, n_jobs=n_jobs)
+    sums = [
+        graph_sum(graph),
+        graph_sum(nnk_image.image_graph(COLOUR, channel_axis=-1, directed=True, n_jobs=n_jobs)),
+        graph_sum(nnk_image.bilateral_graph(GREY, 5, n_jobs=n_jobs)),
+        wavelet_sum(nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs), GREY),
+    ]
+    for method in ("sgw", "fast"):
+        sums += [
+            checksum(nnk_image.denoise(GREY, 25, method=method, n_jobs=n_jobs)),
+            checksum(nnk_image.denoise(COLOUR, method=method, channel_axis=-1, n_jobs=n_jobs)),
+        ]
+    return "-".join(sums)
+
+
+def n_tasks():
+    """Number of threads of this process, whoever started them."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def threads_started(method):
+    """How many threads `denoise` adds to this process, seen from its progress reports."""
+    nnk_image.denoise(GREY, 25, method=method)  # imports may start some, once
+    before, seen = n_tasks(), []
+    nnk_image.denoise(GREY, 25, method=method, progress=lambda *_: seen.append(n_tasks()))
+    return max(seen) - before

@@ -1,0 +1,443 @@
+"""Spectral graph wavelets: the interval, hard graphs and signals, bits, progress."""
+
+import re
+from dataclasses import replace
+
+import dense
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from dense import graphs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
+from nnk_image.graph.laplacian import KINDS
+
+RNG = np.random.default_rng(7)
+IMAGE = RNG.random((13, 11))
+GRAPH = image_graph(IMAGE, 5, sigma_f=0.2)
+SIGNAL = RNG.standard_normal(IMAGE.shape)
+
+
+def true_lmax(matrix, kind):
+    return dense.spectrum(matrix, kind)[0].max()
+
+
+def attempt(call):
+    """What a call returns and None, or None and the message with which it refuses."""
+    try:
+        return call(), None
+    except ValueError as error:
+        return None, str(error)
+
+
+# --- the interval ------------------------------------------------------------------------
+
+
+@given(graphs(), st.sampled_from(KINDS))
+def test_interval_holds_the_spectrum(matrix, kind):
+    for lmax in (None, "lanczos"):
+        wavelets = SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, lmax=lmax)
+        assert wavelets.bound >= true_lmax(matrix, kind) * (1 - 1e-12)
+        assert 0 < wavelets.lmax <= wavelets.bound
+
+
+@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS))
+def test_lanczos_finds_the_largest_eigenvalue(matrix, kind):
+    wavelets = SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, lmax="lanczos")
+    if matrix.any():
+        assert wavelets.lmax == pytest.approx(true_lmax(matrix, kind), rel=1e-6)
+
+
+@settings(max_examples=50)
+@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS), st.floats(1e-3, 1e3))
+def test_given_lmax_wins_or_is_refused(matrix, kind, factor):
+    true = true_lmax(matrix, kind)
+    lmax = factor * (true or 1)
+    if lmax < 0.999 * true:
+        with pytest.raises(ValueError, match=r"lmax=.* below the largest eigenvalue.*at least"):
+            SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, lmax=lmax)
+    elif lmax > 1.001 * true:
+        wavelets = SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, lmax=lmax)
+        assert wavelets.lmax == wavelets.bound == lmax
+
+
+@given(graphs(), st.sampled_from(KINDS), st.sampled_from([0.5, 0.99, 1.0, 1.01, 3.0, 100.0]))
+def test_given_bound_wins_or_is_refused(matrix, kind, factor):
+    true, graph = true_lmax(matrix, kind), sp.csr_array(matrix)
+    bound = factor * (true or 1)
+    if bound < 0.999 * true:
+        with pytest.raises(ValueError, match=r"bound=.* below the largest .*at least .*larger one"):
+            SpectralGraphWavelets(graph, laplacian=kind, bound=bound)
+    elif bound > 1.001 * true:
+        wavelets = SpectralGraphWavelets(graph, laplacian=kind, bound=bound)
+        assert wavelets.bound == bound
+        assert wavelets.lmax <= bound
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bound_and_lmax_are_kept_apart(kind):
+    """The bound ends the interval of the polynomials, lmax places the bands."""
+    default = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind)
+    lmax, bound = 0.7 * default.bound, 1.5 * default.bound
+    both = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, lmax=lmax, bound=bound)
+    assert (both.lmax, both.bound) == (lmax, bound)
+    eigenvalues = np.linspace(0, bound, 50)
+    designed = both.bank.evaluate(eigenvalues)
+    elsewhere = SpectralGraphWavelets(GRAPH, laplacian=kind, lmax=3 * lmax).bank
+    np.testing.assert_allclose(designed, elsewhere.evaluate(3 * eigenvalues), atol=1e-12)
+    np.testing.assert_allclose(both.evaluate(eigenvalues), designed, atol=0.1)
+    wider = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, bound=bound)
+    ratio = 1.65 if kind == "combinatorial" else 1
+    assert wider.lmax == pytest.approx(bound / ratio)
+    np.testing.assert_allclose(both.reconstruct(both.analyze(SIGNAL)), SIGNAL, atol=1e-9)
+    with pytest.raises(ValueError, match=r"bound=-1 must be a finite number > 0"):
+        SpectralGraphWavelets(GRAPH, bound=-1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_with_the_bound_of_the_whole_has_its_bands(kind):
+    whole = SpectralGraphWavelets.of_image(IMAGE, 5, sigma_f=0.2, laplacian=kind)
+    part, options = IMAGE[:6], {"sigma_f": 0.2, "laplacian": kind, "bound": whole.bound}
+    for wavelets in (
+        SpectralGraphWavelets.of_image(part, 5, **options),
+        SpectralGraphWavelets(image_graph(part, 5, sigma_f=0.2), laplacian=kind, bound=whole.bound),
+    ):
+        assert (wavelets.bound, wavelets.lmax) == (whole.bound, whole.lmax)
+        np.testing.assert_array_equal(wavelets.coefficients, whole.coefficients)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_defaults_of_lmax(kind):
+    """What the documentation says of each kind of graph."""
+    nnk = SpectralGraphWavelets(GRAPH, laplacian=kind)
+    others = bilateral_graph(IMAGE, 5, sigma_f=0.2), GRAPH.adjacency
+    if kind == "combinatorial":
+        assert nnk.lmax == pytest.approx(nnk.bound / 1.65, rel=1e-12)
+        for graph in others:
+            ours = SpectralGraphWavelets(graph)
+            assert ours.lmax == SpectralGraphWavelets(graph, lmax="lanczos").lmax < ours.bound
+    else:
+        for graph in (GRAPH, *others):
+            ours = SpectralGraphWavelets(graph, laplacian=kind)
+            assert ours.lmax == ours.bound
+            assert kind == "regularized" or ours.bound == 2
+
+
+def test_lanczos_estimate_is_deterministic():
+    first, *others = (
+        SpectralGraphWavelets(GRAPH, lmax="lanczos", n_jobs=n_jobs).lmax for n_jobs in (None, 1, 3)
+    )
+    assert [first, first] == others
+
+
+def test_at_order_and_at_lmax_are_new_transforms():
+    wavelets = SpectralGraphWavelets(GRAPH, order=9, lmax=20.0)
+    before = wavelets.analyze(SIGNAL)
+    for changed, same in (
+        (wavelets.at_order(14), SpectralGraphWavelets(GRAPH, order=14, lmax=20.0)),
+        (wavelets.at_lmax(30.0), SpectralGraphWavelets(GRAPH, order=9, lmax=30.0)),
+    ):
+        assert (changed.order, changed.lmax, changed.bound) == (same.order, same.lmax, same.bound)
+        np.testing.assert_array_equal(changed.analyze(SIGNAL), same.analyze(SIGNAL))
+    np.testing.assert_array_equal(wavelets.analyze(SIGNAL), before)
+    with pytest.raises(ValueError, match="below the largest eigenvalue"):
+        wavelets.at_lmax(0.1)
+
+
+# --- graphs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("lmax", [None, "lanczos", 3.0])
+def test_graph_without_edges(n, kind, lmax):
+    """L = 0: bands are the signal times the filters at 0, and the inverse is exact."""
+    wavelets = SpectralGraphWavelets(sp.csr_array((n, n)), laplacian=kind, lmax=lmax)
+    signal = np.arange(1.0, n + 1)
+    bands = wavelets.analyze(signal)
+    np.testing.assert_allclose(bands, wavelets.evaluate([0]) * signal, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(wavelets.reconstruct(bands), signal, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_masked_pixels_take_no_part(kind):
+    mask = np.ones(IMAGE.shape, bool)
+    mask[2:5, 3:9], mask[0, 0] = False, False
+    graph = image_graph(IMAGE, 5, sigma_f=0.2, mask=mask)
+    wavelets = SpectralGraphWavelets(graph, laplacian=kind)
+    bands = wavelets.analyze(SIGNAL)
+    assert np.isfinite(bands).all()
+    np.testing.assert_allclose(bands[:, ~mask], wavelets.evaluate([0]) * SIGNAL[~mask], atol=1e-13)
+    np.testing.assert_allclose(wavelets.reconstruct(bands), SIGNAL, rtol=0, atol=1e-12)
+    changed = wavelets.analyze(np.where(mask, SIGNAL, 1e6))
+    np.testing.assert_array_equal(changed[:, mask], bands[:, mask])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_components_do_not_mix(kind):
+    one, other = GRAPH.adjacency, 3 * image_graph(IMAGE[:6, :5], 5, sigma_f=0.4).adjacency
+    graph = sp.block_diag([one, sp.csr_array((2, 2)), other], format="csr")
+    wavelets = SpectralGraphWavelets(graph, laplacian=kind)
+    signal = np.concatenate([SIGNAL.ravel(), np.zeros(32)])
+    bands = wavelets.analyze(signal)
+    assert not bands[:, one.shape[0] :].any()
+    assert bands[:, : one.shape[0]].all(axis=1).any()
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
+def test_form_of_the_adjacency_does_not_matter(form):
+    expected = SpectralGraphWavelets(GRAPH.adjacency).analyze(SIGNAL.ravel())
+    ours = SpectralGraphWavelets(form(GRAPH.adjacency)).analyze(SIGNAL.ravel())
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_integer_weights_with_wide_indices():
+    ring = sp.csr_array(
+        np.roll(np.eye(9, dtype=np.int64), 1, 0) + np.roll(np.eye(9, dtype=int), 1, 1)
+    )
+    wide = ring.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    signals = [SpectralGraphWavelets(g).analyze(np.arange(9)) for g in (ring, wide, ring * 1.0)]
+    assert signals[0].dtype == np.float64
+    np.testing.assert_array_equal(signals[0], signals[1])
+    np.testing.assert_array_equal(signals[0], signals[2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-150, 1e-20, 1e20, 1e150, 1e300, 1e308])
+def test_scale_of_the_weights_does_not_matter(scale, kind):
+    """Filters follow lmax, so results are the same; what cannot be computed is refused."""
+    ring = np.roll(np.eye(9), 1, 0) + np.roll(np.eye(9), 1, 1)
+    expected = SpectralGraphWavelets(sp.csr_array(ring), laplacian=kind).analyze(np.arange(9))
+    ours, refusal = attempt(
+        lambda: SpectralGraphWavelets(sp.csr_array(ring * scale), laplacian=kind)
+    )
+    if refusal:
+        assert "weights" in refusal
+        assert not 1e-150 <= scale <= 1e150
+    else:
+        np.testing.assert_allclose(ours.analyze(np.arange(9)), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("graph", "error", "says"),
+    [
+        (GRAPH.adjacency.toarray(), TypeError, "scipy.sparse"),
+        (None, TypeError, "scipy.sparse"),
+        (IMAGE, TypeError, "scipy.sparse"),
+        (image_graph(IMAGE, 7, sigma_f=0.05, directed=True), ValueError, "directed=False"),
+        (sp.csr_array((0, 0)), ValueError, "empty"),
+        (sp.csr_array((2, 3)), ValueError, "square"),
+        (-GRAPH.adjacency, ValueError, "negative"),
+        (sp.triu(GRAPH.adjacency), ValueError, "symmetric"),
+        (GRAPH.adjacency * 1j, TypeError, "real"),
+    ],
+)
+def test_bad_graph_is_refused(graph, error, says):
+    with pytest.raises(error, match=says):
+        SpectralGraphWavelets(graph)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error"),
+    [
+        ("order", -1, ValueError),
+        ("order", 10**6, ValueError),
+        ("order", 4.0, TypeError),
+        ("order", True, TypeError),
+        ("n_scales", 0, ValueError),
+        ("n_scales", 2.5, TypeError),
+        ("laplacian", "Combinatorial", ValueError),
+        ("laplacian", None, ValueError),
+        ("lmax", 0, ValueError),
+        ("lmax", -1.0, ValueError),
+        ("lmax", np.nan, ValueError),
+        ("lmax", np.inf, ValueError),
+        ("lmax", "exact", ValueError),
+        ("lmax", True, TypeError),
+        ("lmax", np.array([9.0]), TypeError),
+        ("dtype", "float16", TypeError),
+        ("dtype", int, TypeError),
+        ("approximation", "chebyshev", ValueError),
+        ("n_jobs", 0, ValueError),
+        ("n_jobs", -2, ValueError),
+        ("n_jobs", 1.0, TypeError),
+        ("filters", "wavelets", ValueError),
+        ("filters", 7, TypeError),
+        ("filters", lambda x: x * np.nan, ValueError),
+    ],
+)
+def test_bad_option_is_refused(option, value, error):
+    name = {"filters": "filter", "laplacian": "laplacian"}.get(option, option)
+    with pytest.raises(error, match=name):
+        SpectralGraphWavelets(GRAPH, **{option: value})
+
+
+# --- signals -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bad"),
+    [("f4", np.nan), ("f8", np.inf), ("f8", -np.inf), ("f4", 1e29), ("f4", -1e300), ("f8", 1e232)],
+)
+def test_value_that_is_not_finite_or_too_large_is_placed(dtype, bad):
+    wavelets = SpectralGraphWavelets(GRAPH, dtype=dtype)
+    signal, bands = SIGNAL.copy(), wavelets.analyze(SIGNAL).astype(float)
+    signal[3, 4] = bands[2, 3, 4] = bad
+    value = re.escape(str(np.float64(bad)))
+    for call in (wavelets.analyze, lambda x: wavelets.filter(x, np.cos)):
+        with pytest.raises(ValueError, match=rf"finite.*: {value} at \(3, 4\)"):
+            call(signal)
+    for call in (wavelets.synthesize, wavelets.reconstruct):
+        with pytest.raises(ValueError, match=rf"finite.*: {value} at \(2, 3, 4\)"):
+            call(bands)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("laplacian", KINDS)
+def test_the_largest_values_are_computed(dtype, laplacian):
+    """They come out as those of a signal of 1 do, scaled."""
+    wavelets = SpectralGraphWavelets(GRAPH, dtype=dtype, laplacian=laplacian)
+    signs = np.where(SIGNAL > 0, 1.0, -1.0)
+    largest = 2.0 ** (63 if dtype == "f4" else 511)
+    coefficients, of_signs = wavelets.analyze(largest * signs), wavelets.analyze(signs)
+    np.testing.assert_array_equal(coefficients, of_signs * largest)
+    back = wavelets.reconstruct(coefficients)
+    np.testing.assert_array_equal(back, wavelets.reconstruct(of_signs) * back.dtype.type(largest))
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (13,), (11, 13), (143,), (13, 12), (1, 13, 11), (13, 11, 2, 2), (0, 11)]
+)
+def test_signal_of_another_shape_is_refused(shape):
+    wavelets = SpectralGraphWavelets(GRAPH)
+    with pytest.raises(ValueError, match=r"must have shape \(13, 11\)"):
+        wavelets.analyze(np.zeros(shape))
+    with pytest.raises(ValueError, match=r"must have shape \(7, 13, 11\)"):
+        wavelets.reconstruct(np.zeros((6, *shape)))
+    with pytest.raises(ValueError, match=r"must have shape \(143,\)"):
+        SpectralGraphWavelets(GRAPH.adjacency).analyze(np.zeros((13, 11)))
+
+
+@pytest.mark.parametrize("dtype", [complex, object, "S3", "U3", "M8[s]"])
+def test_signal_without_real_numbers_is_refused(dtype):
+    wavelets = SpectralGraphWavelets(GRAPH)
+    with pytest.raises(TypeError, match="not real numbers"):
+        wavelets.analyze(np.zeros((13, 11), int).astype(dtype))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 5])
+@pytest.mark.parametrize("graph", [GRAPH, GRAPH.adjacency], ids=["grid", "plain"])
+def test_channels_are_transformed_one_by_one(graph, channels):
+    wavelets = SpectralGraphWavelets(graph)
+    signal = np.random.default_rng(8).standard_normal((*wavelets.shape, channels))
+    bands = wavelets.analyze(signal)
+    assert bands.shape == (7, *wavelets.shape, channels)
+    for c in range(channels):
+        np.testing.assert_array_equal(bands[..., c], wavelets.analyze(signal[..., c]))
+    for back in (wavelets.reconstruct(bands), wavelets.filter(signal, lambda x: 1.0)):
+        np.testing.assert_allclose(back, signal, rtol=0, atol=1e-12)
+
+
+def test_no_channels_make_no_coefficients():
+    wavelets = SpectralGraphWavelets(GRAPH)
+    bands, refusal = attempt(lambda: wavelets.analyze(np.empty((13, 11, 0))))
+    assert "channel" in refusal if refusal else bands.shape == (7, 13, 11, 0)
+
+
+def test_layout_and_byte_order_of_the_signal_do_not_matter(tmp_path):
+    wavelets, expected = SpectralGraphWavelets(GRAPH), SpectralGraphWavelets(GRAPH).analyze(SIGNAL)
+    read_only = SIGNAL.copy()
+    read_only.flags.writeable = False
+    mapped = np.memmap(tmp_path / "signal", np.float64, "w+", shape=SIGNAL.shape)
+    mapped[:] = SIGNAL
+    big = SIGNAL.astype(">f8")
+    strided = np.repeat(SIGNAL, 2, axis=1)[::-1, ::2][::-1]
+    for signal in (read_only, mapped, big, strided, np.asfortranarray(SIGNAL), SIGNAL.tolist()):
+        kept = np.array(signal)
+        np.testing.assert_array_equal(wavelets.analyze(signal), expected)
+        np.testing.assert_array_equal(signal, kept)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "g"])
+def test_any_real_signal_is_its_float64_copy(dtype):
+    signal = (100 * IMAGE).astype(dtype)
+    wavelets = SpectralGraphWavelets(GRAPH)
+    ours, expected = wavelets.analyze(signal), wavelets.analyze(signal.astype(float))
+    assert ours.dtype == np.float64
+    np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_float32_in_float32_out(kind):
+    exact = SpectralGraphWavelets(GRAPH, laplacian=kind)
+    single = image_graph(IMAGE.astype(np.float32), 5, sigma_f=0.2)
+    for graph, options in ((single, {}), (GRAPH, {"dtype": np.float32})):
+        wavelets = SpectralGraphWavelets(graph, laplacian=kind, **options)
+        assert type(wavelets.lmax) is type(wavelets.bound) is float
+        bands = wavelets.analyze(SIGNAL)
+        back = wavelets.reconstruct(bands)
+        assert wavelets.dtype == bands.dtype == back.dtype == np.float32
+        np.testing.assert_allclose(bands, exact.analyze(SIGNAL), rtol=0, atol=3e-5)
+        np.testing.assert_allclose(back, SIGNAL, rtol=0, atol=3e-5)
+    widened = SpectralGraphWavelets(single, laplacian=kind, dtype=float)
+    assert widened.analyze(SIGNAL.astype(np.float32)).dtype == np.float64
+
+
+# --- bits, progress ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("graph", [GRAPH, GRAPH.adjacency], ids=["grid", "plain"])
+def test_same_bits_for_any_n_jobs(graph, monkeypatch):
+    one = SpectralGraphWavelets(graph)
+    signal = SIGNAL.reshape(one.shape)
+    bands = one.analyze(signal)
+    back = one.reconstruct(bands)
+    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 17)
+    for n_jobs in (1, 2, 3, -1):
+        many = SpectralGraphWavelets(graph, n_jobs=n_jobs)
+        np.testing.assert_array_equal(many.analyze(signal), bands)
+        np.testing.assert_array_equal(many.reconstruct(bands), back)
+
+
+@pytest.mark.parametrize("method", ["analyze", "filter", "synthesize", "reconstruct"])
+@pytest.mark.parametrize("order", [1, 6, 7, 30])
+@pytest.mark.parametrize("graph", [GRAPH, GRAPH.adjacency], ids=["grid", "plain"])
+def test_progress_rises_to_a_total_known_from_the_start(graph, order, method):
+    calls = []
+    wavelets = SpectralGraphWavelets(
+        graph, order=order, progress=lambda done, total: calls.append((done, total))
+    )
+    bands = SpectralGraphWavelets(graph, order=order).analyze(SIGNAL.reshape(wavelets.shape))
+    argument = bands if method in ("synthesize", "reconstruct") else bands[0]
+    getattr(wavelets, method)(argument, *([np.cos] if method == "filter" else []))
+    done, totals = zip(*calls, strict=True)
+    assert len(set(totals)) == 1
+    assert list(done) == sorted(set(done))
+    assert done[-1] == totals[0]
+
+
+def test_exception_in_progress_comes_through():
+    def stop(done, total):
+        raise InterruptedError(done)
+
+    for n_jobs in (1, 2):
+        wavelets = SpectralGraphWavelets(GRAPH, progress=stop, n_jobs=n_jobs)
+        with pytest.raises(InterruptedError):
+            wavelets.analyze(SIGNAL)
+
+
+def test_repr_says_what_it_is():
+    text = repr(SpectralGraphWavelets(GRAPH, "meyer", 4, 12, laplacian="normalized"))
+    assert text == (
+        "<SpectralGraphWavelets meyer: 5 bands of order 12 on 13x11 normalized Laplacian, "
+        "lmax=2, interval [0, 2], float64>"
+    )
+
+
+def test_directed_graph_of_symmetric_edges_is_a_graph():
+    symmetric = replace(GRAPH, directed=True)
+    expected = SpectralGraphWavelets(GRAPH).analyze(SIGNAL)
+    np.testing.assert_array_equal(SpectralGraphWavelets(symmetric).analyze(SIGNAL), expected)

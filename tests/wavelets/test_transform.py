@@ -1,0 +1,365 @@
+"""Spectral graph wavelets against golden data, PyGSP and dense linear algebra."""
+
+import copy
+from functools import cache
+
+import dense
+import golden_data
+import numpy as np
+import pygsp
+import pytest
+import scipy.sparse as sp
+from copies import through_pickle, through_read_only_buffers
+from dense import graphs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
+
+from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.wavelets.filter_bank import DESIGNS
+
+GOLDEN_IMAGES = ("camera", "camera_ns", "brick", "coins")
+BUILDS = {"bf": bilateral_graph, "nnk": image_graph}
+FRAMES = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
+PAIRS = ("held", "papadakis", "regular", "simoncelli")
+SMOOTH = [lambda x: np.exp(-x), lambda x: 1 / (1 + x), np.cos]
+
+
+@cache
+def golden_graph(name, build):
+    return BUILDS[build](golden_data.image_float(name), 11, 2, 10 / 255)
+
+
+def golden_wavelets(name, build, order):
+    lmax = float(golden_data.sgw(name)[f"{build}_lmax"])
+    return SpectralGraphWavelets(golden_graph(name, build), order=order, lmax=lmax)
+
+
+def golden_signal(name):
+    image = golden_data.image_float(name)
+    return image - image.mean()
+
+
+@cache
+def small_graph(build=image_graph, height=9, width=11, dtype="f8", seed=0):
+    image = np.random.default_rng(seed).random((height, width)).astype(dtype)
+    return build(image, 5, sigma_f=0.2)
+
+
+def signal_for(wavelets, *trailing, seed=1):
+    return np.random.default_rng(seed).standard_normal((*wavelets.shape, *trailing))
+
+
+def relative_error(ours, expected):
+    assert ours.shape == expected.shape
+    return abs(ours - expected).max() / (abs(expected).max() or 1)
+
+
+# --- golden data -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [4, 6, 12, 15, 30])
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("name", GOLDEN_IMAGES)
+def test_golden_coefficients(name, build, order):
+    """The toolbox searches the height of band 1 numerically: it is good to 1e-9 only."""
+    golden, wavelets = golden_data.sgw(name), golden_wavelets(name, build, order)
+    signal = golden_signal(name)
+    bands = wavelets.analyze(signal).reshape(7, -1)
+    whole, sample = f"{build}_C_m{order}", f"{build}_Csub16_m{order}"
+    expected = golden[whole] if whole in golden else golden[sample]
+    error = abs(bands.T[:: 1 if whole in golden else 16] - expected).max(axis=0)
+    assert error[0] < 1e-9
+    assert error[1:].max() < 1e-12
+
+    energy = (bands**2).sum(axis=1) / (signal**2).sum()
+    expected = golden[f"{build}_E_rowmajor_correct_m{order}"]
+    np.testing.assert_allclose(energy, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", [4, 6, 12, 15, 30])
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("name", GOLDEN_IMAGES)
+def test_golden_frame_bounds(name, build, order):
+    golden, wavelets = golden_data.sgw(name), golden_wavelets(name, build, order)
+    kernels = [float(golden[f"{build}_{end}"]) for end in "AB"]
+    np.testing.assert_allclose(wavelets.frame_bounds("kernels"), kernels, rtol=1e-4)
+    coefficients = golden[f"{build}_cheb_m{order}"].copy()
+    coefficients[:, 0] /= 2
+    power = (chebyshev.chebval(np.linspace(-1, 1, 20_001), coefficients.T) ** 2).sum(axis=0)
+    np.testing.assert_allclose(wavelets.frame_bounds(), (power.min(), power.max()), rtol=1e-4)
+
+
+@pytest.mark.parametrize("order", [6, 15, 30])
+@pytest.mark.parametrize("build", BUILDS)
+def test_golden_adjoint_and_inverse(build, order):
+    golden, wavelets = golden_data.sgw_inverse(), golden_wavelets("camera_ns", build, order)
+    bands = wavelets.analyze(golden_signal("camera_ns"))
+    lowest = np.where(np.arange(7)[:, None, None] < 3, bands, 0)
+    for key, ours, tolerance in (
+        ("adj", wavelets.synthesize(bands), 1e-9),
+        ("adj3", wavelets.synthesize(lowest), 1e-9),
+        ("inv3_exact", wavelets.reconstruct(lowest), 1e-12),
+    ):
+        error = abs(ours.ravel() - golden[f"{build}_{key}_m{order}"]).max()
+        assert error < tolerance, key
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("name", GOLDEN_IMAGES)
+def test_golden_largest_eigenvalue(name, build):
+    true = float(golden_data.sgw(name)[f"{build}_lmax_true"])
+    wavelets = SpectralGraphWavelets(golden_graph(name, build), lmax="lanczos")
+    assert wavelets.bound >= true
+    assert wavelets.lmax == pytest.approx(true, rel=5e-3)
+    with pytest.raises(ValueError, match="below the largest eigenvalue"):
+        SpectralGraphWavelets(golden_graph(name, build), lmax=0.98 * true)
+
+
+# --- PyGSP and dense matrices ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
+@pytest.mark.parametrize("order", [5, 30])
+@pytest.mark.parametrize("name", [*FRAMES, "heat", "expwin", "held", "regular"])
+def test_chebyshev_filters_of_pygsp(name, order, kind):
+    graph = small_graph()
+    wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind, lmax=20.0)
+    theirs = graph.to_pygsp()
+    theirs.compute_laplacian(kind)
+    theirs._lmax = 20.0
+    options = {"Nf": 7} if name in FRAMES else {}
+    design = getattr(pygsp.filters, name.title().replace("_", ""))(theirs, **options)
+    signal = signal_for(wavelets)
+    expected = design.filter(signal.ravel(), method="chebyshev", order=order)
+    ours = wavelets.analyze(signal).reshape(wavelets.n_bands, -1).T
+    np.testing.assert_allclose(ours, expected.reshape(ours.shape), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("approximation", ["interpolation", "projection"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("build", BUILDS.values())
+def test_converges_to_the_eigendecomposition(build, kind, approximation):
+    graph = small_graph(build)
+    exact = dense.functions(
+        graph.adjacency.toarray(), kind, lambda x: np.stack([f(x) for f in SMOOTH])
+    )
+    for layout in (graph, graph.adjacency):
+        errors = []
+        for order in (2, 8, 40):
+            wavelets = SpectralGraphWavelets(
+                layout, SMOOTH, laplacian=kind, order=order, approximation=approximation
+            )
+            signal = signal_for(wavelets)
+            expected = np.stack([f @ signal.ravel() for f in exact])
+            errors.append(relative_error(wavelets.analyze(signal).reshape(3, -1), expected))
+        assert errors[0] > errors[1] > errors[2]
+        assert errors[2] < 1e-8
+
+
+@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS))
+def test_any_graph_converges_to_the_eigendecomposition(matrix, kind):
+    """Filters on the scale of the spectrum, errors in the inner product of the Laplacian."""
+    top = dense.spectrum(matrix, kind)[0].max() or 1
+    wavelets = SpectralGraphWavelets(
+        sp.csr_array(matrix), lambda x: np.exp(-2 * x / top), laplacian=kind, order=60
+    )
+    root = np.sqrt(dense.node_weights(matrix, kind))
+    signal = signal_for(wavelets) / root
+    (exact,) = dense.functions(matrix, kind, lambda x: np.exp(-2 * x / top))
+    assert relative_error(root * wavelets.analyze(signal)[0], root * (exact @ signal)) < 1e-8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_grid_and_plain_layout_agree(kind):
+    graph = small_graph()
+    grid = SpectralGraphWavelets(graph, laplacian=kind, lmax=20.0)
+    plain = SpectralGraphWavelets(graph.adjacency, laplacian=kind, lmax=20.0)
+    signal = signal_for(grid)
+    bands = grid.analyze(signal)
+    assert relative_error(plain.analyze(signal.ravel()).reshape(bands.shape), bands) < 1e-12
+    back = grid.synthesize(bands)
+    flat = plain.synthesize(bands.reshape(7, -1))
+    assert relative_error(flat.reshape(back.shape), back) < 1e-12
+
+
+# --- frames and their inverse ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", [1, 6, 30])
+@pytest.mark.parametrize("name", [*FRAMES, *PAIRS])
+def test_reconstruction_is_perfect(name, order, kind):
+    """For every design that is a frame, on graphs and with options as they come."""
+    for graph in (small_graph(), small_graph().adjacency, small_graph(bilateral_graph)):
+        wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind)
+        signal = signal_for(wavelets)
+        assert relative_error(wavelets.reconstruct(wavelets.analyze(signal)), signal) < 1e-10
+
+
+@settings(max_examples=50)
+@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS), st.sampled_from([0, 2, 7, 40]))
+def test_reconstruction_is_perfect_on_any_graph(matrix, kind, order):
+    wavelets = SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, order=order)
+    root = np.sqrt(dense.node_weights(matrix, kind))
+    signal = signal_for(wavelets) / root
+    ours = wavelets.reconstruct(wavelets.analyze(signal))
+    assert relative_error(root * ours, root * signal) < 1e-10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["abspline", "meyer", "regular"])
+def test_reconstruction_solves_least_squares(name, kind):
+    """The minimum over x of |W x - c|, measured by the inner product of the Laplacian."""
+    graph = small_graph(height=4, width=5)
+    wavelets = SpectralGraphWavelets(graph, name, laplacian=kind, order=12)
+    weights = dense.node_weights(graph.adjacency.toarray(), kind)
+    frame = wavelets.analyze(np.eye(20).reshape(4, 5, 20)).reshape(-1, 20)
+    target = np.random.default_rng(3).standard_normal((wavelets.n_bands, 4, 5))
+    root = np.tile(np.sqrt(weights), wavelets.n_bands)
+    expected = np.linalg.lstsq(root[:, None] * frame, root * target.ravel())[0]
+    assert relative_error(wavelets.reconstruct(target).ravel(), expected) < 1e-10
+
+
+@pytest.mark.parametrize("name", ["heat", "expwin"])
+def test_one_low_pass_is_no_frame(name):
+    wavelets = SpectralGraphWavelets(small_graph(), name)
+    with pytest.raises(ValueError, match="determine the signal"):
+        wavelets.reconstruct(wavelets.analyze(signal_for(wavelets)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_synthesis_is_the_adjoint(kind):
+    wavelets = SpectralGraphWavelets(small_graph(), laplacian=kind)
+    weights = dense.node_weights(small_graph().adjacency.toarray(), kind).reshape(9, 11, 1)
+    x, c = signal_for(wavelets, 2), np.random.default_rng(4).standard_normal((7, 9, 11, 2))
+    forward, back = wavelets.analyze(x), wavelets.synthesize(c)
+    size = np.sqrt((weights * forward**2).sum() * (weights * c**2).sum())
+    assert abs((weights * forward * c).sum() - (weights * x * back).sum()) < 1e-13 * size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["abspline", "meyer", "itersine"])
+@pytest.mark.parametrize("image", ["flat", "noise"])
+def test_frame_bounds_hold_for_every_signal(image, name, kind):
+    """Eigenvectors reach the extremes: those of the smallest and largest eigenvalue first."""
+    pixels = np.random.default_rng(0).random((9, 10)) if image == "noise" else np.zeros((9, 10))
+    graph = image_graph(pixels, 5, sigma_f=0.2)
+    wavelets = SpectralGraphWavelets(graph, name, laplacian=kind)
+    _, right, left = dense.spectrum(graph.adjacency.toarray(), kind)
+    bands = wavelets.analyze(right.reshape(9, 10, 90)).reshape(wavelets.n_bands, 90, 90)
+    powers = np.einsum("vn,snv->sv", left, bands) ** 2
+    low, high = wavelets.frame_bounds()
+    assert powers.sum(axis=0).min() >= low * (1 - 1e-9)
+    assert powers.sum(axis=0).max() <= high * (1 + 1e-9)
+
+
+def test_frame_bounds_of_something_else():
+    with pytest.raises(ValueError, match=r"'exact'.*polynomials.*kernels"):
+        SpectralGraphWavelets(small_graph()).frame_bounds("exact")
+
+
+# --- filters -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_filter_is_the_dense_function(kind):
+    wavelets = SpectralGraphWavelets(small_graph(), laplacian=kind, order=40)
+    signal = signal_for(wavelets)
+    for response in SMOOTH:
+        (exact,) = dense.functions(small_graph().adjacency.toarray(), kind, response)
+        ours = wavelets.filter(signal, response).ravel()
+        assert relative_error(ours, exact @ signal.ravel()) < 1e-8
+
+
+@pytest.mark.parametrize("approximation", ["interpolation", "projection", "jackson"])
+def test_filter_scales_bands(approximation):
+    """One polynomial in place of seven, or of seven and their adjoints."""
+    wavelets = SpectralGraphWavelets(small_graph(), order=12, approximation=approximation)
+    signal, scale = signal_for(wavelets, 3), np.array([1, 0.5, 0, -2, 3, 0, 1])
+    bands = wavelets.analyze(signal)
+    ours = wavelets.filter(signal, lambda x: scale @ wavelets.bank.evaluate(x))
+    assert relative_error(ours, np.tensordot(scale, bands, 1)) < 1e-12
+    if approximation != "jackson":
+        both_ways = wavelets.at_order(24).filter(
+            signal, lambda x: scale @ wavelets.evaluate(x) ** 2
+        )
+        expected = wavelets.synthesize(scale[:, None, None, None] * bands)
+        assert relative_error(both_ways, expected) < 1e-12
+
+
+def test_evaluate_is_what_is_applied():
+    graph = small_graph()
+    wavelets = SpectralGraphWavelets(graph, order=6)
+    exact = dense.functions(graph.adjacency.toarray(), "combinatorial", wavelets.evaluate)
+    signal = signal_for(wavelets)
+    expected = np.stack([f @ signal.ravel() for f in exact])
+    assert relative_error(wavelets.analyze(signal).reshape(7, -1), expected) < 1e-12
+
+
+@pytest.mark.parametrize("response", [None, 5, "abspline", [np.sin]])
+def test_response_that_is_no_function(response):
+    wavelets = SpectralGraphWavelets(small_graph())
+    with pytest.raises(TypeError, match="function of the eigenvalue"):
+        wavelets.filter(signal_for(wavelets), response)
+
+
+# --- copies ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle, through_read_only_buffers])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("filters", [*DESIGNS, np.exp, [np.cos, np.sinc]])
+def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
+    image = golden_data.image_float("camera")[:40, :27]
+    graph = image_graph(image)
+    for of, signal in ((graph, image), (graph.adjacency, image.ravel())):
+        wavelets = SpectralGraphWavelets(of, filters, laplacian=kind, order=12)
+        other = duplicate(wavelets)
+        found, expected = other.analyze(signal), wavelets.analyze(signal)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(other.synthesize(found), wavelets.synthesize(expected))
+        assert other.frame_bounds("kernels") == wavelets.frame_bounds("kernels")
+
+
+# --- straight from an image ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+def test_of_image_is_that_of_the_graph(dtype, kind):
+    image = golden_data.image_float("camera")[:61, :47]
+    image = (image * 255).astype(dtype) if np.dtype(dtype).kind == "u" else image.astype(dtype)
+    sigma_f = image.max() / 20
+    options = {"laplacian": kind, "order": 9, "n_jobs": 2}
+    ours = SpectralGraphWavelets.of_image(image, 7, 1.5, sigma_f, **options)
+    expected = SpectralGraphWavelets(image_graph(image, 7, 1.5, sigma_f), **options)
+    assert (ours.lmax, ours.bound, ours.dtype) == (expected.lmax, expected.bound, expected.dtype)
+    np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image), strict=True)
+
+
+def test_of_image_in_colour_with_a_mask():
+    image = np.random.default_rng(4).random((23, 31, 3))
+    mask = np.random.default_rng(5).random((23, 31)) < 0.9
+    ours = SpectralGraphWavelets.of_image(
+        image, sigma_f=0.4, channel_axis=2, mask=mask, laplacian="regularized", tau=2.0
+    )
+    graph = image_graph(image, sigma_f=0.4, channel_axis=2, mask=mask)
+    expected = SpectralGraphWavelets(graph, laplacian="regularized", tau=2.0)
+    np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"dtype": np.float32}, TypeError, "convert the image"),
+        ({"window": 4}, ValueError, "window=4"),
+        ({"laplacian": "none"}, ValueError, "'none'"),
+        ({"tau": 1.0}, ValueError, "tau"),
+        ({"directed": True}, TypeError, "directed"),
+    ],
+)
+def test_of_image_with_bad_arguments(options, error, text):
+    with pytest.raises(error, match=text):
+        SpectralGraphWavelets.of_image(np.zeros((5, 5)), **options)
