@@ -11,7 +11,7 @@ from copies import through_read_only_buffers
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.pruning import graph_spec
+from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral import block_matrix, time_skewing
 from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
 
@@ -104,7 +104,7 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
     image = noisy((60, 50), dtype)
     graph = image_graph(image, 5, 2.0, 9.0)
     with RowExecutor() as executor:
-        spec = graph_spec("nnk", image, 5, 2.0, 9.0, None, None, None)
+        spec = GraphSpec(image, 5, 2.0, 9.0)
         of = spec.image.shape, spec.window, spec.image.dtype
         matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
         for kept in (block_matrix.KEPT, 0):

@@ -10,7 +10,7 @@ from laplacians import random_bank, run
 
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.pruning import graph_spec
+from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral import block_matrix, chebyshev, time_skewing
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.time_skewing import tile_boundaries
@@ -93,7 +93,7 @@ class Example:
 
     def __init__(self, height, width, window, dtype=float, valid=None, kind="regularized"):
         self.image = np.random.default_rng(0).random((height, width)).astype(dtype)
-        self.spec = graph_spec("nnk", self.image, window, 2.0, 0.3, None, None, valid)
+        self.spec = GraphSpec(self.image, window, 2.0, 0.3, mask=valid)
         self.kind = kind
 
     def result(self, method, order, n_jobs=1):
