@@ -4,8 +4,9 @@ Exit status 0 on success, 1 on failure (one line on stderr for each image that f
 for the whole), 2 on wrong usage, 130 after Ctrl-C or SIGTERM.  One module per sub-command,
 each with ``add_command(commands)``.
 
-Here, and only here, functions import what the package itself needs: the compiled core, scipy and
-scikit-image take up to two seconds to load, and help and wrong usage are to be told at once.
+Some functions of the sub-commands import what they need themselves, because the compiled core,
+scipy and scikit-image take up to two seconds to load, while help and wrong usage should be told
+at once.
 """
 
 import argparse

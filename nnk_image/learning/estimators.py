@@ -68,7 +68,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Parameters
         ----------
         X : (n, d) array_like, optional
-            Queries. Default: the fitted points, none a neighbour of its own.
+            Queries. Default: the fitted points, each with the others as candidates.
 
         Returns
         -------

@@ -79,9 +79,9 @@ class MeansOptions(BaseEstimator):
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
     """NNK-Means: atoms, and codes of points by non-negative kernel regression on them.
 
-    K-means in which a point is not its centre, but a non-negative combination of the few
-    atoms around it. Atoms are combinations of the points in the kernel's feature space,
-    updated by least squares. With one atom per point it is k-means but for the atoms' lengths.
+    In k-means a point is described by one centre; here by a non-negative combination of the
+    few atoms around it. Atoms are combinations of the points in the kernel's feature space,
+    updated by least squares. With ``n_neighbors=1`` it is k-means but for the atoms' lengths.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     Notes
     -----
-    An atom no point uses is replaced by one of the points that are coded worst. With fewer
+    An atom that no point uses is replaced by one of the points that are coded worst. With fewer
     neighbours than atoms an update may raise the objective, for it changes which atoms are
     the nearest; such an update is undone and ends the iteration.
 

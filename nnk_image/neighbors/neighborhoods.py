@@ -35,7 +35,7 @@ def nnk_neighbors(
         Points; for ``kernel='precomputed'`` their (N, N) Gram matrix.
     Q : (n, d) array_like, optional
         Queries; for ``kernel='precomputed'`` their (n, N) kernel with the points.
-        Default: the points themselves, none a candidate of its own.
+        Default: the points themselves, each with the others as candidates.
     n_neighbors : int
         Candidates of each query.
     kernel : str or callable
