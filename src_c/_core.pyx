@@ -3,7 +3,7 @@
 """Thin bindings of the C core: typed views in, status codes out, no GIL inside.
 
 The Python modules check arguments; nothing here repeats that.  Row arguments
-``y0, y1`` select the band of rows to work on (see nnk_core.h for layouts).
+``y0, y1`` select the chunk of rows to work on (see nnk_core.h for layouts).
 """
 
 import os
@@ -203,36 +203,36 @@ def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char
 # --- operators ---------------------------------------------------------------------------
 
 cdef class GridOperator:
-    """An adjacency by packets, and a Laplacian of it (nnk_grid_operator).
+    """An adjacency in SIMD blocks, and a Laplacian of it (nnk_grid_operator).
 
-    `fill_packets` and `copy_packets` write `pair` and `weight`; else they may be read-only.
+    `fill_entries` and `copy_entries` write `entry` and `weight`; else they may be read-only.
     """
 
     cdef nnk_grid_operator c
     cdef const int32_t[::1] dy, dx
     cdef const int32_t[:, :, ::1] before
     cdef const int64_t[:, ::1] row_start
-    cdef const uint64_t[::1] pair
+    cdef const uint64_t[::1] entry
     cdef const unsigned char[::1] weight, diagonal, row_scale
 
     def __init__(self, int64_t height, int64_t width, int64_t blocks, int64_t stride, int64_t pad,
                  int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
                  const int32_t[:, :, ::1] before, const int64_t[:, ::1] row_start,
-                 const uint64_t[::1] pair, const unsigned char[::1] weight):
+                 const uint64_t[::1] entry, const unsigned char[::1] weight):
         self.dy, self.dx, self.before, self.row_start = dy, dx, before, row_start
-        self.pair, self.weight = pair, weight
+        self.entry, self.weight = entry, weight
         self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0], &dy[0], &dx[0],
                                    <const nnk_before *> &before[0, 0, 0],
                                    <const nnk_start *> &row_start[0, 0], row_start.shape[0],
-                                   <uint64_t *> &pair[0], <void *> &weight[0], NULL, NULL)
+                                   <uint64_t *> &entry[0], <void *> &weight[0], NULL, NULL)
 
     def __reduce__(self):
         sizes = self.c.height, self.c.width, self.c.blocks, self.c.stride, self.c.pad
         offsets = np.asarray(self.dy), np.asarray(self.dx)
         places = np.asarray(self.before), np.asarray(self.row_start)
-        packets = *places, np.asarray(self.pair), np.asarray(self.weight)
+        entries = *places, np.asarray(self.entry), np.asarray(self.weight)
         laplacian = np.asarray(self.diagonal), np.asarray(self.row_scale)
-        return GridOperator, (*sizes, self.c.radius, *offsets, *packets), laplacian
+        return GridOperator, (*sizes, self.c.radius, *offsets, *entries), laplacian
 
     def __setstate__(self, laplacian):
         self.set_laplacian(*laplacian)
@@ -246,37 +246,37 @@ cdef class GridOperator:
             self.c.row_scale = &row_scale[0]
 
 
-def count_packets(Edges edges, int32_t packet, int32_t[:, :, ::1] before, int64_t y0, int64_t y1):
-    """Pairs of packets and weights before each block of rows [y0, y1), and of the whole row."""
+def count_entries(Edges edges, int32_t lanes, int32_t[:, :, ::1] before, int64_t y0, int64_t y1):
+    """Entries and weights before each block of rows [y0, y1), and of the whole row."""
     cdef int status
     with nogil:
-        status = nnk_count_packets(&edges.c, packet, before.shape[1] - 1,
+        status = nnk_count_entries(&edges.c, lanes, before.shape[1] - 1,
                                    <nnk_before *> &before[0, 0, 0], y0, y1)
     check(status)
 
 
-def fill_packets(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_t y1):
-    """Packets of rows [y0, y1) with weights of the kernel."""
+def fill_entries(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_t y1):
+    """Entries of rows [y0, y1) with weights of the kernel."""
     cdef int status
-    cdef nnk_fill_packets *work = kernels.fill_packets_f32_f32
+    cdef nnk_fill_entries *work = kernels.fill_entries_f32_f32
     if kernel.double_weights:
-        work = kernels.fill_packets_f64_f64 if kernel.double_features else kernels.fill_packets_f32_f64
+        work = kernels.fill_entries_f64_f64 if kernel.double_features else kernels.fill_entries_f32_f64
     with nogil:
         status = work(&kernel.c, &edges.c, &op.c, y0, y1)
     check(status)
 
 
-def copy_packets(GridOperator op, Edges edges, const unsigned char[::1] indptr, bint wide,
+def copy_entries(GridOperator op, Edges edges, const unsigned char[::1] indptr, bint wide,
                  const real[::1] data, int64_t y0, int64_t y1):
-    """Packets of rows [y0, y1) with the weights of the CSR rows `edges` was made from."""
+    """Entries of rows [y0, y1) with the weights of the CSR rows `edges` was made from."""
     cdef int status = NNK_OK
     if data.shape[0] == 0:
         return
     with nogil:
         if real is float:
-            status = nnk_copy_packets_f32(&edges.c, &indptr[0], wide, &data[0], &op.c, y0, y1)
+            status = nnk_copy_entries_f32(&edges.c, &indptr[0], wide, &data[0], &op.c, y0, y1)
         else:
-            status = nnk_copy_packets_f64(&edges.c, &indptr[0], wide, &data[0], &op.c, y0, y1)
+            status = nnk_copy_entries_f64(&edges.c, &indptr[0], wide, &data[0], &op.c, y0, y1)
     check(status)
 
 
@@ -301,15 +301,15 @@ def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y
 
 
 cdef class ChebyshevSweep:
-    """Some orders of the recurrence, going down a segment of the blocks [b0, b1) (nnk_group).
+    """Some orders of the recurrence, going down a segment of the blocks [b0, b1) (nnk_sweep).
 
     All images of type `real`; `older` is empty at the start, `start` where the bands are not
-    set there.  The segment's order k has rows [top + k radius, bottom + k radius): from the
+    set there.  The tile's order k has rows [top + k radius, bottom + k radius): from the
     first of the image if `top` is None, to the last if there is none `below`.
     """
 
     cdef GridOperator op
-    cdef nnk_group c
+    cdef nnk_sweep c
     cdef bint double_
     cdef object images, rings, above, below
     cdef size_t ring_bytes
@@ -319,13 +319,13 @@ cdef class ChebyshevSweep:
 
     def __init__(self, GridOperator op, int64_t b0, int64_t b1, top, bottom, ChebyshevSweep below,
                  double scale, double shift, older, old, new_older, new_old, bands,
-                 const double[:, ::1] coefficients, const double[::1] start, bint forcing):
+                 const double[:, ::1] coefficients, const double[::1] start, bint clenshaw):
         cdef size_t shared = 0
         self.op, self.coefficients, self.start = op, coefficients, start
         self.images, self.rings = (older, old, new_older, new_old, bands), None
         self.double_ = old.dtype == np.float64
         self.c.orders, self.c.n_bands = coefficients.shape[1], coefficients.shape[0]
-        self.c.forcing, self.c.b0, self.c.b1 = forcing, b0, b1
+        self.c.clenshaw, self.c.b0, self.c.b1 = clenshaw, b0, b1
         self.c.scale, self.c.shift = scale, shift
         self.c.older, self.c.old = address(older), address(old)
         self.c.new_older, self.c.new_old = address(new_older), address(new_old)
@@ -333,16 +333,16 @@ cdef class ChebyshevSweep:
         self.c.coefficients = &coefficients[0, 0]
         self.c.start = &start[0] if start.shape[0] else NULL
         if self.double_:
-            kernels.room_f64(&op.c, &self.c, &self.ring_bytes, &shared)
+            kernels.sweep_room_f64(&op.c, &self.c, &self.ring_bytes, &shared)
         else:
-            kernels.room_f32(&op.c, &self.c, &self.ring_bytes, &shared)
+            kernels.sweep_room_f32(&op.c, &self.c, &self.ring_bytes, &shared)
         self.front, self.end = 0, op.c.height
         if top is not None:
-            self.above, self.c.top = np.zeros(shared, np.uint8), top
+            self.above, self.c.row_begin = np.zeros(shared, np.uint8), top
             self.c.above, self.front = address(self.above), top + op.c.radius
         self.body = self.end
         if below is not None:
-            self.below, self.c.bottom = below.above, bottom
+            self.below, self.c.row_end = below.above, bottom
             self.c.below, self.end = below.c.above, bottom + op.c.radius
             self.body = self.end - 1
         # The last order of the block is behind the front by the rows of the others.
@@ -367,9 +367,9 @@ cdef class ChebyshevSweep:
         rings = self.rings
         with nogil:
             if self.double_:
-                status = kernels.group_f64(&self.op.c, &self.c, &rings[0], self.front, row)
+                status = kernels.sweep_rows_f64(&self.op.c, &self.c, &rings[0], self.front, row)
             else:
-                status = kernels.group_f32(&self.op.c, &self.c, &rings[0], self.front, row)
+                status = kernels.sweep_rows_f32(&self.op.c, &self.c, &rings[0], self.front, row)
         self.front = row
         if row == self.end:
             self.rings = self.above = self.below = None
@@ -389,7 +389,7 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
              const real[::1] data, const real[::1] diagonal, const real[::1] row_scale,
              double scale, double shift, const real[::1] older, const real[::1] x,
              real[::1] result, real[:, ::1] bands, const double[::1] coefficients,
-             bint forcing, int64_t i0, int64_t i1):
+             bint clenshaw, int64_t i0, int64_t i1):
     """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start,
     `row_scale` where it is 1."""
     cdef const real *before = NULL
@@ -402,11 +402,11 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
         if real is float:
             nnk_csr_step_f32(&indptr[0], columns, wide, values, &diagonal[0], scales, scale, shift, before,
                              &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
-                             &coefficients[0], forcing, i0, i1)
+                             &coefficients[0], clenshaw, i0, i1)
         else:
             nnk_csr_step_f64(&indptr[0], columns, wide, values, &diagonal[0], scales, scale, shift, before,
                              &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
-                             &coefficients[0], forcing, i0, i1)
+                             &coefficients[0], clenshaw, i0, i1)
 
 
 # --- patches -----------------------------------------------------------------------------

@@ -1,41 +1,41 @@
 /* The Chebyshev recurrence on a grid operator.  T, S: type and suffix.
  *
- * A group of orders is computed in one sweep down the rows: order k follows
+ * A block of orders is computed in one sweep down the rows: order k follows
  * order k - 1 at a distance of `radius` rows, so the rows of the operator are
- * read once per group and while still in cache, and the orders in between live
+ * read once per block of orders and while still in cache, and the orders in between live
  * in rings of a few rows.  Wide images are swept strip of columns by strip, or
  * these rows would not stay in cache.  A strip recomputes what it needs of its
- * neighbours' pixels.  Threads have segments of the rows, which move down by
- * `radius` rows with each order; of these a segment keeps the first 2 radius rows
+ * neighbours' pixels.  Threads have tiles of the rows, which move down by
+ * `radius` rows with each order; of these a tile keeps the first 2 radius rows
  * for the one above.  Every pixel is computed by the same operations wherever it
- * is computed, so results do not depend on groups, strips and segments.
+ * is computed, so results do not depend on blocks of orders, strips and tiles.
  */
 
 typedef struct {
     const nnk_grid_operator *op;
-    const nnk_group *group;
+    const nnk_sweep *given;
     T *rings; /* of each order ring_rows of ring_stride, from column ring_first on */
     int64_t ring_start[NNK_MAX_ORDERS + 1], ring_rows[NNK_MAX_ORDERS], ring_stride, ring_first;
-    T *forcing;         /* one padded row */
+    T *clenshaw;         /* one padded row */
     const T **neighbour; /* per offset: where its row of T_{k-1} begins */
 } CAT(sweep, S);
 
-/* Where the rows of order k of the group (0-based) begin and end in this segment. */
+/* Where the rows of order k of the block (0-based) begin and end in this tile. */
 static inline int64_t CAT(first_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
-    return s->group->above ? s->group->top + (k + 1) * s->op->radius : 0;
+    return s->given->above ? s->given->row_begin + (k + 1) * s->op->radius : 0;
 }
 
 static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
-    return s->group->below ? s->group->bottom + (k + 1) * s->op->radius : s->op->height;
+    return s->given->below ? s->given->row_end + (k + 1) * s->op->radius : s->op->height;
 }
 
-/* Row y of order k of the group (0-based), pixel x at [pad + x]; -1 and -2 are the
+/* Row y of order k of the block (0-based), pixel x at [pad + x]; -1 and -2 are the
  * inputs.  Of the others' rows there are only the strip's columns and what they need. */
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
-    const nnk_group *g = s->group;
+    const nnk_sweep *g = s->given;
     const int64_t stride = s->op->stride, n_shared = 2 * s->op->radius;
     if (k == -1)
         return (const T *)g->old + y * stride;
@@ -49,12 +49,12 @@ static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int6
     return s->rings + (s->ring_start[k] + y % s->ring_rows[k] * s->ring_stride - s->ring_first);
 }
 
-/* Row y of forcing_k: a weighted sum of the bands, in a padded row, columns [from, to). */
-static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, int64_t from, int64_t to)
+/* Row y of clenshaw_k: a weighted sum of the bands, in a padded row, columns [from, to). */
+static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, int64_t from, int64_t to)
 {
-    const nnk_group *g = s->group;
+    const nnk_sweep *g = s->given;
     const int64_t width = s->op->width, end = to < width ? to : width;
-    T *row = s->forcing + s->op->pad;
+    T *row = s->clenshaw + s->op->pad;
     memset(row + from, 0, sizeof *row * (size_t)(end - from));
     for (int32_t b = 0; b < g->n_bands; b++) {
         const T *band = (const T *)g->bands + (b * s->op->height + y) * width;
@@ -62,7 +62,7 @@ static const T *CAT(forcing_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y
         for (int64_t x = from; x < end; x++)
             row[x] += c * band[x];
     }
-    return s->forcing;
+    return s->clenshaw;
 }
 
 /* Where the neighbours of row y begin in order k, per offset; left as it is outside the image,
@@ -86,9 +86,9 @@ static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 /* The blocks of order k that the strip depends on. */
 static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_t *from, int64_t *to)
 {
-    const nnk_group *g = s->group;
+    const nnk_sweep *g = s->given;
     const int64_t pixels = (int64_t)(g->orders - 1 - k) * s->op->radius;
-    const int64_t halo = (pixels + CAT(PACKET, S) - 1) / CAT(PACKET, S);
+    const int64_t halo = (pixels + CAT(BLOCK, S) - 1) / CAT(BLOCK, S);
     *from = g->b0 > halo ? g->b0 - halo : 0;
     *to = g->b1 + halo < s->op->blocks ? g->b1 + halo : s->op->blocks;
 }
@@ -98,14 +98,14 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
 static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
 {
     const nnk_grid_operator *op = s->op;
-    const T *const inputs[] = {(const T *)s->group->old + op->radius * op->stride, s->group->older, op->diagonal,
+    const T *const inputs[] = {(const T *)s->given->old + op->radius * op->stride, s->given->older, op->diagonal,
                                op->row_scale};
     for (int i = 0; i < 4; i++)
         for (int64_t x = from; inputs[i] && x < to; x += 64 / sizeof(T))
             __builtin_prefetch(inputs[i] + y * op->stride + op->pad + x);
 }
 
-/* Row y of order k: scale (a x - r W x) - shift x - older (+ forcing). */
+/* Row y of order k: scale (a x - r W x) - shift x - older (+ clenshaw). */
 static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
@@ -116,26 +116,26 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     const T *row_scale = op->row_scale ? (const T *)op->row_scale + y * op->stride + pad : NULL;
     T *out = (T *)CAT(sweep_row, S)(s, k, y) + pad;
     const double half = older ? 1 : 0.5; /* T_1 = x T_0, T_k = 2 x T_{k-1} - T_{k-2} */
-    const T scale = (T)(half * s->group->scale), shift = (T)(half * s->group->shift);
+    const T scale = (T)(half * s->given->scale), shift = (T)(half * s->given->shift);
     int64_t from, to;
     CAT(block_range, S)(s, k, &from, &to);
-    const int64_t left = from * CAT(PACKET, S), right = to * CAT(PACKET, S);
-    const T *forcing = s->group->forcing ? CAT(forcing_row, S)(s, k, y, left, right) + pad : NULL;
+    const int64_t left = from * CAT(BLOCK, S), right = to * CAT(BLOCK, S);
+    const T *clenshaw = s->given->clenshaw ? CAT(clenshaw_row, S)(s, k, y, left, right) + pad : NULL;
     CAT(set_neighbours, S)(s, k - 1, y);
     if (k == 0)
         CAT(prefetch_inputs, S)(s, y + 1, left, right);
     CAT(multiply_row, S)(op, y, from, to, s->neighbour, out);
-    for (int64_t at = left; at < right; at += CAT(PACKET, S)) {
-        CAT(packet, S) product = CAT(load_packet, S)(out + at);
+    for (int64_t at = left; at < right; at += CAT(BLOCK, S)) {
+        CAT(block, S) product = CAT(load_block, S)(out + at);
         if (row_scale)
-            product *= CAT(load_packet, S)(row_scale + at);
-        const CAT(packet, S) here = CAT(load_packet, S)(x + at);
-        CAT(packet, S) value = scale * (CAT(load_packet, S)(diagonal + at) * here - product) - shift * here;
+            product *= CAT(load_block, S)(row_scale + at);
+        const CAT(block, S) here = CAT(load_block, S)(x + at);
+        CAT(block, S) value = scale * (CAT(load_block, S)(diagonal + at) * here - product) - shift * here;
         if (older)
-            value -= CAT(load_packet, S)(older + pad + at);
-        if (forcing)
-            value += CAT(load_packet, S)(forcing + at);
-        CAT(store_packet, S)(out + at, value);
+            value -= CAT(load_block, S)(older + pad + at);
+        if (clenshaw)
+            value += CAT(load_block, S)(clenshaw + at);
+        CAT(store_block, S)(out + at, value);
     }
 }
 
@@ -172,11 +172,11 @@ static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows
     }
 }
 
-/* Those orders of the group that the segment has of row y into every band, on the strip. */
+/* Those orders of the block that the tile has of row y into every band, on the strip. */
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
-    const nnk_group *g = s->group;
-    const int64_t left = g->b0 * CAT(PACKET, S), right = g->b1 * CAT(PACKET, S);
+    const nnk_sweep *g = s->given;
+    const int64_t left = g->b0 * CAT(BLOCK, S), right = g->b1 * CAT(BLOCK, S);
     const int64_t width = (right < s->op->width ? right : s->op->width) - left, begin = s->op->pad + left;
     int32_t first = 0, end = g->orders;
     while (first < end && y >= CAT(end_row, S)(s, first))
@@ -197,24 +197,24 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
     }
 }
 
-/* Row y of order k to the next group; of an input (k < 0) those that the segment has of the first order. */
+/* Row y of order k to the next block of orders; of an input (k < 0) those that the tile has of the first order. */
 static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void *image)
 {
-    const nnk_group *g = s->group;
+    const nnk_sweep *g = s->given;
     const nnk_grid_operator *op = s->op;
     const int32_t of = k < 0 ? 0 : k;
     if (!image || y < CAT(first_row, S)(s, of) || y >= CAT(end_row, S)(s, of))
         return;
-    const int64_t left = g->b0 ? op->pad + g->b0 * CAT(PACKET, S) : 0;
-    const int64_t right = g->b1 < op->blocks ? op->pad + g->b1 * CAT(PACKET, S) : op->stride;
+    const int64_t left = g->b0 ? op->pad + g->b0 * CAT(BLOCK, S) : 0;
+    const int64_t right = g->b1 < op->blocks ? op->pad + g->b1 * CAT(BLOCK, S) : op->stride;
     memcpy((T *)image + y * op->stride + left, CAT(sweep_row, S)(s, k, y) + left, sizeof(T) * (size_t)(right - left));
 }
 
 /* The front goes over rows [y0, y1), order k radius rows behind order k - 1; at the
- * end of the segment until the last order has come through. */
+ * end of the tile until the last order has come through. */
 static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
-    const nnk_group *g = s->group;
+    const nnk_sweep *g = s->given;
     const int32_t last = g->orders - 1;
     const int64_t radius = s->op->radius, lag = last * radius;
     const int64_t end = y1 == CAT(end_row, S)(s, 0) ? CAT(end_row, S)(s, last) + lag : y1;
@@ -225,7 +225,7 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
                 CAT(recurrence_row, S)(s, k, y);
         }
         const int64_t y = front - lag;
-        if (y >= 0 && !g->forcing)
+        if (y >= 0 && !g->clenshaw)
             CAT(accumulate_row, S)(s, y);
         CAT(hand_over, S)(s, last - 1, y, g->new_older);
         CAT(hand_over, S)(s, last, y, g->new_old);
@@ -234,39 +234,39 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 
 /* Places the rings, without their memory.  Of an order there are the rows from the newest to those
  * that the next two orders and the bands still read. */
-static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_group *group)
+static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_sweep *given)
 {
-    CAT(sweep, S) s = {.op = op, .group = group};
+    CAT(sweep, S) s = {.op = op, .given = given};
     int64_t from, to;
     CAT(block_range, S)(&s, 0, &from, &to);
-    s.ring_first = from * CAT(PACKET, S);
-    s.ring_stride = 2 * op->pad + (to - from) * CAT(PACKET, S);
-    for (int32_t k = 0; k < group->orders; k++) {
-        const int32_t behind = group->orders - 1 - k;
+    s.ring_first = from * CAT(BLOCK, S);
+    s.ring_stride = 2 * op->pad + (to - from) * CAT(BLOCK, S);
+    for (int32_t k = 0; k < given->orders; k++) {
+        const int32_t behind = given->orders - 1 - k;
         s.ring_rows[k] = (behind > 2 ? behind : 2) * op->radius + 1;
         s.ring_start[k + 1] = s.ring_start[k] + s.ring_rows[k] * s.ring_stride;
     }
     return s;
 }
 
-static void CAT(room, S)(const nnk_grid_operator *op, const nnk_group *group, size_t *rings, size_t *shared)
+static void CAT(sweep_room, S)(const nnk_grid_operator *op, const nnk_sweep *given, size_t *rings, size_t *shared)
 {
-    const CAT(sweep, S) s = CAT(new_sweep, S)(op, group);
-    *rings = sizeof(T) * (size_t)s.ring_start[group->orders];
-    *shared = sizeof(T) * (size_t)(2 * op->radius * group->orders * s.ring_stride);
+    const CAT(sweep, S) s = CAT(new_sweep, S)(op, given);
+    *rings = sizeof(T) * (size_t)s.ring_start[given->orders];
+    *shared = sizeof(T) * (size_t)(2 * op->radius * given->orders * s.ring_stride);
 }
 
-static int CAT(group, S)(const nnk_grid_operator *op, const nnk_group *group, void *rings, int64_t y0, int64_t y1)
+static int CAT(sweep_rows, S)(const nnk_grid_operator *op, const nnk_sweep *given, void *rings, int64_t y0, int64_t y1)
 {
-    CAT(sweep, S) s = CAT(new_sweep, S)(op, group);
+    CAT(sweep, S) s = CAT(new_sweep, S)(op, given);
     s.rings = rings;
-    s.forcing = calloc((size_t)op->stride, sizeof(T));
+    s.clenshaw = calloc((size_t)op->stride, sizeof(T));
     s.neighbour = malloc(sizeof *s.neighbour * (size_t)op->n_offsets);
     int status = NNK_NO_MEMORY;
-    if (s.forcing && s.neighbour) {
+    if (s.clenshaw && s.neighbour) {
         CAT(sweep_down, S)(&s, y0, y1);
         status = NNK_OK;
     }
-    free(s.forcing), free(s.neighbour);
+    free(s.clenshaw), free(s.neighbour);
     return status;
 }

@@ -103,51 +103,51 @@ typedef struct {
     uint64_t even, odd;
 } byte_counters;
 
-/* Add the packets and edges of the blocks from `first` on. */
-static void add_counters(byte_counters packets, byte_counters edges, int32_t packet, int64_t first, int64_t blocks,
+/* Add the edge blocks and the edges of the blocks of pixels from `first` on. */
+static void add_counters(byte_counters edge_blocks, byte_counters edges, int32_t lanes, int64_t first, int64_t blocks,
                          nnk_before *count)
 {
-    const int32_t step = packet == 4 ? 2 : 1;
+    const int32_t step = lanes == 4 ? 2 : 1;
     for (int32_t i = 0; i < 64; i += 8) {
         const int64_t block = first + step * (i / 8);
         if (block < blocks) {
-            count[block].pairs += (int32_t)(packets.even >> i & 255);
+            count[block].entries += (int32_t)(edge_blocks.even >> i & 255);
             count[block].weights += (int32_t)(edges.even >> i & 255);
         }
-        if (packet == 4 && block + 1 < blocks) {
-            count[block + 1].pairs += (int32_t)(packets.odd >> i & 255);
+        if (lanes == 4 && block + 1 < blocks) {
+            count[block + 1].entries += (int32_t)(edge_blocks.odd >> i & 255);
             count[block + 1].weights += (int32_t)(edges.odd >> i & 255);
         }
     }
 }
 
-/* Bits in each group of `packet` (4 or 8). */
-static uint64_t group_sums(uint64_t v, int32_t packet)
+/* How many of every `lanes` (4 or 8) bits are set. */
+static uint64_t group_sums(uint64_t v, int32_t lanes)
 {
     v -= v >> 1 & 0x5555555555555555u;
     v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
-    return packet == 4 ? v : (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return lanes == 4 ? v : (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
 }
 
-/* Add packets (to `pairs`) and edges of n words, those of the 64 pixels from block `first` on. */
-static void count_groups(const uint64_t *words, int64_t n, int32_t packet, int64_t first, int64_t blocks, nnk_before *count)
+/* Add edge blocks (to `entries`) and edges of n words, those of the 64 pixels from block `first` on. */
+static void count_groups(const uint64_t *words, int64_t n, int32_t lanes, int64_t first, int64_t blocks, nnk_before *count)
 {
-    const uint64_t bytes = 0x0101010101010101u, low = packet == 4 ? 0x0f0f0f0f0f0f0f0fu : ~0ull;
+    const uint64_t bytes = 0x0101010101010101u, low = lanes == 4 ? 0x0f0f0f0f0f0f0f0fu : ~0ull;
     for (int64_t o = 0; o < n;) {
         const int64_t last = o + 31 < n ? o + 31 : n; /* before a byte is full */
-        byte_counters packets = {0, 0}, edges = {0, 0};
+        byte_counters edge_blocks = {0, 0}, edges = {0, 0};
         for (; o < last; o++) {
-            const uint64_t groups = groups_of(words[o], packet), sums = group_sums(words[o], packet);
-            packets.even += groups & bytes;
-            packets.odd += groups >> 4 & bytes;
+            const uint64_t groups = groups_of(words[o], lanes), sums = group_sums(words[o], lanes);
+            edge_blocks.even += groups & bytes;
+            edge_blocks.odd += groups >> 4 & bytes;
             edges.even += sums & low;
             edges.odd += sums >> 4 & low;
         }
-        add_counters(packets, edges, packet, first, blocks, count);
+        add_counters(edge_blocks, edges, lanes, first, blocks, count);
     }
 }
 
-int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1)
+int nnk_count_entries(const nnk_edges *e, int32_t lanes, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1)
 {
     uint64_t *row = new_edge_row(e);
     if (!row)
@@ -157,9 +157,9 @@ int nnk_count_packets(const nnk_edges *e, int32_t packet, int64_t blocks, nnk_be
         nnk_before *sum = before + y * (blocks + 1), *count = sum + 1;
         memset(sum, 0, (size_t)(blocks + 1) * sizeof *sum);
         for (int64_t w = 0; w < e->words; w++)
-            count_groups(row + w * edge_stride(e), 2 * e->half, packet, 64 / packet * w, blocks, count);
+            count_groups(row + w * edge_stride(e), 2 * e->half, lanes, 64 / lanes * w, blocks, count);
         for (int64_t b = 0; b < blocks; b++) {
-            count[b].pairs = sum[b].pairs + (count[b].pairs + 1) / 2;
+            count[b].entries = sum[b].entries + (count[b].entries + 1) / 2;
             count[b].weights += sum[b].weights;
         }
     }

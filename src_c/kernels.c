@@ -10,8 +10,8 @@
 #include "csr.h"
 #include "gaussian.h"
 #include "nnk_core.h"
-#include "packets.h"
-#include "pairs.h"
+#include "entries.h"
+#include "double_blocks.h"
 #include "planes.h"
 #include "selection.h"
 #include "simd.h"
@@ -63,17 +63,17 @@ const nnk_kernels TABLE(NNK_VARIANT) = {
     .fill_f32_f32 = fill_f32_f32,
     .fill_f32_f64 = fill_f32_f64,
     .fill_f64_f64 = fill_f64_f64,
-    .fill_packets_f32_f32 = fill_packets_f32_f32,
-    .fill_packets_f32_f64 = fill_packets_f32_f64,
-    .fill_packets_f64_f64 = fill_packets_f64_f64,
+    .fill_entries_f32_f32 = fill_entries_f32_f32,
+    .fill_entries_f32_f64 = fill_entries_f32_f64,
+    .fill_entries_f64_f64 = fill_entries_f64_f64,
     .degrees_f32 = degrees_f32,
     .degrees_f64 = degrees_f64,
     .edge_bound_f32 = edge_bound_f32,
     .edge_bound_f64 = edge_bound_f64,
-    .group_f32 = group_f32,
-    .group_f64 = group_f64,
-    .room_f32 = room_f32,
-    .room_f64 = room_f64,
+    .sweep_rows_f32 = sweep_rows_f32,
+    .sweep_rows_f64 = sweep_rows_f64,
+    .sweep_room_f32 = sweep_room_f32,
+    .sweep_room_f64 = sweep_room_f64,
     .match_f32 = match_f32,
     .match_f64 = match_f64,
     .patch_pass_f32 = patch_pass_f32,

@@ -1,10 +1,10 @@
 /* The compiled core of nnk_image: plain C, no Python.
  *
  * Everything works on a range of image rows [y0, y1), so that the caller may
- * split an image into row bands and run them on threads in any order: a
+ * split an image into chunks of rows and run them on threads in any order: a
  * function writes only to its own rows (or to its own scratch), and its result
  * never depends on how the rows were split.  (group_* alone goes down the rows
- * in turn; see nnk_group.)
+ * in turn; see nnk_sweep.)
  *
  * Memory: the caller owns every array named here.  Functions returning int may
  * allocate scratch of their own, which they free; they return NNK_OK or
@@ -77,27 +77,27 @@ typedef struct {
 } nnk_kernel;
 
 /* An operator  L = diag(a) - diag(r) W  on the pixel grid, the adjacency W stored
- * by blocks of PACKET pixels of one row (8 float, 4 double).  A packet is what a block has
+ * by blocks of LANES adjacent pixels of one row (8 float, 4 double).  An edge block is what a block has
  * of edges towards pixel + offset; offsets are all those of the window, numbered in
- * row-major order, and so are a block's packets.  They go by pairs, which say where the
+ * row-major order, and so are a block's edge blocks.  Two of them make an entry, which says where the
  * edges are; weights are stored of edges only.
- *   before       [height][blocks + 1]: pairs and weights before each block of a row, from 0
+ *   before       [height][blocks + 1]: entries and weights before each block of a row, from 0
  *                on in each row
  *   row_start    where those of row y begin: row_start[y % n_held].  With n_held < height
  *                only so many rows are held at a time
- *   pair         the offset's number of one packet in bits 0 .. 15, of the next in bits
- *                16 .. 31, and from bit 32 on a bit per edge, 2 PACKET of them.  Where a
- *                block's packets are odd, the last is repeated, without edges
+ *   entry        the offset's number of one edge block in bits 0 .. 15, of the next in bits
+ *                16 .. 31, and from bit 32 on a bit per edge, 2 LANES of them.  Where a block
+ *                has an odd number of edge blocks, the last is repeated, without edges
  *   weight       of these edges, in that order; it may be read 64 bytes past a row's end
  *   diagonal, row_scale   a and r, T[height][stride] padded like the signals;
  *                         row_scale may be NULL for r = 1
  */
 typedef struct {
-    int32_t pairs, weights;
+    int32_t entries, weights;
 } nnk_before;
 
 typedef struct {
-    int64_t pair, weight;
+    int64_t entry, weight;
 } nnk_start;
 
 typedef struct {
@@ -107,39 +107,39 @@ typedef struct {
     const nnk_before *before;
     const nnk_start *row_start;
     int64_t n_held;
-    uint64_t *pair;
+    uint64_t *entry;
     void *weight;
     const void *diagonal, *row_scale;
 } nnk_grid_operator;
 
-/* One group of orders of the recurrence
- *     T_k = scale (L T_{k-1}) - shift T_{k-1} - T_{k-2} (+ forcing_k)
+/* One block of orders of the recurrence
+ *     T_k = scale (L T_{k-1}) - shift T_{k-1} - T_{k-2} (+ clenshaw_k)
  * for k = first .. first + orders - 1, at most NNK_MAX_ORDERS of them.
  *   older, old            T_{first-2}, T_{first-1}: [height][stride].  Without `older` the
- *                         group starts the recurrence: T_1 takes half of scale and shift.
- *   new_older, new_old    the last two orders of the group, columns of the strip, with zeros
+ *                         block starts the recurrence: T_1 takes half of scale and shift.
+ *   new_older, new_old    the last two orders of the block, columns of the strip, with zeros
  *                         beside the image; NULL where nobody needs them
  *   b0, b1                blocks of the strip: as many as the cache holds rows of; the
  *                         inputs are read with a halo of orders * radius columns
- *   above, below          memory shared with the segments above and below, NULL at the ends
+ *   above, below          memory shared with the tiles above and below, NULL at the ends
  *                         of the image; zero at first, the lower one writes it
- *   top, bottom           rows [top + k radius, bottom + k radius) of the segment's order k
- *                         = 1, 2, .. of the group, where there are segments above, below
+ *   row_begin, row_end    rows [row_begin + k radius, row_end + k radius) of the tile's order
+ *                         k = 1, 2, .. of the block, where there are tiles above, below
  *   bands, coefficients   n_bands images [height][width] and, per band,
  *                         `orders` numbers, order by order.
  *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
  *                         set instead, to start[s] T_0 and that sum
- *     forcing = 1         they are inputs: forcing_k = sum_s coefficients[s][k] band_s
+ *     clenshaw = 1         they are inputs: clenshaw_k = sum_s coefficients[s][k] band_s
  */
 typedef struct {
-    int32_t orders, n_bands, forcing;
-    int64_t b0, b1, top, bottom;
+    int32_t orders, n_bands, clenshaw;
+    int64_t b0, b1, row_begin, row_end;
     void *above, *below;
     double scale, shift;
     const void *older, *old;
     void *new_older, *new_old, *bands;
     const double *coefficients, *start;
-} nnk_group;
+} nnk_sweep;
 
 /* Groups of similar patches (denoising).  A patch is named by its first pixel, whose
  * position is y * width + x.  Reference patches lie on the grid rows x columns, which the
@@ -178,8 +178,8 @@ typedef struct {
 typedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *row_start, void *indptr, void *indices,
                      int32_t wide, void *weights, int64_t *underflown, int64_t y0, int64_t y1);
 
-/* Write the packets of rows [y0, y1) to their places in the operator: the same weights. */
-typedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *, int64_t y0, int64_t y1);
+/* Write the entries of rows [y0, y1) to their places in the operator: the same weights. */
+typedef int nnk_fill_entries(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *, int64_t y0, int64_t y1);
 
 /* The kernels of one instruction set; one such table per variant. */
 typedef struct {
@@ -194,7 +194,7 @@ typedef struct {
                      const double *pair_threshold, const double *threshold, const nnk_edges *, int64_t y0, int64_t y1);
 
     nnk_fill *fill_f32_f32, *fill_f32_f64, *fill_f64_f64;
-    nnk_fill_packets *fill_packets_f32_f32, *fill_packets_f32_f64, *fill_packets_f64_f64;
+    nnk_fill_entries *fill_entries_f32_f32, *fill_entries_f32_f64, *fill_entries_f64_f64;
 
     /* Row sums of W into degree, padded like the signals. */
     void (*degrees_f32)(const nnk_grid_operator *, float *degree, int64_t y0, int64_t y1);
@@ -203,16 +203,16 @@ typedef struct {
     float (*edge_bound_f32)(const nnk_grid_operator *, const float *degree, int64_t y0, int64_t y1);
     double (*edge_bound_f64)(const nnk_grid_operator *, const double *degree, int64_t y0, int64_t y1);
 
-    /* One group of the Chebyshev recurrence, front going over rows [y0, y1).  Called for
-     * all rows of the segment's first order, one band after the other, it writes row y as the
-     * front passes y + (orders - 1) radius, and at the segment's end the rest; it reads no row
+    /* One block of orders of the Chebyshev recurrence, front going over rows [y0, y1).  Called for
+     * all rows of the tile's first order, one chunk after the other, it writes row y as the
+     * front passes y + (orders - 1) radius, and at the tile's end the rest; it reads no row
      * behind the front by more than the radius, but T_0 for `start`.  rings: kept from call to
      * call, zero before the first. */
-    int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
-    int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *rings, int64_t y0, int64_t y1);
-    /* Bytes of the rings and of what a segment shares with the one above it. */
-    void (*room_f32)(const nnk_grid_operator *, const nnk_group *, size_t *rings, size_t *shared);
-    void (*room_f64)(const nnk_grid_operator *, const nnk_group *, size_t *rings, size_t *shared);
+    int (*sweep_rows_f32)(const nnk_grid_operator *, const nnk_sweep *, void *rings, int64_t y0, int64_t y1);
+    int (*sweep_rows_f64)(const nnk_grid_operator *, const nnk_sweep *, void *rings, int64_t y0, int64_t y1);
+    /* Bytes of the rings and of what a tile shares with the one above it. */
+    void (*sweep_room_f32)(const nnk_grid_operator *, const nnk_sweep *, size_t *rings, size_t *shared);
+    void (*sweep_room_f64)(const nnk_grid_operator *, const nnk_sweep *, size_t *rings, size_t *shared);
 
     /* Members of the groups of grid rows [g0, g1): nearest by squared difference,
      * nearer positions in reading order first among equals. */
@@ -243,23 +243,23 @@ int nnk_edges_of_csr(const nnk_edges *, const void *indptr, const void *indices,
                      const int32_t *offset_at, int64_t y0, int64_t y1);
 /* Number of edges of the pixels of each row, into count[height]. */
 void nnk_count_rows(const nnk_edges *, int64_t *count, int64_t y0, int64_t y1);
-/* Pairs and weights before each block of `packet` (4 or 8) pixels of a row, into before[height][blocks + 1]. */
-int nnk_count_packets(const nnk_edges *, int32_t packet, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1);
+/* Entries and weights before each block of `lanes` (4 or 8) pixels of a row, into before[height][blocks + 1]. */
+int nnk_count_entries(const nnk_edges *, int32_t lanes, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1);
 
-/* fill_packets with the weights of CSR rows, of type T (operator.c). */
-#define NNK_COPY_PACKETS(T)                                                                               \
+/* fill_entries with the weights of CSR rows, of type T (operator.c). */
+#define NNK_COPY_ENTRIES(T)                                                                               \
     (const nnk_edges *edges, const void *indptr, int32_t wide, const T *data, const nnk_grid_operator *op, \
      int64_t y0, int64_t y1)
-int nnk_copy_packets_f32 NNK_COPY_PACKETS(float);
-int nnk_copy_packets_f64 NNK_COPY_PACKETS(double);
+int nnk_copy_entries_f32 NNK_COPY_ENTRIES(float);
+int nnk_copy_entries_f64 NNK_COPY_ENTRIES(double);
 
 /* One order of the recurrence on any CSR matrix M, rows [i0, i1) (operator.c):
- * next = scale (a x - r M x) - shift x - older + forcing, then band s += c[s] next.
+ * next = scale (a x - r M x) - shift x - older + clenshaw, then band s += c[s] next.
  * row_scale (r) may be NULL. */
 #define NNK_CSR_STEP(T)                                                                                   \
     (const void *indptr, const void *indices, int32_t wide, const T *data, const T *diagonal,             \
      const T *row_scale, double scale, double shift, const T *older, const T *x, T *next, T *bands,       \
-     int64_t n, int32_t n_bands, const double *c, int32_t forcing, int64_t i0, int64_t i1)
+     int64_t n, int32_t n_bands, const double *c, int32_t clenshaw, int64_t i0, int64_t i1)
 void nnk_csr_step_f32 NNK_CSR_STEP(float);
 void nnk_csr_step_f64 NNK_CSR_STEP(double);
 

@@ -30,10 +30,10 @@ cdef extern from "nnk_core.h" nogil:
         double two_sigma2
 
     ctypedef struct nnk_before:
-        int32_t pairs, weights
+        int32_t entries, weights
 
     ctypedef struct nnk_start:
-        int64_t pair, weight
+        int64_t entry, weight
 
     ctypedef struct nnk_grid_operator:
         int64_t height, width, blocks, stride, pad
@@ -43,14 +43,14 @@ cdef extern from "nnk_core.h" nogil:
         const nnk_before *before
         const nnk_start *row_start
         int64_t n_held
-        uint64_t *pair
+        uint64_t *entry
         void *weight
         const void *diagonal
         const void *row_scale
 
-    ctypedef struct nnk_group:
-        int32_t orders, n_bands, forcing
-        int64_t b0, b1, top, bottom
+    ctypedef struct nnk_sweep:
+        int32_t orders, n_bands, clenshaw
+        int64_t b0, b1, row_begin, row_end
         void *above
         void *below
         double scale, shift
@@ -81,7 +81,7 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *, void *, void *,
                           int32_t, void *, int64_t *, int64_t, int64_t) noexcept nogil
-    ctypedef int nnk_fill_packets(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
+    ctypedef int nnk_fill_entries(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
                                   int64_t, int64_t) noexcept nogil
 
     ctypedef struct nnk_kernels:
@@ -93,19 +93,19 @@ cdef extern from "nnk_core.h" nogil:
         nnk_fill *fill_f32_f32
         nnk_fill *fill_f32_f64
         nnk_fill *fill_f64_f64
-        nnk_fill_packets *fill_packets_f32_f32
-        nnk_fill_packets *fill_packets_f32_f64
-        nnk_fill_packets *fill_packets_f64_f64
+        nnk_fill_entries *fill_entries_f32_f32
+        nnk_fill_entries *fill_entries_f32_f64
+        nnk_fill_entries *fill_entries_f64_f64
         void (*degrees_f32)(const nnk_grid_operator *, float *, int64_t, int64_t) noexcept nogil
         void (*degrees_f64)(const nnk_grid_operator *, double *, int64_t, int64_t) noexcept nogil
         float (*edge_bound_f32)(const nnk_grid_operator *, const float *, int64_t, int64_t) noexcept nogil
         double (*edge_bound_f64)(const nnk_grid_operator *, const double *, int64_t, int64_t) noexcept nogil
-        int (*group_f32)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
+        int (*sweep_rows_f32)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
                          int64_t) noexcept nogil
-        int (*group_f64)(const nnk_grid_operator *, const nnk_group *, void *, int64_t,
+        int (*sweep_rows_f64)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
                          int64_t) noexcept nogil
-        void (*room_f32)(const nnk_grid_operator *, const nnk_group *, size_t *, size_t *) noexcept nogil
-        void (*room_f64)(const nnk_grid_operator *, const nnk_group *, size_t *, size_t *) noexcept nogil
+        void (*sweep_room_f32)(const nnk_grid_operator *, const nnk_sweep *, size_t *, size_t *) noexcept nogil
+        void (*sweep_room_f64)(const nnk_grid_operator *, const nnk_sweep *, size_t *, size_t *) noexcept nogil
         int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
                          int64_t) noexcept nogil
         int (*match_f64)(const nnk_patches *, const double *, int32_t *, int32_t *, int64_t,
@@ -121,10 +121,10 @@ cdef extern from "nnk_core.h" nogil:
     int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
                          const int32_t *, int64_t, int64_t)
     void nnk_count_rows(const nnk_edges *, int64_t *, int64_t, int64_t)
-    int nnk_count_packets(const nnk_edges *, int32_t, int64_t, nnk_before *, int64_t, int64_t)
-    int nnk_copy_packets_f32(const nnk_edges *, const void *, int32_t, const float *,
+    int nnk_count_entries(const nnk_edges *, int32_t, int64_t, nnk_before *, int64_t, int64_t)
+    int nnk_copy_entries_f32(const nnk_edges *, const void *, int32_t, const float *,
                              const nnk_grid_operator *, int64_t, int64_t)
-    int nnk_copy_packets_f64(const nnk_edges *, const void *, int32_t, const double *,
+    int nnk_copy_entries_f64(const nnk_edges *, const void *, int32_t, const double *,
                              const nnk_grid_operator *, int64_t, int64_t)
     void nnk_csr_step_f32(const void *, const void *, int32_t, const float *, const float *,
                           const float *, double, double, const float *, const float *, float *,

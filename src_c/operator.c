@@ -1,23 +1,23 @@
-/* Graphs given as CSR rows: their packets for the grid operator, and the plain CSR
+/* Graphs given as CSR rows: their entries for the grid operator, and the plain CSR
  * step for graphs that are not images. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "csr.h"
 #include "nnk_core.h"
-#include "packets.h"
+#include "entries.h"
 #include "planes.h"
 #include "templating.h"
 
 #define T float
 #define S f32
-#define PACKET 8
+#define BLOCK 8
 #include "operator.template.h"
 #undef T
 #undef S
-#undef PACKET
+#undef BLOCK
 
 #define T double
 #define S f64
-#define PACKET 4
+#define BLOCK 4
 #include "operator.template.h"

@@ -1,10 +1,10 @@
-/* Operators from CSR rows.  T, S: type and suffix; PACKET: pixels in a block. */
+/* Operators from CSR rows.  T, S: type and suffix; BLOCK: pixels of a block. */
 
-int CAT(nnk_copy_packets, S) NNK_COPY_PACKETS(T)
+int CAT(nnk_copy_entries, S) NNK_COPY_ENTRIES(T)
 {
     const int64_t width = edges->width;
     int64_t *entry = malloc(sizeof *entry * (size_t)width); /* of each pixel's row, to read next */
-    next_packet *next = malloc(sizeof *next * (size_t)op->blocks);
+    next_edge_block *next = malloc(sizeof *next * (size_t)op->blocks);
     uint64_t *row = new_edge_row(edges);
     const int status = entry && next && row ? NNK_OK : NNK_NO_MEMORY;
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
@@ -15,11 +15,11 @@ int CAT(nnk_copy_packets, S) NNK_COPY_PACKETS(T)
         for (int64_t w = 0; w < edges->words; w++)
             for (int64_t o = 0; o < 2 * edges->half; o++) { /* offsets rise like the columns of a row */
                 const uint64_t word = row[w * edge_stride(edges) + o];
-                for (uint64_t left = groups_of(word, PACKET); left; left &= left - 1) {
+                for (uint64_t left = groups_of(word, BLOCK); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
-                    const uint64_t block = word >> first & ((1u << PACKET) - 1);
-                    next_packet *at = next + (64 * w + first) / PACKET;
-                    put_packet(op->pair, at->packet++, PACKET, (uint64_t)o, block);
+                    const uint64_t block = word >> first & ((1u << BLOCK) - 1);
+                    next_edge_block *at = next + (64 * w + first) / BLOCK;
+                    put_edge_block(op->entry, at->edge_block++, BLOCK, (uint64_t)o, block);
                     for (uint64_t bits = block; bits; bits &= bits - 1)
                         ((T *)op->weight)[at->weight++] = data[entry[64 * w + first + __builtin_ctzll(bits)]++];
                 }
@@ -43,7 +43,7 @@ void CAT(nnk_csr_step, S) NNK_CSR_STEP(T)
         T y = factor * (diagonal[i] * x[i] - sum) - offset * x[i];
         if (older)
             y -= older[i];
-        if (forcing)
+        if (clenshaw)
             for (int32_t s = 0; s < n_bands; s++)
                 y += (T)c[s] * bands[s * n + i];
         else

@@ -6,14 +6,14 @@
 static void CAT(column_distances, S)(const T *a, const T *b, int64_t width, int64_t n, int32_t patch, T *out)
 {
     int64_t x = 0;
-    for (; x + CAT(PACKET, S) <= n; x += CAT(PACKET, S)) {
-        CAT(packet, S) sum = {0};
+    for (; x + CAT(BLOCK, S) <= n; x += CAT(BLOCK, S)) {
+        CAT(block, S) sum = {0};
         for (int32_t r = 0; r < patch; r++) {
-            const CAT(packet, S) d =
-                CAT(load_packet, S)(a + r * width + x) - CAT(load_packet, S)(b + r * width + x);
+            const CAT(block, S) d =
+                CAT(load_block, S)(a + r * width + x) - CAT(load_block, S)(b + r * width + x);
             sum += d * d;
         }
-        CAT(store_packet, S)(out + x, sum);
+        CAT(store_block, S)(out + x, sum);
     }
     for (; x < n; x++) {
         T sum = 0;
@@ -135,14 +135,14 @@ static void CAT(centre, S)(T *matrix, int32_t k, int64_t row, T *mean)
 /* Standard deviation of y - z over a group: how much noise is gone already. */
 static double CAT(removed_noise, S)(const T *y, const T *z, int64_t padded, double n)
 {
-    CAT(packet, S) sums = {0}, squares = {0};
-    for (int64_t i = 0; i < padded; i += CAT(PACKET, S)) { /* padding is 0 in both */
-        const CAT(packet, S) d = CAT(load_packet, S)(y + i) - CAT(load_packet, S)(z + i);
+    CAT(block, S) sums = {0}, squares = {0};
+    for (int64_t i = 0; i < padded; i += CAT(BLOCK, S)) { /* padding is 0 in both */
+        const CAT(block, S) d = CAT(load_block, S)(y + i) - CAT(load_block, S)(z + i);
         sums += d;
         squares += d * d;
     }
     double sum = 0, square = 0;
-    for (int l = 0; l < CAT(PACKET, S); l++) {
+    for (int l = 0; l < CAT(BLOCK, S); l++) {
         sum += sums[l];
         square += squares[l];
     }
@@ -177,15 +177,15 @@ static void CAT(scatter, S)(const nnk_patches *p, const T *matrix, int64_t row, 
 #undef SCATTER
 }
 
-/* n rounded up to whole packets. */
-static int32_t CAT(whole_packets, S)(int32_t n) { return (n + CAT(PACKET, S) - 1) / CAT(PACKET, S) * CAT(PACKET, S); }
+/* n rounded up to whole blocks. */
+static int32_t CAT(whole_blocks, S)(int32_t n) { return (n + CAT(BLOCK, S) - 1) / CAT(BLOCK, S) * CAT(BLOCK, S); }
 
 static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->pilot); }
 
 /* One allocation, cut into matrices; zeros, so that padding stays zero. */
 static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
 {
-    const size_t row = (size_t)CAT(whole_packets, S)(n), rows = (size_t)CAT(whole_packets, S)(k);
+    const size_t row = (size_t)CAT(whole_blocks, S)(n), rows = (size_t)CAT(whole_blocks, S)(k);
     const size_t matrix = rows * row, square = row * row, lane = row > rows ? row : rows;
     const size_t bytes = sizeof(T) * (4 * matrix + 2 * square + 6 * lane);
     T *at = new_aligned(bytes);
@@ -310,7 +310,7 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
 static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                 CAT(workspace, S) *w)
 {
-    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_packets, S)(k);
+    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
     const T a2 = (T)0.25, c = (T)(n * pass->sigma * pass->sigma);
     CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, row, w->value);
     T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */

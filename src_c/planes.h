@@ -70,12 +70,12 @@ static inline void edge_row(const nnk_edges *e, int64_t y, uint64_t *out)
         copy_shifted(NULL, e->words, 0, out + none, stride);
 }
 
-/* Bit 0 of every group of `packet` (4 or 8) bits set where the group is not zero. */
-static inline uint64_t groups_of(uint64_t word, int32_t packet)
+/* Bit 0 of every `lanes` (4 or 8) bits is set where these are not all zero. */
+static inline uint64_t groups_of(uint64_t word, int32_t lanes)
 {
     word |= word >> 1;
     word |= word >> 2;
-    if (packet == 4)
+    if (lanes == 4)
         return word & 0x1111111111111111u;
     word |= word >> 4;
     return word & 0x0101010101010101u;

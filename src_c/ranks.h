@@ -1,4 +1,4 @@
-/* Tables by which the lanes that have a bit set in m are expanded (pairs.h), for processors without
+/* Tables by which the lanes that have a bit set in m are expanded (double_blocks.h), for processors without
  * an instruction for it.  The rank of a lane: how many such lanes are below it. */
 #ifndef NNK_RANKS_H
 #define NNK_RANKS_H

@@ -14,9 +14,9 @@
  *   live_bits_S(l)      lane by lane as the low bits of an integer
  *   none_live_S(l)      is no lane of l[0 .. NNK_ABREAST) true?
  *   nan_unless_S(l, d)  d where true, NaN elsewhere
- *   packet_S, PACKET_S  a 32-byte vector, the same on every instruction set:
+ *   block_S, BLOCK_S    a 32-byte vector, the same on every instruction set:
  *                       the unit of the grid operator
- *   load_F_S(p)         a packet from numbers of type F
+ *   load_F_S(p)         a block from numbers of type F
  */
 #ifndef NNK_SIMD_H
 #define NNK_SIMD_H
@@ -39,12 +39,12 @@ typedef int64_t veci_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define LANES_f32 (VECTOR_BYTES / 4)
 #define LANES_f64 (VECTOR_BYTES / 8)
 
-typedef float packet_f32 __attribute__((vector_size(32)));
-typedef double packet_f64 __attribute__((vector_size(32)));
-typedef int32_t packeti_f32 __attribute__((vector_size(32)));
-typedef int64_t packeti_f64 __attribute__((vector_size(32)));
-#define PACKET_f32 8
-#define PACKET_f64 4
+typedef float block_f32 __attribute__((vector_size(32)));
+typedef double block_f64 __attribute__((vector_size(32)));
+typedef int32_t blocki_f32 __attribute__((vector_size(32)));
+typedef int64_t blocki_f64 __attribute__((vector_size(32)));
+#define BLOCK_f32 8
+#define BLOCK_f64 4
 
 #define DEFINE_COMMON(S, T)                                                     \
     static inline vec_##S loadu_##S(const T *p)                                 \
@@ -54,13 +54,13 @@ typedef int64_t packeti_f64 __attribute__((vector_size(32)));
         return v;                                                               \
     }                                                                           \
     static inline vec_##S splat_##S(T a) { return a - (vec_##S){0}; }           \
-    static inline packet_##S load_packet_##S(const T *p)                        \
+    static inline block_##S load_block_##S(const T *p)                        \
     {                                                                           \
-        packet_##S v;                                                           \
+        block_##S v;                                                           \
         memcpy(&v, p, sizeof v);                                                \
         return v;                                                               \
     }                                                                           \
-    static inline void store_packet_##S(T *p, packet_##S v)                     \
+    static inline void store_block_##S(T *p, block_##S v)                     \
     {                                                                           \
         memcpy(p, &v, sizeof v);                                                \
     }
@@ -68,14 +68,14 @@ typedef int64_t packeti_f64 __attribute__((vector_size(32)));
 DEFINE_COMMON(f32, float)
 DEFINE_COMMON(f64, double)
 
-/* A packet of one type from features of another. */
-static inline packet_f32 load_f32_f32(const float *p) { return load_packet_f32(p); }
-static inline packet_f64 load_f64_f64(const double *p) { return load_packet_f64(p); }
-static inline packet_f64 load_f32_f64(const float *p)
+/* A block of one type from features of another. */
+static inline block_f32 load_f32_f32(const float *p) { return load_block_f32(p); }
+static inline block_f64 load_f64_f64(const double *p) { return load_block_f64(p); }
+static inline block_f64 load_f32_f64(const float *p)
 {
     float v __attribute__((vector_size(16)));
     memcpy(&v, p, sizeof v);
-    return __builtin_convertvector(v, packet_f64);
+    return __builtin_convertvector(v, block_f64);
 }
 
 enum { NNK_ABREAST = 4 }; /* vectors a kernel works on side by side, within the registers */

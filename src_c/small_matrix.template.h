@@ -1,45 +1,45 @@
 /* Products and inverses of small dense matrices, rows padded with zeros to whole
- * packets.  T, S: type and suffix. */
+ * blocks.  T, S: type and suffix. */
 
 /* c[i][j] = sum_r a[r step_r + i step_i] b[r][j] on a tile of 4 rows and
- * `packets` packets: the accumulators stay in registers. */
+ * `n_blocks` blocks: the accumulators stay in registers. */
 static inline __attribute__((always_inline)) void
 CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c, int64_t c_row,
-                     int32_t n_r, const int packets)
+                     int32_t n_r, const int n_blocks)
 {
-    CAT(packet, S) sum[4][3] = {{{0}}};
+    CAT(block, S) sum[4][3] = {{{0}}};
     for (int32_t r = 0; r < n_r; r++, a += step_r, b += b_row) {
-        CAT(packet, S) right[3];
-        for (int p = 0; p < packets; p++)
-            right[p] = CAT(load_packet, S)(b + p * CAT(PACKET, S));
+        CAT(block, S) right[3];
+        for (int p = 0; p < n_blocks; p++)
+            right[p] = CAT(load_block, S)(b + p * CAT(BLOCK, S));
         for (int i = 0; i < 4; i++)
-            for (int p = 0; p < packets; p++)
+            for (int p = 0; p < n_blocks; p++)
                 sum[i][p] += a[i * step_i] * right[p];
     }
     for (int i = 0; i < 4; i++)
-        for (int p = 0; p < packets; p++)
-            CAT(store_packet, S)(c + i * c_row + p * CAT(PACKET, S), sum[i][p]);
+        for (int p = 0; p < n_blocks; p++)
+            CAT(store_block, S)(c + i * c_row + p * CAT(BLOCK, S), sum[i][p]);
 }
 
-/* Four rows of a product, columns [from, n_j) in whole packets. */
+/* Four rows of a product, columns [from, n_j) in whole blocks. */
 static void CAT(product_rows, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c,
                                  int64_t c_row, int32_t from, int32_t n_j, int32_t n_r)
 {
-    int32_t packets = (n_j - from) / CAT(PACKET, S);
-    for (int64_t j = from; packets > 0;) {
-        const int wide = packets == 4 || packets == 2 ? 2 : packets >= 3 ? 3 : 1;
+    int32_t n_blocks = (n_j - from) / CAT(BLOCK, S);
+    for (int64_t j = from; n_blocks > 0;) {
+        const int wide = n_blocks == 4 || n_blocks == 2 ? 2 : n_blocks >= 3 ? 3 : 1;
         if (wide == 3)
             CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 3);
         else if (wide == 2)
             CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 2);
         else
             CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 1);
-        packets -= wide;
-        j += wide * CAT(PACKET, S);
+        n_blocks -= wide;
+        j += wide * CAT(BLOCK, S);
     }
 }
 
-/* The whole product: n_i rounded up to 4 rows, n_j columns in whole packets. */
+/* The whole product: n_i rounded up to 4 rows, n_j columns in whole blocks. */
 static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c,
                             int64_t c_row, int32_t n_i, int32_t n_j, int32_t n_r)
 {
@@ -52,11 +52,11 @@ static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T 
 static void CAT(gram, S)(const T *a, int64_t row, T *c, int32_t n, int32_t n_r)
 {
     for (int32_t i = 0; i < n; i += 4) {
-        const int32_t from = i / CAT(PACKET, S) * CAT(PACKET, S);
+        const int32_t from = i / CAT(BLOCK, S) * CAT(BLOCK, S);
         CAT(product_rows, S)(a + i, row, 1, a, row, c + i * row, row, from, (int32_t)row, n_r);
     }
     for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < i / CAT(PACKET, S) * CAT(PACKET, S); j++)
+        for (int32_t j = 0; j < i / CAT(BLOCK, S) * CAT(BLOCK, S); j++)
             c[i * row + j] = c[j * row + i];
 }
 
@@ -83,11 +83,11 @@ static inline void CAT(eliminate, S)(T *a, const CAT(pivots, S) *p, int32_t from
         for (int32_t r = q + 1; r < p->count; r++)
             at_pivot[q] -= factor[r] * p->row[r][p->first + q];
     }
-    for (int64_t j = 0; j < length; j += CAT(PACKET, S)) {
-        CAT(packet, S) value = CAT(load_packet, S)(a + j);
+    for (int64_t j = 0; j < length; j += CAT(BLOCK, S)) {
+        CAT(block, S) value = CAT(load_block, S)(a + j);
         for (int32_t q = 0; q < PIVOTS; q++) /* factors of absent pivots are 0 */
-            value -= factor[q] * CAT(load_packet, S)(p->row[q] + j);
-        CAT(store_packet, S)(a + j, value);
+            value -= factor[q] * CAT(load_block, S)(p->row[q] + j);
+        CAT(store_block, S)(a + j, value);
     }
     for (int32_t q = from; q < p->count; q++)
         a[p->first + q] = at_pivot[q];

@@ -1,4 +1,4 @@
-/* Kernel weights: as CSR rows and as packets.  F, FS: type and suffix of the
+/* Kernel weights: as CSR rows and in SIMD blocks.  F, FS: type and suffix of the
  * features; T, S: of the weights. */
 
 /* What the offset of a number means in the arrays at hand. */
@@ -109,44 +109,44 @@ static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, c
 }
 
 /* Squared differences of a block's pixels and those at one offset. */
-static inline CAT(packet, S)
+static inline CAT(block, S)
 CAT3(squares, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t channels)
 {
-    CAT(packet, S) square = {0};
+    CAT(block, S) square = {0};
     for (int32_t c = 0; c < channels; c++) {
-        const CAT(packet, S) d = CAT3(load, FS, S)(other + c * plane_size) - CAT3(load, FS, S)(pixel + c * plane_size);
+        const CAT(block, S) d = CAT3(load, FS, S)(other + c * plane_size) - CAT3(load, FS, S)(pixel + c * plane_size);
         square += d * d;
     }
     return square;
 }
 
-/* The packets of up to 64 pixels, whose edges are `bits`: squares where the weights will be, and
+/* The edge blocks of up to 64 pixels, whose edges are `bits`: squares where the weights will be, and
  * their spatial factors, both from weight `start` on. */
 static inline __attribute__((always_inline)) void
-CAT3(list_packets, FS, S)(const nnk_grid_operator *op, const uint64_t *bits, int64_t n_offsets,
+CAT3(list_edge_blocks, FS, S)(const nnk_grid_operator *op, const uint64_t *bits, int64_t n_offsets,
                           const CAT3(step, FS, S) *steps, const F *pixels, int64_t plane_size, int32_t channels,
-                          next_packet *next, int64_t start, T *weights, T *spatial)
+                          next_edge_block *next, int64_t start, T *weights, T *spatial)
 {
     for (int64_t o = 0; o < n_offsets; o++)
-        for (uint64_t left = groups_of(bits[o], CAT(PACKET, S)); left; left &= left - 1) {
+        for (uint64_t left = groups_of(bits[o], CAT(BLOCK, S)); left; left &= left - 1) {
             const int first = __builtin_ctzll(left);
             const F *pixel = pixels + first;
-            const uint32_t edges = (uint32_t)(bits[o] >> first) & ((1u << CAT(PACKET, S)) - 1);
-            next_packet *at = next + first / CAT(PACKET, S);
-            put_packet(op->pair, at->packet++, CAT(PACKET, S), (uint64_t)o, edges);
-            const CAT(packet, S) square = CAT3(squares, FS, S)(pixel, pixel + steps[o].other, plane_size, channels);
+            const uint32_t edges = (uint32_t)(bits[o] >> first) & ((1u << CAT(BLOCK, S)) - 1);
+            next_edge_block *at = next + first / CAT(BLOCK, S);
+            put_edge_block(op->entry, at->edge_block++, CAT(BLOCK, S), (uint64_t)o, edges);
+            const CAT(block, S) square = CAT3(squares, FS, S)(pixel, pixel + steps[o].other, plane_size, channels);
             const int n = CAT(compress, S)(weights + (at->weight - start), square, edges);
             CAT(repeat, S)(spatial + (at->weight - start), steps[o].spatial, n);
             at->weight += n;
         }
 }
 
-static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const nnk_grid_operator *op,
+static int CAT3(fill_entries, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const nnk_grid_operator *op,
                                      int64_t y0, int64_t y1)
 {
     const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride, n_offsets = 2 * edges->half;
     CAT3(step, FS, S) *steps = malloc(sizeof *steps * (size_t)n_offsets);
-    next_packet *next = malloc(sizeof *next * (size_t)op->blocks);
+    next_edge_block *next = malloc(sizeof *next * (size_t)op->blocks);
     uint64_t *row = new_edge_row(edges);
     T *spatial = malloc(sizeof *spatial * 64 * (size_t)n_offsets);
     const int status = steps && next && row && spatial ? NNK_OK : NNK_NO_MEMORY;
@@ -157,15 +157,15 @@ static int CAT3(fill_packets, FS, S)(const nnk_kernel *kernel, const nnk_edges *
         edge_row(edges, y, row);
         begin_row(op, y, next);
         for (int64_t w = 0; w < edges->words; w++) {
-            const int64_t b = 64 / CAT(PACKET, S) * w, end = b + 64 / CAT(PACKET, S);
+            const int64_t b = 64 / CAT(BLOCK, S) * w, end = b + 64 / CAT(BLOCK, S);
             const int64_t start = next[b].weight, last = (end < op->blocks ? end : op->blocks) - 1;
             const uint64_t *bits = row + w * edge_stride(edges);
             T *weights = (T *)op->weight + start;
             if (kernel->channels == 1) /* a constant lets the compiler drop the channel loop */
-                CAT3(list_packets, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, 1, next + b,
+                CAT3(list_edge_blocks, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, 1, next + b,
                                           start, weights, spatial);
             else
-                CAT3(list_packets, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, kernel->channels,
+                CAT3(list_edge_blocks, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, kernel->channels,
                                           next + b, start, weights, spatial);
             if (next[last].weight > start)
                 CAT3(weigh, FS, S)(spatial, weights, next[last].weight - start, (T)kernel->two_sigma2);

@@ -36,7 +36,7 @@ class KernelWeights:
 
     def fill(self, operator, y0, y1):
         """Write the entries of rows [y0, y1)."""
-        _core.fill_packets(operator, self.edges, self._kernel, y0, y1)
+        _core.fill_entries(operator, self.edges, self._kernel, y0, y1)
 
 
 class MatrixWeights:
@@ -60,7 +60,7 @@ class MatrixWeights:
 
     def fill(self, operator, y0, y1):
         """Write the entries of rows [y0, y1)."""
-        _core.copy_packets(operator, self.edges, self._indptr, self._wide, self._data, y0, y1)
+        _core.copy_entries(operator, self.edges, self._indptr, self._wide, self._data, y0, y1)
 
 
 class BlockMatrix:
@@ -100,7 +100,7 @@ class BlockMatrix:
         edges, lanes = weights.edges, self.rows.lanes
 
         def count(y0, y1):
-            _core.count_packets(edges, lanes, before, y0, y1)
+            _core.count_entries(edges, lanes, before, y0, y1)
 
         executor.run(count, self.height, int(self.width * window.work), speed=BIT_SPEED)
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # entries, weights

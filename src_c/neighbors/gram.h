@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) void pair_tile(const double *const 
         }
     for (int i = 0; i < TILE * TILE; i += 4) {
         part(*s)[PARTS] = &sum[0][0] + i;
-        const packet_f64 sums = lane_sums(s[0], s[1], s[2], s[3]);
+        const block_f64 sums = lane_sums(s[0], s[1], s[2], s[3]);
         for (int j = 0; j < 4; j++)
             g[(i + j) / TILE * n + (i + j) % TILE] += sums[j];
     }

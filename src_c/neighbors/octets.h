@@ -16,8 +16,8 @@ typedef double part __attribute__((vector_size(64)));
 typedef int64_t part_mask __attribute__((vector_size(64)));
 #else
 enum { PARTS = 2 };
-typedef packet_f64 part;
-typedef packeti_f64 part_mask;
+typedef block_f64 part;
+typedef blocki_f64 part_mask;
 #endif
 enum { PART = LANES / PARTS }; /* lanes of a part */
 
@@ -37,7 +37,7 @@ static inline part larger(part a, part b)
 }
 
 /* An octet's first four lanes plus its last four. */
-static inline packet_f64 halves_sum(const part *octet)
+static inline block_f64 halves_sum(const part *octet)
 {
 #if defined(NNK_VARIANT_AVX512)
     return __builtin_shufflevector(octet[0], octet[0], 0, 1, 2, 3) +
@@ -48,18 +48,18 @@ static inline packet_f64 halves_sum(const part *octet)
 }
 
 /* Sums of the lanes of four octets. */
-static inline packet_f64 lane_sums(const part *a, const part *b, const part *c, const part *d)
+static inline block_f64 lane_sums(const part *a, const part *b, const part *c, const part *d)
 {
-    const packet_f64 p = halves_sum(a), q = halves_sum(b), r = halves_sum(c), s = halves_sum(d);
-    const packet_f64 pq = __builtin_shufflevector(p, q, 0, 4, 2, 6) + __builtin_shufflevector(p, q, 1, 5, 3, 7);
-    const packet_f64 rs = __builtin_shufflevector(r, s, 0, 4, 2, 6) + __builtin_shufflevector(r, s, 1, 5, 3, 7);
+    const block_f64 p = halves_sum(a), q = halves_sum(b), r = halves_sum(c), s = halves_sum(d);
+    const block_f64 pq = __builtin_shufflevector(p, q, 0, 4, 2, 6) + __builtin_shufflevector(p, q, 1, 5, 3, 7);
+    const block_f64 rs = __builtin_shufflevector(r, s, 0, 4, 2, 6) + __builtin_shufflevector(r, s, 1, 5, 3, 7);
     return __builtin_shufflevector(pq, rs, 0, 1, 4, 5) + __builtin_shufflevector(pq, rs, 2, 3, 6, 7);
 }
 
 /* The same for one. */
 static inline double lane_sum(const part *octet)
 {
-    const packet_f64 s = halves_sum(octet);
+    const block_f64 s = halves_sum(octet);
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 

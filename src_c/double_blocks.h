@@ -1,41 +1,41 @@
-/* Packets of which only some lanes are stored, and pairs of them.  Their arithmetic is the same in
+/* SIMD blocks of which only some lanes are stored, and two of them together.  Their arithmetic is the same in
  * every variant, lane by lane.
  *
  * For each element type (suffix f32, f64):
- *   compress_S(p, v, lanes)   write the lanes of a packet that have a bit, one after another;
+ *   compress_S(p, v, lanes)   write the lanes of a block that have a bit, one after another;
  *                             returns how many
- *   repeat_S(p, a, n)         write a number n times, at most as often as a packet has lanes
- *   pair_S                    two packets: no_pair_S() of zeros, join_S(p, q) of those at p and q
- *   expand_S(&p, lanes)       the pair of the numbers from p on where lanes have a bit, else 0;
+ *   repeat_S(p, a, n)         write a number n times, at most as often as a block has lanes
+ *   double_block_S            two blocks: no_blocks_S() of zeros, join_S(p, q) of those at p and q
+ *   expand_S(&p, lanes)       the double block of the numbers from p on where lanes have a bit, else 0;
  *                             p is moved on beyond them.  It may be read 64 bytes further
- *   add_S(a, b), add_product_S(sum, a, b), fold_S(pair)   the last: the sum of its two packets
+ *   add_S(a, b), add_product_S(sum, a, b), fold_S(double)   the last: the sum of its two blocks
  *   larger_S(best, a, weight)   the larger of best and a where there is a weight, else best
  */
-#ifndef NNK_PAIRS_H
-#define NNK_PAIRS_H
+#ifndef NNK_DOUBLE_BLOCKS_H
+#define NNK_DOUBLE_BLOCKS_H
 
 #include "simd.h"
 
-#define PARTS (64 / VECTOR_BYTES) /* vectors in a pair */
+#define PARTS (64 / VECTOR_BYTES) /* vectors in a double block */
 
-#define DEFINE_PAIR(S)                                                                      \
+#define DEFINE_DOUBLE_BLOCK(S)                                                                      \
     typedef struct {                                                                        \
         vec_##S part[PARTS];                                                                \
-    } pair_##S;                                                                             \
-    static inline pair_##S no_pair_##S(void) { return (pair_##S){{{0}}}; }                  \
-    static inline pair_##S add_##S(pair_##S a, pair_##S b)                                  \
+    } double_block_##S;                                                                             \
+    static inline double_block_##S no_blocks_##S(void) { return (double_block_##S){{{0}}}; }                  \
+    static inline double_block_##S add_##S(double_block_##S a, double_block_##S b)                                  \
     {                                                                                       \
         for (int i = 0; i < PARTS; i++)                                                     \
             a.part[i] += b.part[i];                                                         \
         return a;                                                                           \
     }                                                                                       \
-    static inline pair_##S add_product_##S(pair_##S sum, pair_##S a, pair_##S b)            \
+    static inline double_block_##S add_product_##S(double_block_##S sum, double_block_##S a, double_block_##S b)            \
     {                                                                                       \
         for (int i = 0; i < PARTS; i++)                                                     \
             sum.part[i] += a.part[i] * b.part[i];                                           \
         return sum;                                                                         \
     }                                                                                       \
-    static inline pair_##S larger_##S(pair_##S best, pair_##S a, pair_##S weight)           \
+    static inline double_block_##S larger_##S(double_block_##S best, double_block_##S a, double_block_##S weight)           \
     {                                                                                       \
         for (int i = 0; i < PARTS; i++) {                                                   \
             const vec_##S old = best.part[i], none = {0};                                   \
@@ -45,56 +45,56 @@
         }                                                                                   \
         return best;                                                                        \
     }
-DEFINE_PAIR(f32)
-DEFINE_PAIR(f64)
+DEFINE_DOUBLE_BLOCK(f32)
+DEFINE_DOUBLE_BLOCK(f64)
 
 #if defined(NNK_VARIANT_AVX512)
-static inline pair_f64 join_f64(const double *p, const double *q)
+static inline double_block_f64 join_f64(const double *p, const double *q)
 {
     const __m512d first = _mm512_castpd256_pd512(_mm256_loadu_pd(p));
-    return (pair_f64){{(vec_f64)_mm512_insertf64x4(first, _mm256_loadu_pd(q), 1)}};
+    return (double_block_f64){{(vec_f64)_mm512_insertf64x4(first, _mm256_loadu_pd(q), 1)}};
 }
-static inline pair_f32 join_f32(const float *p, const float *q)
+static inline double_block_f32 join_f32(const float *p, const float *q)
 {
-    return (pair_f32){{(vec_f32)join_f64((const double *)p, (const double *)q).part[0]}};
+    return (double_block_f32){{(vec_f32)join_f64((const double *)p, (const double *)q).part[0]}};
 }
 /* Expanding straight from memory is several times slower on some processors (measured: Zen 4), and
  * GCC would make one instruction of the two. */
 #define IN_REGISTER(v) __asm__("" : "+v"(v))
-static inline pair_f32 expand_f32(const float **p, uint32_t lanes)
+static inline double_block_f32 expand_f32(const float **p, uint32_t lanes)
 {
     __m512 next = _mm512_loadu_ps(*p);
     IN_REGISTER(next);
     const vec_f32 v = (vec_f32)_mm512_maskz_expand_ps((__mmask16)lanes, next);
     *p += _mm_popcnt_u32(lanes);
-    return (pair_f32){{v}};
+    return (double_block_f32){{v}};
 }
-static inline pair_f64 expand_f64(const double **p, uint32_t lanes)
+static inline double_block_f64 expand_f64(const double **p, uint32_t lanes)
 {
     __m512d next = _mm512_loadu_pd(*p);
     IN_REGISTER(next);
     const vec_f64 v = (vec_f64)_mm512_maskz_expand_pd((__mmask8)lanes, next);
     *p += _mm_popcnt_u32(lanes);
-    return (pair_f64){{v}};
+    return (double_block_f64){{v}};
 }
-static inline packet_f32 fold_f32(pair_f32 v)
+static inline block_f32 fold_f32(double_block_f32 v)
 {
     const __m512 pair = (__m512)v.part[0];
-    return (packet_f32)_mm512_castps512_ps256(pair) + (packet_f32)_mm512_extractf32x8_ps(pair, 1);
+    return (block_f32)_mm512_castps512_ps256(pair) + (block_f32)_mm512_extractf32x8_ps(pair, 1);
 }
-static inline packet_f64 fold_f64(pair_f64 v)
+static inline block_f64 fold_f64(double_block_f64 v)
 {
     const __m512d pair = (__m512d)v.part[0];
-    return (packet_f64)_mm512_castpd512_pd256(pair) + (packet_f64)_mm512_extractf64x4_pd(pair, 1);
+    return (block_f64)_mm512_castpd512_pd256(pair) + (block_f64)_mm512_extractf64x4_pd(pair, 1);
 }
 /* Not compressed straight into memory, which some processors are very slow at. */
-static inline int compress_f32(float *p, packet_f32 v, uint32_t lanes)
+static inline int compress_f32(float *p, block_f32 v, uint32_t lanes)
 {
     const int n = _mm_popcnt_u32(lanes);
     _mm256_mask_storeu_ps(p, (__mmask8)((1u << n) - 1), _mm256_maskz_compress_ps((__mmask8)lanes, (__m256)v));
     return n;
 }
-static inline int compress_f64(double *p, packet_f64 v, uint32_t lanes)
+static inline int compress_f64(double *p, block_f64 v, uint32_t lanes)
 {
     const int n = _mm_popcnt_u32(lanes);
     _mm256_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), _mm256_maskz_compress_pd((__mmask8)lanes, (__m256d)v));
@@ -152,18 +152,18 @@ static inline int n_set(uint32_t lanes) { return counts[lanes]; }
 #endif
 
 #define DEFINE_PARTS(S, T)                                                                  \
-    static inline pair_##S join_##S(const T *p, const T *q)                                 \
+    static inline double_block_##S join_##S(const T *p, const T *q)                                 \
     {                                                                                       \
-        pair_##S v;                                                                         \
+        double_block_##S v;                                                                         \
         for (int i = 0; i < PARTS / 2; i++) {                                               \
             v.part[i] = loadu_##S(p + i * LANES_##S);                                       \
             v.part[PARTS / 2 + i] = loadu_##S(q + i * LANES_##S);                           \
         }                                                                                   \
         return v;                                                                           \
     }                                                                                       \
-    static inline pair_##S expand_##S(const T **p, uint32_t lanes)                          \
+    static inline double_block_##S expand_##S(const T **p, uint32_t lanes)                          \
     {                                                                                       \
-        pair_##S v;                                                                         \
+        double_block_##S v;                                                                         \
         for (int i = 0; i < PARTS; i++) {                                                   \
             const uint32_t those = lanes >> i * LANES_##S & ((1u << LANES_##S) - 1);        \
             v.part[i] = expand_vec_##S(*p, those);                                          \
@@ -171,16 +171,16 @@ static inline int n_set(uint32_t lanes) { return counts[lanes]; }
         }                                                                                   \
         return v;                                                                           \
     }                                                                                       \
-    static inline packet_##S fold_##S(pair_##S v)                                           \
+    static inline block_##S fold_##S(double_block_##S v)                                           \
     {                                                                                       \
-        packet_##S sum;                                                                     \
+        block_##S sum;                                                                     \
         for (int i = 0; i < PARTS / 2; i++) {                                               \
             const vec_##S part = v.part[i] + v.part[PARTS / 2 + i];                         \
             memcpy((T *)&sum + i * LANES_##S, &part, sizeof part);                          \
         }                                                                                   \
         return sum;                                                                         \
     }                                                                                       \
-    static inline int compress_##S(T *p, packet_##S v, uint32_t lanes)                      \
+    static inline int compress_##S(T *p, block_##S v, uint32_t lanes)                      \
     {                                                                                       \
         int n = 0;                                                                          \
         for (; lanes; lanes &= lanes - 1)                                                   \
