@@ -113,7 +113,7 @@ def denoise(
     )
     image = check_image(image, channel_axis, mask)
     noise = NoiseModel.of(sigma, image)
-    whole = WholeImage(noise, image.low, image.high)
+    whole = WholeImage(noise, (image.low, image.high))
     run = module.denoise_tuned if tune else module.denoise
     if guide is not None:
         if guide.shape != image.shape:
@@ -123,8 +123,9 @@ def denoise(
         run = partial(run, guide=guide)
     n_rows = image.shape[0] * module.progress_units(image)
     with RowExecutor(n_jobs, progress, n_rows, "denoise") as executor:
-        results = [run(part, whole, executor) for part in noise.standardize(image)]
-    return image.restore(noise.restore(image, results))
+        parts = noise.standardize(image, whole.limits)
+        results = [run(part, whole, executor) for part in parts]
+    return image.restore(noise.restore(image, whole.limits, results))
 
 
 def _module(method, tune, guide):

@@ -14,7 +14,9 @@ PROGRESS_UNITS = LaplacianOperator.SETUP_SWEEPS + 2
 
 
 def polish(image, executor):
-    """``(I + g L)^-1 f`` with the random-walk Laplacian of the NNK graph of f.
+    """One step of smoothing on the image's own NNK graph, which removes the last specks of noise.
+
+    ``(I + g L)^-1 f`` with the random-walk Laplacian of the NNK graph of f, as one polynomial.
 
     Parameters
     ----------

@@ -58,8 +58,14 @@ class NoiseModel:
         checked = [check_positive("sigma", s, what, zero_allowed=True) for s in values]
         return cls(tuple(checked * (1 if len(checked) > 1 else image.channels)))
 
-    def standardize(self, image):
+    def standardize(self, image, limits):
         """The noisy channels of an image, centred and in units of their noise.
+
+        Parameters
+        ----------
+        image : Image
+        limits : (float, float)
+            Smallest and largest value of the whole image.
 
         Returns
         -------
@@ -68,7 +74,7 @@ class NoiseModel:
             is too uneven; none where there is no noise.  Absent pixels have the values of the
             nearest ones that are there.
         """
-        noisy, centre, scale = self._units(image)
+        noisy, centre, scale = self._units(image.dtype, limits)
         if not noisy.any():
             return []
         units = np.subtract(_channels(image, noisy), centre, dtype=image.dtype)
@@ -78,14 +84,15 @@ class NoiseModel:
         parts = np.split(units, units.shape[2], axis=2) if self._uneven(noisy) else [units]
         return [_image_of(image, part) for part in parts]
 
-    def restore(self, image, results):
+    def restore(self, image, limits, results):
         """The denoised (H, W, C) pixels of `image`, from what became of its standardised parts.
 
+        The arguments are those of `standardize`, and the denoised pixels of what it returned.
         Channels without noise and absent pixels are as they came.
         """
         if not results:
             return image.pixels.astype(image.dtype)
-        noisy, centre, scale = self._units(image)
+        noisy, centre, scale = self._units(image.dtype, limits)
         denoised = results[0] if len(results) == 1 else np.concatenate(results, axis=2)
         denoised *= scale
         denoised += centre
@@ -97,16 +104,16 @@ class NoiseModel:
         pixels[..., noisy] = denoised
         return pixels
 
-    def _units(self, image):
+    def _units(self, dtype, limits):
         """Which channels are noisy; what to subtract from them, and what to divide them by."""
-        sigmas, limits = np.array(self.sigmas), np.finfo(image.dtype)
-        half_range = image.high / 2 - image.low / 2
+        sigmas, (low, high) = np.array(self.sigmas), limits
+        half_range = high / 2 - low / 2
         # Less noise than the rounding of the values is none.
-        noisy = sigmas > max(LEAST_NOISE * half_range, float(limits.tiny))
+        noisy = sigmas > max(LEAST_NOISE * half_range, float(np.finfo(dtype).tiny))
         if half_range == 0:
             noisy[:] = False
-        centre = image.dtype.type(image.low / 2 + image.high / 2)
-        scale = np.minimum(sigmas[noisy], float(limits.max) / 16).astype(image.dtype)
+        centre = dtype.type(low / 2 + high / 2)
+        scale = np.minimum(sigmas[noisy], float(np.finfo(dtype).max) / 16).astype(dtype)
         return noisy, centre, scale
 
     def _uneven(self, noisy):

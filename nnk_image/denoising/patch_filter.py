@@ -17,8 +17,8 @@ import numpy as np
 from nnk_image import _core
 
 GRID_ROWS_PER_CHUNK = 2
-"""Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so this decides
-about the result's last bits, and the number of threads does not."""
+"""Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so that
+rounding, and with it the last bits of the result, never depends on the number of threads."""
 
 MOST_POSITIONS = 2**31 - 1
 """Largest distance, in pixels counted row by row, within a search window of the C core."""

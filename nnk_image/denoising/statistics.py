@@ -14,17 +14,18 @@ MODERATE, STRONG = 0.4, 0.8
 class WholeImage:
     """Numbers of a whole image, handed to a method together with the image or a part of it.
 
-    It can be pickled.  What is None is found in the image that a method is given: give all of
-    them, and a part of an image is treated exactly as in the whole.
+    It can be pickled.  What is None is found in the image that a method is given.  So a part of
+    an image is treated as it is in the whole if all of them are given.
 
     Attributes
     ----------
     noise : NoiseModel
         In the image's own units.
-    low, high : float
+    limits : (float, float)
         Smallest and largest value, in the image's own units; the centre is between them.
     contrast : float or None
-        Standard deviation of the noise over that of the luminance beneath it.
+        Standard deviation of the noise over that of the luminance beneath it.  Stays None, like
+        `spread`, where channels of uneven noise are denoised one by one.
     spread : float or None
         Range of the opponent channels, in units of the noise.
     tau, bound : float or None
@@ -32,8 +33,7 @@ class WholeImage:
     """
 
     noise: NoiseModel
-    low: float
-    high: float
+    limits: tuple[float, float]
     contrast: float | None = None
     spread: float | None = None
     tau: float | None = None

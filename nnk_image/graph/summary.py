@@ -5,6 +5,7 @@ import html
 import io
 
 import numpy as np
+from PIL import Image
 
 from nnk_image.graph.window import window_of
 
@@ -143,8 +144,6 @@ def card(graph):
 
 def _thumbnail(graph):
     """The degrees as the URI of a small PNG."""
-    from PIL import Image
-
     step = -(-max(graph.shape) // THUMBNAIL)
     degrees = graph.degrees[::step, ::step].astype(float)
     grey = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)

@@ -57,7 +57,7 @@ class SpectralGraphWavelets:
     dtype : numpy dtype, optional
         float32 or float64 arithmetic.  Default: that of the adjacency.
     approximation : {'interpolation', 'projection', 'jackson'}
-        How polynomials are fitted; see `nnk_image.filters.chebyshev_coefficients`.
+        How polynomials are fitted; see `nnk_image.wavelets.filter_bank.chebyshev_coefficients`.
     n_jobs : int, optional
         Threads at most, fewer for small images; None is 1, -1 all.  Results do not depend
         on it.

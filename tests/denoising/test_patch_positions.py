@@ -89,6 +89,6 @@ def test_positions_beyond_32_bits(tmp_path):
 def test_images_too_wide_are_refused(monkeypatch):
     monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 21 * 41 - 1)
     image = np.random.default_rng(0).normal(100, 20, (60, 40))
-    with pytest.raises(ValueError, match="an image of 40 columns is too wide .* transpose"):
+    with pytest.raises(ValueError, match=r"an image of 40 columns is too wide .* transpose"):
         denoise(image, 20)
     assert denoise(image[:, :39], 20).shape == (60, 39)

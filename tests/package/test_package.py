@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import nnk_image
-from nnk_image import neighbors, plotting
+from nnk_image import graph, io, learning, plotting, wavelets
 from nnk_image.cli import main
 
 README = Path(__file__).parents[2] / "README.md"
@@ -37,14 +37,12 @@ PLOTS = [
 ]
 
 PUBLIC = {
-    f"{module.__name__}.{name}".removeprefix("nnk_image."): getattr(module, name)
-    for module, names in (
-        (nnk_image, nnk_image.__all__),
-        (neighbors, sorted(set(neighbors.__all__) - set(nnk_image.__all__))),
-        (plotting, PLOTS),
-    )
-    for name in names
+    f"{package.__name__}.{name}".removeprefix("nnk_image."): getattr(package, name)
+    for package in (learning, graph, io, wavelets)
+    for name in sorted(set(package.__all__) - set(nnk_image.__all__))
 }
+PUBLIC |= {name: getattr(nnk_image, name) for name in nnk_image.__all__}
+PUBLIC |= {f"plotting.{name}": getattr(plotting, name) for name in PLOTS}
 """Public names as they are documented, below `nnk_image`, and what they are."""
 
 
