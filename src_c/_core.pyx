@@ -186,16 +186,17 @@ def count_rows(Edges edges, int64_t[::1] counts, int64_t y0, int64_t y1):
 def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char[::1] indptr,
          unsigned char[::1] indices, bint wide, unsigned char[::1] data, int64_t y0, int64_t y1):
     """CSR rows, all arrays but `row_start` as byte views; returns how many weights are 0."""
-    cdef unsigned char *columns = &indices[0] if indices.shape[0] else NULL
-    cdef unsigned char *weights = &data[0] if data.shape[0] else NULL
+    cdef nnk_csr_rows rows
     cdef int64_t underflown = 0
     cdef int status
     cdef nnk_fill *work = kernels.fill_f32_f32
     if kernel.double_weights:
         work = kernels.fill_f64_f64 if kernel.double_features else kernels.fill_f32_f64
+    rows.row_start, rows.indptr, rows.wide = &row_start[0], &indptr[0], wide
+    rows.indices = &indices[0] if indices.shape[0] else NULL
+    rows.weights = &data[0] if data.shape[0] else NULL
     with nogil:
-        status = work(&kernel.c, &edges.c, &row_start[0], &indptr[0], columns, wide, weights,
-                      &underflown, y0, y1)
+        status = work(&kernel.c, &edges.c, &rows, &underflown, y0, y1)
     check(status)
     return underflown
 
@@ -392,21 +393,20 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
              bint clenshaw, int64_t i0, int64_t i1):
     """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start,
     `row_scale` where it is 1."""
-    cdef const real *before = NULL
-    if older.shape[0]:
-        before = &older[0]
-    cdef const real *scales = &row_scale[0] if row_scale.shape[0] else NULL
-    cdef const real *values = &data[0] if data.shape[0] else NULL
-    cdef const unsigned char *columns = &indices[0] if indices.shape[0] else NULL
+    cdef nnk_csr_order order
+    order.indptr, order.wide, order.scale, order.shift = &indptr[0], wide, scale, shift
+    order.indices = &indices[0] if indices.shape[0] else NULL
+    order.data = &data[0] if data.shape[0] else NULL
+    order.diagonal, order.x, order.next = &diagonal[0], &x[0], &result[0]
+    order.row_scale = &row_scale[0] if row_scale.shape[0] else NULL
+    order.older = &older[0] if older.shape[0] else NULL
+    order.bands, order.n, order.n_bands = &bands[0, 0], bands.shape[1], bands.shape[0]
+    order.c, order.clenshaw = &coefficients[0], clenshaw
     with nogil:
         if real is float:
-            nnk_csr_step_f32(&indptr[0], columns, wide, values, &diagonal[0], scales, scale, shift, before,
-                             &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
-                             &coefficients[0], clenshaw, i0, i1)
+            nnk_csr_step_f32(&order, i0, i1)
         else:
-            nnk_csr_step_f64(&indptr[0], columns, wide, values, &diagonal[0], scales, scale, shift, before,
-                             &x[0], &result[0], &bands[0, 0], bands.shape[1], bands.shape[0],
-                             &coefficients[0], clenshaw, i0, i1)
+            nnk_csr_step_f64(&order, i0, i1)
 
 
 # --- patches -----------------------------------------------------------------------------

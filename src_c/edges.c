@@ -6,7 +6,7 @@
 
 #include "csr.h"
 
-void nnk_symmetrise(const nnk_edges *e, int64_t y0, int64_t y1)
+void nnk_symmetrise(nnk_edges *e, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++)
         for (int64_t o = 0; o < e->half; o++) {
@@ -19,7 +19,7 @@ void nnk_symmetrise(const nnk_edges *e, int64_t y0, int64_t y1)
         }
 }
 
-void nnk_all_pairs(const nnk_edges *e, const uint64_t *valid, int64_t y0, int64_t y1)
+void nnk_all_pairs(nnk_edges *e, const uint64_t *valid, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++)
         for (int64_t o = 0; o < e->half; o++) {
@@ -49,7 +49,7 @@ static void mark_row(const nnk_edges *e, const void *indptr, const void *indices
     }
 }
 
-int nnk_edges_of_csr(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int32_t radius,
+int nnk_edges_of_csr(nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int32_t radius,
                      const int32_t *offset_at, int64_t y0, int64_t y1)
 {
     const size_t size = sizeof(uint64_t) * 2 * (size_t)e->half;

@@ -56,26 +56,19 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #define NAME(v) NAME_(v)
 #define TABLE(v) CAT(nnk_kernels, v)
 
+#define ENTRIES_OF(S)                                                                                       \
+    .prune_##S = prune_##S, .degrees_##S = degrees_##S, .edge_bound_##S = edge_bound_##S,                   \
+    .sweep_rows_##S = sweep_rows_##S, .sweep_room_##S = sweep_room_##S, .match_##S = match_##S,             \
+    .patch_pass_##S = patch_pass_##S
+
 const nnk_kernels TABLE(NNK_VARIANT) = {
     .name = NAME(NNK_VARIANT),
-    .prune_f32 = prune_f32,
-    .prune_f64 = prune_f64,
+    ENTRIES_OF(f32),
+    ENTRIES_OF(f64),
     .fill_f32_f32 = fill_f32_f32,
     .fill_f32_f64 = fill_f32_f64,
     .fill_f64_f64 = fill_f64_f64,
     .fill_entries_f32_f32 = fill_entries_f32_f32,
     .fill_entries_f32_f64 = fill_entries_f32_f64,
     .fill_entries_f64_f64 = fill_entries_f64_f64,
-    .degrees_f32 = degrees_f32,
-    .degrees_f64 = degrees_f64,
-    .edge_bound_f32 = edge_bound_f32,
-    .edge_bound_f64 = edge_bound_f64,
-    .sweep_rows_f32 = sweep_rows_f32,
-    .sweep_rows_f64 = sweep_rows_f64,
-    .sweep_room_f32 = sweep_room_f32,
-    .sweep_room_f64 = sweep_room_f64,
-    .match_f32 = match_f32,
-    .match_f64 = match_f64,
-    .patch_pass_f32 = patch_pass_f32,
-    .patch_pass_f64 = patch_pass_f64,
 };

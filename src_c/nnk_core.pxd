@@ -79,17 +79,24 @@ cdef extern from "nnk_core.h" nogil:
         void *weights
         int64_t first_row
 
-    ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const int64_t *, void *, void *,
-                          int32_t, void *, int64_t *, int64_t, int64_t) noexcept nogil
-    ctypedef int nnk_fill_entries(const nnk_kernel *, const nnk_edges *, const nnk_grid_operator *,
+    ctypedef struct nnk_csr_rows:
+        const int64_t *row_start
+        void *indptr
+        void *indices
+        void *weights
+        int32_t wide
+
+    ctypedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const nnk_csr_rows *, int64_t *,
+                          int64_t, int64_t) noexcept nogil
+    ctypedef int nnk_fill_entries(const nnk_kernel *, const nnk_edges *, nnk_grid_operator *,
                                   int64_t, int64_t) noexcept nogil
 
     ctypedef struct nnk_kernels:
         const char *name
         int (*prune_f32)(const float *, int64_t, int32_t, const nnk_window *, const float *,
-                         const float *, const nnk_edges *, int64_t, int64_t) noexcept nogil
+                         const float *, nnk_edges *, int64_t, int64_t) noexcept nogil
         int (*prune_f64)(const double *, int64_t, int32_t, const nnk_window *, const double *,
-                         const double *, const nnk_edges *, int64_t, int64_t) noexcept nogil
+                         const double *, nnk_edges *, int64_t, int64_t) noexcept nogil
         nnk_fill *fill_f32_f32
         nnk_fill *fill_f32_f64
         nnk_fill *fill_f64_f64
@@ -116,19 +123,31 @@ cdef extern from "nnk_core.h" nogil:
                               const int32_t *, int64_t, int64_t) noexcept nogil
 
     int nnk_variants(const nnk_kernels **)
-    void nnk_symmetrise(const nnk_edges *, int64_t, int64_t)
-    void nnk_all_pairs(const nnk_edges *, const uint64_t *, int64_t, int64_t)
-    int nnk_edges_of_csr(const nnk_edges *, const void *, const void *, int32_t, int32_t,
+    void nnk_symmetrise(nnk_edges *, int64_t, int64_t)
+    void nnk_all_pairs(nnk_edges *, const uint64_t *, int64_t, int64_t)
+    int nnk_edges_of_csr(nnk_edges *, const void *, const void *, int32_t, int32_t,
                          const int32_t *, int64_t, int64_t)
     void nnk_count_rows(const nnk_edges *, int64_t *, int64_t, int64_t)
     int nnk_count_entries(const nnk_edges *, int32_t, int64_t, nnk_before *, int64_t, int64_t)
     int nnk_copy_entries_f32(const nnk_edges *, const void *, int32_t, const float *,
-                             const nnk_grid_operator *, int64_t, int64_t)
+                             nnk_grid_operator *, int64_t, int64_t)
     int nnk_copy_entries_f64(const nnk_edges *, const void *, int32_t, const double *,
-                             const nnk_grid_operator *, int64_t, int64_t)
-    void nnk_csr_step_f32(const void *, const void *, int32_t, const float *, const float *,
-                          const float *, double, double, const float *, const float *, float *,
-                          float *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
-    void nnk_csr_step_f64(const void *, const void *, int32_t, const double *, const double *,
-                          const double *, double, double, const double *, const double *, double *,
-                          double *, int64_t, int32_t, const double *, int32_t, int64_t, int64_t)
+                             nnk_grid_operator *, int64_t, int64_t)
+
+    ctypedef struct nnk_csr_order:
+        const void *indptr
+        const void *indices
+        const void *data
+        const void *diagonal
+        const void *row_scale
+        const void *older
+        const void *x
+        void *next
+        void *bands
+        const double *c
+        double scale, shift
+        int64_t n
+        int32_t wide, n_bands, clenshaw
+
+    void nnk_csr_step_f32(const nnk_csr_order *, int64_t, int64_t)
+    void nnk_csr_step_f64(const nnk_csr_order *, int64_t, int64_t)

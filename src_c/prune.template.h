@@ -116,7 +116,7 @@ static void CAT(near_pass_any, S)(const T *centre, int64_t stride, int64_t plane
 }
 
 static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *win,
-                         const T *pair_threshold, const T *threshold, const nnk_edges *edges, int64_t y0, int64_t y1)
+                         const T *pair_threshold, const T *threshold, nnk_edges *edges, int64_t y0, int64_t y1)
 {
     const int64_t plane_size = (edges->height + 2 * win->radius) * stride;
     const size_t n_vectors = ((size_t)win->n_near + 1) * (size_t)channels * NNK_ABREAST;

@@ -64,30 +64,31 @@ static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two
 /* CSR rows, from `first` on, of up to 64 pixels from (y, 64 w), whose part of an edge_row is spoilt.
  * Adds to *underflown how many weights are 0; returns one past the last. */
 static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const CAT3(step, FS, S) *steps,
-                                      int64_t y, int64_t w, uint64_t *bits, T *spatial, int64_t first, void *indptr,
-                                      void *indices, int32_t wide, T *weights, int64_t *underflown)
+                                      int64_t y, int64_t w, uint64_t *bits, T *spatial, int64_t first,
+                                      const nnk_csr_rows *csr, int64_t *underflown)
 {
     const int64_t n_words = edge_stride(edges) / 64, plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
     for (int64_t t = 0; t < n_words; t++)
         transpose(bits + 64 * t);
     const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64, node = y * edges->width + 64 * w;
     const F *pixel = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius + 64 * w;
+    T *weights = csr->weights;
     int64_t at = first;
     for (int64_t x = 0; x < n_pixels; x++) {
-        set_csr_index(indptr, wide, node + x, at);
+        set_csr_index(csr->indptr, csr->wide, node + x, at);
         at = kernel->channels == 1 /* a constant lets the compiler drop the channel loop */
-                 ? CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, 1, node + x, at, indices,
-                                         wide, weights, spatial + (at - first))
+                 ? CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, 1, node + x, at,
+                                         csr->indices, csr->wide, weights, spatial + (at - first))
                  : CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, kernel->channels, node + x,
-                                         at, indices, wide, weights, spatial + (at - first));
+                                         at, csr->indices, csr->wide, weights, spatial + (at - first));
     }
     if (at > first) /* else there may be no array at all */
         *underflown += CAT3(weigh, FS, S)(spatial, weights + first, at - first, (T)kernel->two_sigma2);
     return at;
 }
 
-static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const int64_t *row_start, void *indptr,
-                             void *indices, int32_t wide, void *weights, int64_t *underflown, int64_t y0, int64_t y1)
+static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const nnk_csr_rows *csr,
+                             int64_t *underflown, int64_t y0, int64_t y1)
 {
     const size_t n_offsets = 2 * (size_t)edges->half;
     CAT3(step, FS, S) *steps = malloc(sizeof *steps * n_offsets);
@@ -97,11 +98,11 @@ static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, c
     if (status == NNK_OK) {
         CAT3(set_steps, FS, S)(kernel, edges, steps);
         for (int64_t y = y0; y < y1; y++) {
-            int64_t at = row_start[y];
+            int64_t at = csr->row_start[y];
             edge_row(edges, y, row);
             for (int64_t w = 0; w < edges->words; w++)
                 at = CAT3(fill_word, FS, S)(kernel, edges, steps, y, w, row + w * edge_stride(edges), spatial, at,
-                                            indptr, indices, wide, weights, underflown);
+                                            csr, underflown);
         }
     }
     free(steps), free(row), free(spatial);
@@ -141,7 +142,7 @@ CAT3(list_edge_blocks, FS, S)(const nnk_grid_operator *op, const uint64_t *bits,
         }
 }
 
-static int CAT3(fill_entries, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const nnk_grid_operator *op,
+static int CAT3(fill_entries, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, nnk_grid_operator *op,
                                      int64_t y0, int64_t y1)
 {
     const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride, n_offsets = 2 * edges->half;

@@ -1,0 +1,38 @@
+/* Groups of similar patches, for denoising.  Layouts: nnk_core.h. */
+#ifndef NNK_PATCHES_H
+#define NNK_PATCHES_H
+
+#include <stdint.h>
+
+/* Groups of similar patches (denoising).  A patch is named by its first pixel, whose
+ * position is y * width + x.  Reference patches lie on the grid rows x columns, which the
+ * caller makes cover the image; each has at most `group` members, itself first, found
+ * within `radius` of it.
+ *   members     int32 [n_rows][n_columns][group]: the member's position minus that of the
+ *               reference.  So images may have any number of pixels, as long as
+ *               (2 radius + 1) (width + 1) < 2^31
+ *   n_members   int32 [n_rows][n_columns]
+ */
+typedef struct {
+    int64_t height, width;
+    int32_t patch, radius, group, n_rows, n_columns;
+    const int32_t *rows, *columns;
+} nnk_patches;
+
+/* One pass over all groups: filter each, add its patches to sums.
+ *   first       the first estimate, from y alone; else a Wiener pass from the noisy
+ *               image y, the working image z and the pilot x, with residual noise
+ *               level at least tau (relative to sigma)
+ *   right       filter across pixels of a patch instead of across patches
+ *   sum_x, sum_z, weights   sums of the results, image rows from first_row on; the
+ *               caller zeroes them and divides.  sum_z may be NULL.
+ */
+typedef struct {
+    int32_t first, right;
+    double sigma, tau;
+    const void *y, *z, *x;
+    void *sum_x, *sum_z, *weights;
+    int64_t first_row;
+} nnk_patch_pass;
+
+#endif
