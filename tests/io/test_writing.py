@@ -317,7 +317,7 @@ import os, signal, sys, types
 package = types.ModuleType("package")
 package.__path__ = [{package!r}]
 sys.modules["package"] = package
-from package._output import atomic_output
+from package.atomic import atomic_output
 def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 if {step!r} == "write":
     with atomic_output({path!r}) as file:

@@ -317,7 +317,7 @@ def test_a_constant_feature_changes_nothing():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_do_not_change_a_bit(monkeypatch, method):
-    monkeypatch.setattr(nnk_image.neighbors.model, "_WORK_PER_BAND", 1 << 16)
+    monkeypatch.setattr(nnk_image.neighbors.model, "_WORK_PER_CHUNK", 1 << 16)
     for rule in ("min_error", "max"):
         a, b = (
             nnk_graph(ROLL, 12, method=method, symmetrize=rule, n_jobs=n_jobs) for n_jobs in (1, 2)

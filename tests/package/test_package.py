@@ -54,6 +54,8 @@ def test_examples_run(name):
 
 def wanted_sections(name, thing):
     """Sections of the docstring of a public name."""
+    if inspect.isclass(thing) and issubclass(thing, Exception):
+        return set()
     if is_dataclass(thing):  # results: the library makes them, and documents how where it does
         return {"Attributes"}
     if name == "bilateral_graph":  # all but what it is stands at image_graph
@@ -61,8 +63,12 @@ def wanted_sections(name, thing):
     if name.startswith("plotting."):
         return {"Returns"}
     wanted = {"Raises", "Examples"}
-    wanted |= {"Attributes"} if inspect.isclass(thing) else {"Returns"}
-    return wanted | ({"Parameters"} if inspect.signature(thing).parameters else set())
+    signature = inspect.signature(thing)
+    if inspect.isclass(thing):
+        wanted.add("Attributes")
+    elif signature.return_annotation not in (None, "None"):
+        wanted.add("Returns")
+    return wanted | ({"Parameters"} if signature.parameters else set())
 
 
 @pytest.mark.parametrize("name", PUBLIC)
