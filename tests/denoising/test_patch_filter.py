@@ -176,7 +176,9 @@ def test_same_bits_for_threads_and_variants(image, dtype):
 def test_float32_is_close_to_float64(image):
     with RowExecutor() as executor:
         wide = wiener.wiener(image[None], PRESETS["best"], WEAK_NOISE, executor)
-        narrow = wiener.wiener(image[None].astype(np.float32), PRESETS["best"], WEAK_NOISE, executor)
+        narrow = wiener.wiener(
+            image[None].astype(np.float32), PRESETS["best"], WEAK_NOISE, executor
+        )
     assert narrow.dtype == np.float32
     # A near tie in the matching may fall the other way: few pixels differ by more.
     assert np.quantile(abs(wide - narrow), 0.99) < 1e-2
