@@ -108,11 +108,13 @@ cdef extern from "nnk_core.h" nogil:
         float (*edge_bound_f32)(const nnk_grid_operator *, const float *, int64_t, int64_t) noexcept nogil
         double (*edge_bound_f64)(const nnk_grid_operator *, const double *, int64_t, int64_t) noexcept nogil
         int (*sweep_rows_f32)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
-                         int64_t) noexcept nogil
+                              int64_t) noexcept nogil
         int (*sweep_rows_f64)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
-                         int64_t) noexcept nogil
-        void (*sweep_room_f32)(const nnk_grid_operator *, const nnk_sweep *, size_t *, size_t *) noexcept nogil
-        void (*sweep_room_f64)(const nnk_grid_operator *, const nnk_sweep *, size_t *, size_t *) noexcept nogil
+                              int64_t) noexcept nogil
+        void (*sweep_room_f32)(const nnk_grid_operator *, const nnk_sweep *, size_t *,
+                               size_t *) noexcept nogil
+        void (*sweep_room_f64)(const nnk_grid_operator *, const nnk_sweep *, size_t *,
+                               size_t *) noexcept nogil
         int (*match_f32)(const nnk_patches *, const float *, int32_t *, int32_t *, int64_t,
                          int64_t) noexcept nogil
         int (*match_f64)(const nnk_patches *, const double *, int32_t *, int32_t *, int64_t,
