@@ -1,6 +1,10 @@
 """What all tests share: vector variants by turns, and repeatable random examples."""
 
 import os
+
+# BLAS threads that wait for busy processors cost more than all the tests compute.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import platform
 import shutil
 import subprocess

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from nnk_image.io.atomic import check_output
+from nnk_image.base.atomic import check_output
 from nnk_image.io.images import ImageFileError, atomic_output
 from nnk_image.plotting import new_figure
 

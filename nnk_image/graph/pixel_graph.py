@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
+from nnk_image.base.atomic import atomic_output
 from nnk_image.base.geometry import PixelGrid
 from nnk_image.graph import laplacian
 from nnk_image.graph.npz import FORMAT, load_graph
 from nnk_image.graph.summary import card
-from nnk_image.io.atomic import atomic_output
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from nnk_image.io.atomic import ImageFileError, atomic_output, check_output, write_bytes_atomically
+from nnk_image.base.atomic import (
+    ImageFileError,
+    atomic_output,
+    check_output,
+    write_bytes_atomically,
+)
 from nnk_image.io.formats import FormatError, ImageFile, decode, encode
 
 __all__ = [
@@ -149,7 +154,7 @@ def check_writable(path: str | os.PathLike, like: ImageFile | None = None) -> No
     >>> photo = ImageFile(np.zeros((4, 4), np.uint16))
     >>> check_writable("photo.jpg", photo)
     Traceback (most recent call last):
-    nnk_image.io.atomic.ImageFileError: photo.jpg: JPEG cannot hold uint16; write .png or .tif
+    nnk_image.base.atomic.ImageFileError: photo.jpg: JPEG cannot hold uint16; write .png or .tif
     """
     _format_for(path)
     if like is not None:

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.spatial import KDTree
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice
@@ -269,6 +268,8 @@ def unit_rows(points):
 
 
 def _kd_tree(points, n_jobs):
+    from scipy.spatial import KDTree  # slow to import, and graphs of images do without
+
     # A tree split at midpoints is built in half the time and answers as fast.
     tree = KDTree(points, leafsize=32, balanced_tree=False)
     return partial(_query_tree, tree, resolve_n_jobs(n_jobs))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nnk_image.io.atomic import atomic_output
+from nnk_image.base.atomic import atomic_output
 from nnk_image.reproduce.machine import machine, versions
 from nnk_image.reproduce.pictures import Picture
 

@@ -4,7 +4,7 @@ import base64
 import html
 import json
 
-from nnk_image.io.atomic import atomic_output
+from nnk_image.base.atomic import atomic_output
 from nnk_image.reproduce import FIGURES
 from nnk_image.reproduce.claims import FAILS, HOLDS, PARTLY, Claim, markdown
 

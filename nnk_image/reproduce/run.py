@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
 from nnk_image.base.threads import resolve_n_jobs
-from nnk_image.io.atomic import ImageFileError, atomic_output, check_output
 from nnk_image.plotting import new_figure
 from nnk_image.reproduce import FIGURES, figure_module, report
 from nnk_image.reproduce.machine import machine

@@ -14,7 +14,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from nnk_image.io import images as reading
+from nnk_image.base import atomic
 from nnk_image.io.images import (
     ImageFile,
     ImageFileError,
@@ -333,7 +333,7 @@ with atomic_output({path!r}) as file:
 def test_killed_writer_leaves_the_old_file(tmp_path, step):
     path = tmp_path / "x.png"
     path.write_bytes(b"old content")
-    package = str(Path(reading.__file__).parent)
+    package = str(Path(atomic.__file__).parent)
     script = KILLED.format(package=package, path=str(path), step=step)
     done = subprocess.run([sys.executable, "-c", script], check=False)
     assert done.returncode == -signal.SIGKILL

@@ -39,7 +39,7 @@ CONTROL_C = """
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tasks, latencies = n_tasks(), []
-    for delay in (0.7, 0.3, 0.5):
+    for delay in (0.5, 0.3):
         pressed, timer = [], threading.Timer(delay, press)
         try:
             timer.start()
@@ -64,7 +64,7 @@ CONTROL_C = """
 def test_control_c_is_answered(call, n_jobs):
     """Each time, at once (the quickest counts: machines stall), and nothing is spoilt."""
     latencies = [float(word) for word in python(CONTROL_C, call, n_jobs)]
-    assert len(latencies) == 3
+    assert len(latencies) == 2
     assert min(latencies) < 2
 
 

@@ -23,10 +23,7 @@ def test_is_kept_without_outputs(path):
 
 @pytest.mark.slow
 @notebooks
-def test_runs_without_errors_and_warnings(path, tmp_path, monkeypatch):
-    # BLAS threads that wait for busy processors cost more than all the notebooks compute.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        monkeypatch.setenv(name, "1")
+def test_runs_without_errors_and_warnings(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     # In a folder of its own: beside the sources, an uncompiled nnk_image could be imported.
     resources = {"metadata": {"path": str(tmp_path)}}

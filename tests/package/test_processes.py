@@ -98,65 +98,49 @@ def test_spawned_processes(expected, method):
     assert answers == [expected, expected, "True"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
-def test_inside_joblib(expected, backend):
-    pytest.importorskip("joblib")
-    answers = python(
-        f"""
-        from joblib import Parallel, delayed
-        from whole_chain import whole_chain
-
-        parallel = Parallel(2, backend="{backend}")
-        print(*parallel(delayed(whole_chain)(n_jobs) for n_jobs in (None, 2, -1, 10)))
-        """
-    )
-    assert answers == [expected] * 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_inside_dask(expected, scheduler):
-    pytest.importorskip("dask")
-    answers = python(
-        f"""
-        import dask
-        from whole_chain import whole_chain
-
-        if __name__ == "__main__":
-            tasks = [dask.delayed(whole_chain)(n_jobs) for n_jobs in (None, 2, -1, 10)]
-            print(*dask.compute(*tasks, scheduler="{scheduler}", num_workers=2))
-        """
-    )
-    assert answers == [expected] * 4
-
-
-START_NONE = """
+WORKERS = """
     import sys
-    from whole_chain import threads_started
+    from whole_chain import threads_started, whole_chain
 
-    worker, method = sys.argv[1:]
-    if worker == "plain":
-        print(threads_started(method), threads_started(method))
-    elif worker == "joblib":
+    pool, scheduler = sys.argv[1:]
+    calls = [(whole_chain, n_jobs) for n_jobs in (None, 2, -1, 10)]
+    calls += [(threads_started, method) for method in ("sgw", "fast")]
+    if pool == "plain":
+        print(*(call(argument) for call, argument in calls))
+    elif pool == "joblib":
         from joblib import Parallel, delayed
-        print(*Parallel(2, backend="loky")(delayed(threads_started)(method) for _ in range(2)))
-    elif worker == "joblib threads":
-        from joblib import Parallel, delayed
-        first = Parallel(2, backend="threading", batch_size=2)
-        print(*first(delayed(threads_started)(method) for _ in range(2)))
-    elif worker == "dask" and __name__ == "__main__":
+        one_by_one = {"batch_size": len(calls)} if scheduler == "threading" else {}
+        parallel = Parallel(2, backend=scheduler, **one_by_one)
+        print(*parallel(delayed(call)(argument) for call, argument in calls))
+    elif __name__ == "__main__":
         import dask
-        tasks = [dask.delayed(threads_started)(method, dask_key_name=f"t{i}") for i in range(2)]
-        print(*dask.compute(*tasks, scheduler="processes", num_workers=2))
+        tasks = [
+            dask.delayed(call)(argument, dask_key_name=f"t{i}")
+            for i, (call, argument) in enumerate(calls)
+        ]
+        print(*dask.compute(*tasks, scheduler=scheduler, num_workers=2))
 """
 
 
 @on_linux
-@pytest.mark.parametrize("method", ["sgw", "fast"])
-@pytest.mark.parametrize("worker", ["plain", "joblib", "joblib threads", "dask"])
-def test_no_thread_is_started_unless_asked_for(worker, method):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pool", "scheduler"),
+    [
+        ("plain", ""),
+        *(("joblib", backend) for backend in ("threading", "loky", "multiprocessing")),
+        *(("dask", scheduler) for scheduler in ("synchronous", "processes")),
+    ],
+)
+def test_workers_give_the_same_bits_and_start_no_thread_unasked(expected, pool, scheduler):
     """So workers of joblib and dask are not oversubscribed."""
-    if worker != "plain":
-        pytest.importorskip(worker.split()[0])
-    assert python(START_NONE, worker, method) == ["0", "0"]
+    if pool != "plain":
+        pytest.importorskip(pool)
+    assert python(WORKERS, pool, scheduler) == [expected] * 4 + ["0", "0"]
+
+
+@pytest.mark.slow
+def test_inside_threads_of_dask(expected):
+    dask = pytest.importorskip("dask")
+    tasks = [dask.delayed(whole_chain)(n_jobs) for n_jobs in (None, 2, -1, 10)]
+    assert dask.compute(*tasks, scheduler="threads", num_workers=2) == (expected,) * 4

@@ -23,7 +23,7 @@ SURROUNDINGS = {
     "warnings are errors": ((), {"PYTHONWARNINGS": "error"}),
     "developer mode": (("-X", "dev", "-W", "error", "-bb"), {}),
     "optimised twice": ((), {"PYTHONOPTIMIZE": "2"}),
-    "one OpenMP thread": ((), {"OMP_NUM_THREADS": "1"}),
+    "more OpenMP threads": ((), {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "3"}),
     "C locale": ((), {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
     "latin-1 locale": ((), {"LC_ALL": "en_US.ISO-8859-1", "PYTHONUTF8": "0"}),
     "without home": ((), {"HOME": "/nonexistent", "TMPDIR": "/nonexistent"}),
@@ -43,30 +43,28 @@ def surroundings(request, tmp_path):
     return {"flags": flags, **environment}
 
 
-def test_the_chain_in_any_surroundings(surroundings, expected):
-    assert python(PRINT_THE_CHAIN, **surroundings) == [expected, expected]
-
-
-COMMAND = """
+CHAIN_AND_COMMAND = f"""
     import contextlib, io, os, sys
     from nnk_image import cli
+    {PRINT_THE_CHAIN}
 
     source, target = sys.argv[1:]
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as text:
         cli.main(["denoise", "--help"])
     print("sigma" in text.getvalue())
-    print(cli.main(["denoise", source, target, "--sigma", "20", "--jobs", "2"]), file=sys.stderr)
+    with contextlib.redirect_stdout(sys.stderr):
+        status = cli.main(["denoise", source, target, "--sigma", "20", "--jobs", "2"])
+    print(status)
     print(cli.main(["denoise", source + "-", target, "--sigma", "20"]))
 """
 
 
-def test_the_command_in_any_surroundings(surroundings, tmp_path):
-    """File names and messages included."""
+def test_the_chain_and_the_command_in_any_surroundings(surroundings, expected, tmp_path):
+    """File names and messages of the command included."""
     source, target = tmp_path / "Größe 東.png", tmp_path / "größer 東.png"
     Image.fromarray(GREY).save(source)
-    words = python(COMMAND, source, target, **surroundings)
-    assert words[0] == "True"
-    assert words[-1] == "1"
+    words = python(CHAIN_AND_COMMAND, source, target, **surroundings)
+    assert words == [expected, expected, "True", "0", "1"]
     clean = np.clip(np.rint(denoise(GREY, 20)), 0, 255).astype(np.uint8)
     np.testing.assert_array_equal(np.asarray(Image.open(target)), clean)
 

@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.optimize import nnls
 
 import nnk_image
-from nnk_image.io.atomic import ImageFileError
+from nnk_image.base.atomic import ImageFileError
 from nnk_image.reproduce import FIGURES, contenders, denoising, figure_module, peers, sparsity
 from nnk_image.reproduce import compaction as compaction_figure
 from nnk_image.reproduce import time as time_figure
@@ -96,6 +96,11 @@ def test_interrupted_run_resumes_with_the_same_files(tmp_path, counted):
     reproduce(figures, PICTURES, tmp_path / "b")
     for name in ("bands.csv", "bands.png", "bands.json", "compaction.csv", "report.html"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    # A report keeps to its pictures.
+    report = tmp_path / "a" / "report.html"
+    assert report.read_text().count("<img") == 2
+    assert reproduce(["compaction"], PICTURES[:1], tmp_path / "a") == report
+    assert report.read_text().count("<img") == 1
 
 
 def test_nothing_is_left_of_a_part_that_fails(tmp_path):
@@ -187,14 +192,6 @@ def test_report_opens_offline(everything):
     lines = (everything / "claims.md").read_text().splitlines()
     assert len([line for line in lines if "**" in line]) == len(claims)
     assert sum(line.count("|") - line.count("\\|") for line in lines[2:]) == 6 * (len(claims) + 2)
-
-
-def test_report_keeps_to_its_pictures(tmp_path):
-    reproduce(["bands"], PICTURES, tmp_path)
-    path = reproduce(["compaction"], PICTURES, tmp_path)
-    assert path.read_text().count("<img") == 2
-    path = reproduce(["compaction"], PICTURES[:1], tmp_path)
-    assert path.read_text().count("<img") == 1
 
 
 def test_names_are_escaped(tmp_path):
