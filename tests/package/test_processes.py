@@ -109,8 +109,8 @@ WORKERS = """
         print(*(call(argument) for call, argument in calls))
     elif pool == "joblib":
         from joblib import Parallel, delayed
-        one_by_one = {"batch_size": len(calls)} if scheduler == "threading" else {}
-        parallel = Parallel(2, backend=scheduler, **one_by_one)
+        one_by_one = {"batch_size": len(calls), "pre_dispatch": "all"}
+        parallel = Parallel(2, scheduler, **one_by_one if scheduler == "threading" else {})
         print(*parallel(delayed(call)(argument) for call, argument in calls))
     elif __name__ == "__main__":
         import dask
