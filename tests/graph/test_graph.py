@@ -76,7 +76,7 @@ def test_bilateral_graphs_of_the_authors(name, simd):
 @pytest.mark.parametrize("window", [3, 5, 7, 9])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
-def test_by_the_book(channels, dtype, window, simd):
+def test_by_the_book(channels, dtype, window):
     rng = np.random.default_rng(channels)
     image = rng.integers(0, 256, (12, 14, channels)) // 17 * 17
     if dtype != np.uint8:
@@ -92,7 +92,7 @@ def test_random_images_by_the_book(masked, window, sigma_d, sigma_f):
 
 
 @pytest.mark.parametrize("window", [11, 13, 15, 21])
-def test_large_windows_by_the_book(window, simd):
+def test_large_windows_by_the_book(window):
     rng = np.random.default_rng(window)
     image = rng.integers(0, 12, (15, 23)) * 20
     assert_by_the_book(image.astype(np.uint8), window, 2.0, 10.0)

@@ -103,20 +103,20 @@ WORKERS = """
     from whole_chain import threads_started, whole_chain
 
     pool, scheduler = sys.argv[1:]
-    calls = [(whole_chain, n_jobs) for n_jobs in (None, 2, -1, 10)]
-    calls += [(threads_started, method) for method in ("sgw", "fast")]
+    chains = [(whole_chain, n_jobs) for n_jobs in (None, 2, -1, 10)]
+    starts = [(threads_started, method) for method in ("sgw", "fast")]
     if pool == "plain":
-        print(*(call(argument) for call, argument in calls))
+        print(*(call(argument) for call, argument in chains + starts))
     elif pool == "joblib":
         from joblib import Parallel, delayed
-        one_by_one = {"batch_size": len(calls), "pre_dispatch": "all"}
-        parallel = Parallel(2, scheduler, **one_by_one if scheduler == "threading" else {})
-        print(*parallel(delayed(call)(argument) for call, argument in calls))
+        parallel = Parallel(2, scheduler)
+        for calls in (chains, starts):  # no chain starts threads while threads are counted
+            print(*parallel(delayed(call)(argument) for call, argument in calls))
     elif __name__ == "__main__":
         import dask
         tasks = [
             dask.delayed(call)(argument, dask_key_name=f"t{i}")
-            for i, (call, argument) in enumerate(calls)
+            for i, (call, argument) in enumerate(chains + starts)
         ]
         print(*dask.compute(*tasks, scheduler=scheduler, num_workers=2))
 """

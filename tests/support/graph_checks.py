@@ -6,7 +6,7 @@ import pytest
 from random_images import options
 from scipy.sparse import csr_array
 
-from nnk_image import bilateral_graph, image_graph
+from nnk_image import _core, bilateral_graph, image_graph
 
 _RNG = np.random.default_rng(31)
 GREY = _RNG.integers(0, 256, (12, 14), dtype=np.uint8)
@@ -69,12 +69,24 @@ def assert_edges(graph, chosen, exponent):
     assert (error <= 8 * limits.eps * (1 - exponent[i, j])).all()
 
 
+def each_variant():
+    """Vector variants, each in use while its name is yielded."""
+    before = _core.simd_variant()
+    try:
+        for name in _core.simd_variants():
+            _core.use_simd(name)
+            yield name
+    finally:
+        _core.use_simd(before)
+
+
 def assert_by_the_book(image, window, sigma_d, sigma_f, valid=None):
-    """All three graphs of an image against brute force."""
+    """All three graphs of an image, by each vector variant, against brute force."""
     given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f, mask=valid)
     exponent = brute_force.log_kernel(image, sigma_d, sigma_f)
     directed = brute_force.chosen(image, window, sigma_d, sigma_f, valid)
     pairs = brute_force.window_pairs(image.shape[:2], window, valid)
-    assert_edges(image_graph(image, **given, directed=True), directed, exponent)
-    assert_edges(image_graph(image, **given), directed | directed.T, exponent)
-    assert_edges(bilateral_graph(image, **given), pairs, exponent)
+    for _ in each_variant():
+        assert_edges(image_graph(image, **given, directed=True), directed, exponent)
+        assert_edges(image_graph(image, **given), directed | directed.T, exponent)
+        assert_edges(bilateral_graph(image, **given), pairs, exponent)
