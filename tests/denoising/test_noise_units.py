@@ -1,0 +1,100 @@
+"""Units of noise and back, and the numbers of a whole image that are handed down to its parts."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nnk_image.base.image import check_image
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.denoising import wavelet_lowpass
+from nnk_image.denoising.noise_units import NoiseModel
+from nnk_image.denoising.statistics import MODERATE, STRONG, WholeImage
+
+PIXELS = np.random.default_rng(23).random((20, 24, 3)) * 200 + 30
+GREY = PIXELS[..., 0]
+
+
+def limits_of(image):
+    return image.low, image.high
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_there_and_back(dtype):
+    image = check_image(PIXELS.astype(dtype), -1, None)
+    noise = NoiseModel.of([10, 12, 15], image)
+    (part,) = noise.standardize(image, limits_of(image))
+    centre = (image.low + image.high) / 2
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(part.pixels, (PIXELS - centre) / [10, 12, 15], atol=200 * eps)
+    assert (part.low, part.high) == (part.pixels.min(), part.pixels.max())
+    again = noise.restore(image, limits_of(image), [part.pixels.copy()])
+    np.testing.assert_allclose(again, image.pixels, rtol=8 * eps)
+
+
+def test_channels_of_uneven_noise_go_one_by_one():
+    image = check_image(PIXELS, -1, None)
+    noise = NoiseModel.of([1, 5, 20], image)
+    parts = noise.standardize(image, limits_of(image))
+    assert [part.pixels.shape for part in parts] == [(20, 24, 1)] * 3
+    again = noise.restore(image, limits_of(image), [part.pixels for part in parts])
+    np.testing.assert_allclose(again, PIXELS, rtol=1e-14)
+
+
+def test_channels_without_noise_come_back_untouched():
+    image = check_image(PIXELS, -1, None)
+    noise = NoiseModel.of([0, 7, 7], image)
+    (part,) = noise.standardize(image, limits_of(image))
+    assert part.pixels.shape == (20, 24, 2)
+    again = noise.restore(image, limits_of(image), [np.zeros_like(part.pixels)])
+    np.testing.assert_array_equal(again[..., 0], GREY)
+    np.testing.assert_array_equal(again[..., 1:], (image.low + image.high) / 2)
+    silent = NoiseModel.of(0, image)
+    assert silent.standardize(image, limits_of(image)) == []
+    np.testing.assert_array_equal(silent.restore(image, limits_of(image), []), PIXELS)
+
+
+def test_absent_pixels_are_filled_from_beside_and_come_back():
+    pixels = GREY.copy()
+    valid = np.ones(pixels.shape, bool)
+    valid[5, 6] = False
+    pixels[5, 6] = np.nan
+    image = check_image(pixels, None, valid)
+    noise = NoiseModel.of(9.0, image)
+    (part,) = noise.standardize(image, limits_of(image))
+    beside = part.pixels[[4, 6, 5, 5], [6, 6, 5, 7], 0]
+    assert part.pixels[5, 6, 0] in beside
+    again = noise.restore(image, limits_of(image), [part.pixels])[..., 0]
+    assert np.isnan(again[5, 6])
+    np.testing.assert_allclose(again[valid], pixels[valid], rtol=1e-14)
+
+
+def test_a_whole_image_completes_only_what_is_unknown():
+    noise = NoiseModel((10.0,))
+    channels = np.random.default_rng(1).normal(0, 3, (1, 40, 50))
+    found = WholeImage(noise, (0.0, 255.0)).completed(channels)
+    assert found.spread == np.ptp(channels)
+    assert found.contrast == pytest.approx(1 / np.sqrt(np.var(channels) - 1))
+    given = WholeImage(noise, (0.0, 255.0), contrast=0.25, spread=40.0)
+    assert given.completed(channels) == given
+    assert pickle.loads(pickle.dumps(found)) == found
+    flags = [
+        (whole.noise_is_moderate, whole.noise_is_strong)
+        for whole in (replace(found, contrast=c) for c in (MODERATE / 2, MODERATE, STRONG))
+    ]
+    assert flags == [(False, False), (True, False), (True, True)]
+
+
+def test_a_part_is_filtered_with_tau_and_bound_of_the_whole():
+    """So the inside of a part is what it is in the whole image."""
+    image = check_image((np.vstack([GREY] * 20) - 130) / 20, None, None)
+    whole = WholeImage(NoiseModel((1.0,)), limits_of(image), tau=2.5, bound=2.0)
+    reach = wavelet_lowpass.ORDER * (wavelet_lowpass.WINDOW // 2)
+    top = check_image(image.pixels[: reach + 60, :, 0], None, None)
+    with RowExecutor() as executor:
+        expected = wavelet_lowpass.denoise(image, whole, executor)
+        found = wavelet_lowpass.denoise(top, whole, executor)
+        other = wavelet_lowpass.denoise(top, replace(whole, tau=5.0), executor)
+    np.testing.assert_array_equal(found[:40], expected[:40])
+    assert abs(other[:40] - found[:40]).max() > 0.01
