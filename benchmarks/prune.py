@@ -95,7 +95,7 @@ def _writers(pixels, window):
     edges = edges.adjacency.tocoo()
 
     def scipy(order):
-        data, i, j = edges.data[order], *(c[order] for c in edges.coords)
+        data, i, j = edges.data[order], edges.row[order], edges.col[order]
 
         def write():
             matrix = coo_array((data, (i, j)), shape=edges.shape).tocsr()
@@ -103,7 +103,7 @@ def _writers(pixels, window):
 
         return write
 
-    i, j = edges.coords
+    i, j = edges.row, edges.col
     orders = np.argsort(j - i, kind="stable"), np.arange(edges.nnz)
     return {"ours": ours} | dict(zip(PEERS, map(scipy, orders), strict=True))
 
@@ -186,7 +186,8 @@ def _check(scalar, pixels, window):
     pixel, k = np.nonzero(np.unpackbits(alive.reshape(pixels.size, -1), axis=1, bitorder="little"))
     other = pixel + (window_of(window).offsets @ [pixels.shape[1], 1])[k]
     ours = nnk_image.image_graph(pixels, window, SIGMA_D, SIGMA_F, directed=True).adjacency
-    i, j = ours.tocoo().coords
+    ours = ours.tocoo()
+    i, j = ours.row, ours.col
     order = np.lexsort((other, pixel))
     assert np.array_equal(i, pixel[order]), window
     assert np.array_equal(j, other[order]), window

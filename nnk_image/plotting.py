@@ -252,7 +252,7 @@ def plot_graph(image, graph, crop, ax=None):
     crop = _clip(crop, graph.shape)
     pixels = np.arange(graph.n_nodes).reshape(graph.shape)[crop]
     inner = graph.adjacency[pixels.ravel()][:, pixels.ravel()].tocoo()
-    first, second = inner.coords
+    first, second = inner.row, inner.col
     one_way = first < second
     if graph.directed:  # a pair that only the later pixel links counts too
         pairs = set(zip(first[one_way].tolist(), second[one_way].tolist(), strict=True))

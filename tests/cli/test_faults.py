@@ -244,10 +244,13 @@ def test_files_limited_in_size(photo, tmp_path, name):
 
     done = process(name, photo, *target, preexec_fn=limited)
     assert done.returncode == 1
-    assert done.stderr == (
+    message, nothing, zip_file = done.stderr.partition("\n")
+    assert message == (
         f"nnk-image: {out}: could not be written (File too large) and was left as it was; "
-        "make room or choose another place\n"
+        "make room or choose another place"
     )
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # earlier ones leave a zip file open
+        assert (nothing, zip_file) == ("\n", "")
     assert out.read_bytes() == b"old content"
     assert {p.name for p in tmp_path.iterdir()} == {"out.png", "photos"}
 

@@ -13,16 +13,21 @@ from nnk_image.neighbors import _core
 
 
 def check_exact(problem):
+    """Whether scipy had a solution to compare with; scipy 1.12 gives up on a few problems."""
     theta = nnk_weights(problem.K, problem.b)
     assert (theta >= 0).all()
     assert (theta <= problem.b * (1 + 1e-9) + 1e-15).all()  # K_jj = 1, a non-negative kernel
     condition = problem.condition
     assert problem.residual(theta) <= (1e-10 if condition < 1e12 else 1e-9)
-    by_scipy = problem.by_scipy()
+    try:
+        by_scipy = problem.by_scipy()
+    except RuntimeError:
+        return False
     assert problem.objective(theta) <= problem.objective(by_scipy) + 1e-12
     if condition < 1e10 and not problem.duplicates:
         least = SUPPORT * problem.b.max()
         np.testing.assert_array_equal(theta > least, by_scipy > least)
+    return True
 
 
 @settings(max_examples=150)
@@ -34,8 +39,7 @@ def test_random_problems(seed):
 @pytest.mark.slow
 def test_two_thousand_problems():
     rng = np.random.default_rng(0)
-    for _ in range(2000):
-        check_exact(random_problem(rng))
+    assert sum(check_exact(random_problem(rng)) for _ in range(2000)) > 1980
 
 
 def gaussian(a, b):

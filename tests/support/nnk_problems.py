@@ -1,8 +1,10 @@
 """Random kernel regression problems and what is known about their solutions."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import LinAlgWarning
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
@@ -46,7 +48,9 @@ class Problem:
             values, vectors = np.linalg.eigh(self.whole)
             root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
             matrix, target = root[:, :-1], root[:, -1] / self.b.max()
-        return self.b.max() * nnls(matrix, target, maxiter=100 * len(self.b) + 100)[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)  # scipy before 1.15, of its own steps
+            return self.b.max() * nnls(matrix, target, maxiter=100 * len(self.b) + 100)[0]
 
 
 def random_problem(rng):

@@ -218,7 +218,7 @@ def test_reconstruction_solves_least_squares(name, kind):
     frame = wavelets.analyze(np.eye(20).reshape(4, 5, 20)).reshape(-1, 20)
     target = np.random.default_rng(3).standard_normal((wavelets.n_bands, 4, 5))
     root = np.tile(np.sqrt(weights), wavelets.n_bands)
-    expected = np.linalg.lstsq(root[:, None] * frame, root * target.ravel())[0]
+    expected = np.linalg.lstsq(root[:, None] * frame, root * target.ravel(), rcond=None)[0]
     assert relative_error(wavelets.reconstruct(target).ravel(), expected) < 1e-10
 
 

@@ -50,15 +50,17 @@ def with_rawmode(image, rawmode: str):
     """
     tiles = []
     for tile in image.tile:
-        rest = tile.args[1:] if isinstance(tile.args, tuple) else None
-        tiles.append(tile._replace(args=rawmode if rest is None else (rawmode, *rest)))
+        *place, args = tile
+        new = (rawmode, *args[1:]) if isinstance(args, tuple) else rawmode
+        make = getattr(tile, "_make", tuple)  # a tuple with names since Pillow 11
+        tiles.append(make([*place, new]))
     image.tile = tiles
     return image
 
 
 def rawmode_of(image) -> str:
     """Return how a just opened Pillow `image` is going to unpack its bytes."""
-    args = image.tile[0].args if image.tile else ""
+    args = image.tile[0][-1] if image.tile else ""
     return args[0] if isinstance(args, tuple) else str(args)
 
 
