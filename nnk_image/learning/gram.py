@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnk_image.neighbors.candidates import evaluate, unit_rows
+from nnk_image.neighbors.kernels import similarities
 
 _KEPT = 1 << 24  # most kernel values that `Gram.keep` keeps; larger matrices are computed anew
 _BLOCK = 1 << 22  # kernel values held in memory at a time
@@ -33,11 +34,7 @@ def _of_distances(kernel, sigma, a, b):
     from sklearn.metrics.pairwise import euclidean_distances
 
     distances = euclidean_distances(a, b)
-    scaled = np.divide(distances, sigma, out=distances)
-    if kernel.name == "laplacian":
-        return np.exp(np.negative(scaled, out=scaled), out=scaled)
-    scaled *= scaled
-    return np.exp(np.multiply(scaled, -0.5, out=scaled), out=scaled)
+    return similarities(kernel, np.divide(distances, sigma, out=distances))
 
 
 class Gram:

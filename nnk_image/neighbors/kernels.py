@@ -53,6 +53,18 @@ class Kernel:
         return self.name in WITH_SIGMA
 
 
+def similarities(kernel, scaled):
+    """Similarities by a `Kernel` that has a width, of distances in units of it, in place."""
+    if kernel.name == "gaussian":
+        scaled *= scaled
+        scaled *= -0.5
+    elif kernel.name == "laplacian":
+        np.negative(scaled, out=scaled)
+    else:
+        raise NotImplementedError(f"kernel {kernel.name!r} has no formula here: add it")
+    return np.exp(scaled, out=scaled)
+
+
 def check_kernel(kernel, params, n_features):
     """`kernel` and `kernel_params` of the public functions as a `Kernel`."""
     params = dict(params or {})

@@ -11,7 +11,7 @@ from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import evaluate, search_for
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import Kernel, check_kernel, sigma_of
+from nnk_image.neighbors.kernels import Kernel, check_kernel, sigma_of, similarities
 from nnk_image.neighbors.options import NeighborhoodOptions
 from nnk_image.neighbors.result import Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
@@ -207,15 +207,11 @@ class NeighborhoodModel:
     def _solve_task(self, queries, candidates, own, sigma, solved):
         points, kernel = self.points, self.kernel
         if self.of_distances:
-            points, queries = (self._similarity(d, sigma) for d in (points, queries))
+            points, queries = (similarities(kernel, d / sigma) for d in (points, queries))
             kernel = Kernel("precomputed")
         task = self._task(points, queries, candidates, own, kernel, sigma)
         rows, residual = solved.rows, solved.residual
         self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
-
-    def _similarity(self, distances, sigma):
-        scaled = distances / sigma
-        return np.exp(-0.5 * scaled**2 if self.kernel.name == "gaussian" else -scaled)
 
     def _run(self, work, candidates, width):
         """Call ``work(i0, i1)`` for chunks of queries of some milliseconds each.
@@ -251,7 +247,8 @@ class NeighborhoodModel:
             return K, b, float(evaluate(function, query, query)[0, 0])
         points, row = self.points[np.ix_(found, found)], queries[q, found]
         if self.of_distances:
-            return self._similarity(points, self.sigma), self._similarity(row, self.sigma), 1.0
+            points, row = (similarities(self.kernel, d / self.sigma) for d in (points, row))
+            return points, row, 1.0
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
     def _solve_one(self, q, found, K, b, own_similarity, solved):

@@ -6,19 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from image_files import refusal
 from PIL import Image
 
 from nnk_image.io import images as reading
-from nnk_image.io.images import ImageFileError, image_paths, standard_image, standard_images
-
-
-def refusal(call, *arguments, **options):
-    """The one-line message with which `call` refuses."""
-    with pytest.raises(ImageFileError) as caught:
-        call(*arguments, **options)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
+from nnk_image.io.images import image_paths, standard_image, standard_images
 
 
 def test_image_paths(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pytest
 import tifffile
+from image_files import noise, refusal
 from PIL import Image, ImageOps
 
 from nnk_image.io.images import ImageFileError, check_writable, read_image, write_image
@@ -15,21 +16,6 @@ from nnk_image.io.images import ImageFileError, check_writable, read_image, writ
 RNG = np.random.default_rng(20240229)
 
 ORIENTATION = 0x0112
-
-
-def noise(shape, dtype=np.uint8):
-    """Random samples over the whole range of `dtype`."""
-    top = 1 if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
-    return np.rint(RNG.random(shape) * top).astype(dtype) if top > 1 else RNG.random(shape, dtype)
-
-
-def refusal(call, *arguments, **options):
-    """The one-line message with which `call` refuses."""
-    with pytest.raises(ImageFileError) as caught:
-        call(*arguments, **options)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def save(path, picture, **options):

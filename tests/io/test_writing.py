@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from image_files import noise, refusal
 from PIL import Image
 
 from nnk_image.base import atomic
@@ -26,8 +27,6 @@ from nnk_image.io.images import (
     write_image,
 )
 
-RNG = np.random.default_rng(20240229)
-
 SHAPES = [(5, 7), (5, 7, 3), (1, 1), (1, 9, 3), (9, 1), (3, 4), (4, 3)]
 
 LOSSLESS = [
@@ -39,21 +38,6 @@ LOSSLESS = [
 ]
 LOSSLESS = [(*case, alpha) for case in LOSSLESS for alpha in (False, True)]
 LOSSLESS += [(".pnm", np.uint8, False), (".pnm", np.uint16, False)]
-
-
-def noise(shape, dtype=np.uint8):
-    """Random samples over the whole range of `dtype`."""
-    top = 1 if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
-    return np.rint(RNG.random(shape) * top).astype(dtype) if top > 1 else RNG.random(shape, dtype)
-
-
-def refusal(call, *arguments, **options):
-    """The one-line message with which `call` refuses."""
-    with pytest.raises(ImageFileError) as caught:
-        call(*arguments, **options)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 # Round trips

@@ -427,3 +427,8 @@ def test_indefinite_similarities():
     with pytest.raises(ValueError, match="not positive semi-definite"):
         find(psd="raise")
     assert find(psd="clip").residual.max() < 1e-9
+
+
+def test_a_kernel_with_a_width_but_no_formula_is_an_error():
+    with pytest.raises(NotImplementedError, match="'cosine' has no formula here"):
+        kernels.similarities(kernels.Kernel("cosine"), np.ones(3))
