@@ -14,6 +14,7 @@ from sklearn.datasets import make_moons, make_swiss_roll
 
 import nnk_image.neighbors.model
 from nnk_image import nnk_graph, nnk_neighbors, nnk_weights
+from nnk_image.neighbors import kernels
 
 RULES = ["min_error", "min_error_onesided", "max", "mean", "min"]
 METHODS = ["nnk", "omp", "mp", "knn", "mutual_knn", "kstar", "lnp"]
