@@ -1,4 +1,6 @@
+from nnk_image.denoising import NoiseModel as NoiseModel
 from nnk_image.denoising import denoise as denoise
+from nnk_image.denoising import estimate_noise as estimate_noise
 from nnk_image.denoising import estimate_sigma as estimate_sigma
 from nnk_image.graph.build import bilateral_graph as bilateral_graph
 from nnk_image.graph.build import image_graph as image_graph

@@ -418,6 +418,7 @@ cdef class Patches:
     cdef const int32_t[::1] rows, columns
     cdef int32_t[:, :, ::1] members
     cdef int32_t[:, ::1] n_members
+    cdef object kept  # the arrays that the struct points to
 
     def __init__(self, int64_t height, int64_t width, int32_t patch, int32_t radius, int32_t group,
                  const int32_t[::1] rows, const int32_t[::1] columns):
@@ -425,7 +426,17 @@ cdef class Patches:
         self.members = np.empty((rows.shape[0], columns.shape[0], group), np.int32)
         self.n_members = np.empty((rows.shape[0], columns.shape[0]), np.int32)
         self.c = nnk_patches(height, width, patch, radius, group, rows.shape[0], columns.shape[0],
-                             &rows[0], &columns[0])
+                             &rows[0], &columns[0], NULL, NULL)
+
+    def set_noise(self, bias, variances):
+        """Noise that is correlated or uneven: contiguous arrays of the image's type, or None.
+
+        bias : ((2 radius + 1)^2,)
+        variances : (H, W)
+        """
+        self.c.bias = address(bias) if bias is not None else NULL
+        self.c.variances = address(variances) if variances is not None else NULL
+        self.kept = bias, variances
 
     def groups(self):
         """Positions y * width + x of the members, int64 (n_rows, n_columns, group), and their numbers."""
@@ -447,16 +458,24 @@ def match(Patches patches, const real[:, ::1] image, int64_t g0, int64_t g1):
     check(status)
 
 
-def patch_pass(Patches patches, bint first, bint right, double sigma, double tau,
+def patch_pass(Patches patches, bint first, bint right, double sigma, double tau, tables,
                const real[:, ::1] y, const real[:, ::1] z, const real[:, ::1] x,
                real[:, ::1] sum_x, real[:, ::1] sum_z, real[:, ::1] weights, int64_t first_row,
                int64_t g0, int64_t g1):
-    """Filter the groups of grid rows [g0, g1); an empty `sum_z` is not wanted."""
+    """Filter the groups of grid rows [g0, g1); an empty `sum_z` is not wanted.
+
+    `tables` are covariance, whitening and `between` of correlated noise, contiguous and of the
+    image's type; None where noise is white.
+    """
     cdef int status
     cdef nnk_patch_pass step
     step.first, step.right, step.sigma, step.tau = first, right, sigma, tau
     step.y, step.z, step.x = &y[0, 0], &z[0, 0], &x[0, 0]
     step.sum_x, step.weights, step.first_row = &sum_x[0, 0], &weights[0, 0], first_row
+    step.covariance = step.whitening = step.between = NULL
+    if tables is not None:
+        step.covariance, step.whitening = address(tables[0]), address(tables[1])
+        step.between = address(tables[2])
     step.sum_z = NULL
     if sum_z.shape[0]:
         step.sum_z = &sum_z[0, 0]

@@ -27,6 +27,7 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #include "grid.template.h"
 #include "chebyshev.template.h"
 #include "small_matrix.template.h"
+#include "match.template.h"
 #include "patches.template.h"
 #define F float
 #define FS f32
@@ -42,6 +43,7 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #include "grid.template.h"
 #include "chebyshev.template.h"
 #include "small_matrix.template.h"
+#include "match.template.h"
 #include "patches.template.h"
 #define F float
 #define FS f32

@@ -67,6 +67,8 @@ cdef extern from "nnk_core.h" nogil:
         int32_t patch, radius, group, n_rows, n_columns
         const int32_t *rows
         const int32_t *columns
+        const void *bias
+        const void *variances
 
     ctypedef struct nnk_patch_pass:
         int32_t first, right
@@ -78,6 +80,9 @@ cdef extern from "nnk_core.h" nogil:
         void *sum_z
         void *weights
         int64_t first_row
+        const void *covariance
+        const void *whitening
+        const void *between
 
     ctypedef struct nnk_csr_rows:
         const int64_t *row_start

@@ -12,11 +12,16 @@
  *               reference.  So images may have any number of pixels, as long as
  *               (2 radius + 1) (width + 1) < 2^31
  *   n_members   int32 [n_rows][n_columns]
+ *   bias        NULL, or [(2 radius + 1)^2], type of the image: what the noise adds to the squared distance
+ *               of patches, by their offset; it is taken off
+ *   variances   NULL, or [height][width], type of the image: mean variance of the noise in the patch that
+ *               begins there, relative to sigma^2; the bias of two patches goes with the mean of theirs
  */
 typedef struct {
     int64_t height, width;
     int32_t patch, radius, group, n_rows, n_columns;
     const int32_t *rows, *columns;
+    const void *bias, *variances;
 } nnk_patches;
 
 /* One pass over all groups: filter each, add its patches to sums.
@@ -26,6 +31,11 @@ typedef struct {
  *   right       filter across pixels of a patch instead of across patches
  *   sum_x, sum_z, weights   sums of the results, image rows from first_row on; the
  *               caller zeroes them and divides.  sum_z may be NULL.
+ * Correlated noise, all three NULL where it is white; n = patch^2, in units of sigma^2:
+ *   covariance  [n][row] of the pixels of a patch; rows padded with zeros to whole SIMD blocks
+ *   whitening   [n][row] its inverse square root
+ *   between     [(4 radius + 1)^2] noise that two patches share, by their offset: the trace of the inverse
+ *               covariance times their cross-covariance; n at offset 0
  */
 typedef struct {
     int32_t first, right;
@@ -33,6 +43,7 @@ typedef struct {
     const void *y, *z, *x;
     void *sum_x, *sum_z, *weights;
     int64_t first_row;
+    const void *covariance, *whitening, *between;
 } nnk_patch_pass;
 
 #endif

@@ -1,91 +1,5 @@
-/* Groups of similar patches: find them, filter them, put them back.  T, S: type
+/* Groups of similar patches: filter them, put them back.  T, S: type
  * and suffix.  See nnk_core.h for what a pass computes. */
-
-/* Squared differences of one column of patches: out[x] = sum over the patch's rows
- * of (a[x] - b[x])^2. */
-static void CAT(column_distances, S)(const T *a, const T *b, int64_t width, int64_t n, int32_t patch, T *out)
-{
-    int64_t x = 0;
-    for (; x + CAT(BLOCK, S) <= n; x += CAT(BLOCK, S)) {
-        CAT(block, S) sum = {0};
-        for (int32_t r = 0; r < patch; r++) {
-            const CAT(block, S) d =
-                CAT(load_block, S)(a + r * width + x) - CAT(load_block, S)(b + r * width + x);
-            sum += d * d;
-        }
-        CAT(store_block, S)(out + x, sum);
-    }
-    for (; x < n; x++) {
-        T sum = 0;
-        for (int32_t r = 0; r < patch; r++) {
-            const T d = a[r * width + x] - b[r * width + x];
-            sum += d * d;
-        }
-        out[x] = sum;
-    }
-}
-
-/* Distances from the reference patches of row y to the candidates dy rows below:
- * keys[ref][..] gets one key per candidate inside the image: the distance above, and below it the
- * position, counted from the corner of the search window, which fits into 32 bits. */
-static void CAT(candidate_row, S)(const nnk_patches *p, const T *image, int64_t y, int64_t dy, T *columns,
-                                  uint64_t *keys, int32_t *n_keys, int64_t room)
-{
-    const int64_t width = p->width, last_x = width - p->patch;
-    for (int64_t dx = -p->radius; dx <= p->radius; dx++) {
-        const int64_t from = dx < 0 ? -dx : 0, to = dx > 0 ? width - dx : width;
-        if (to - from < p->patch)
-            continue;
-        CAT(column_distances, S)(image + y * width + from, image + (y + dy) * width + from + dx, width, to - from,
-                                 p->patch, columns + from);
-        for (int32_t i = 0; i < p->n_columns; i++) {
-            const int64_t x = p->columns[i];
-            if (x + dx < 0 || x + dx > last_x)
-                continue;
-            T distance = 0;
-            for (int32_t c = 0; c < p->patch; c++)
-                distance += columns[x + c];
-            const float rounded = (float)distance;
-            uint32_t order; /* floats that are not negative sort like their bits */
-            memcpy(&order, &rounded, sizeof order);
-            if (dy == 0 && dx == 0)
-                order = 0; /* the reference itself always comes first */
-            else
-                order++;
-            keys[i * room + n_keys[i]++] = (uint64_t)order << 32 | (uint64_t)((dy + p->radius) * width + dx + p->radius);
-        }
-    }
-}
-
-static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members, int32_t *n_members, int64_t g0,
-                         int64_t g1)
-{
-    const int64_t side = 2 * p->radius + 1, room = side * side, origin = p->radius * (p->width + 1);
-    T *columns = malloc(sizeof *columns * (size_t)p->width);
-    uint64_t *keys = malloc(sizeof *keys * (size_t)(room * p->n_columns));
-    int32_t *n_keys = malloc(sizeof *n_keys * (size_t)p->n_columns);
-    if (!columns || !keys || !n_keys) {
-        free(columns), free(keys), free(n_keys);
-        return NNK_NO_MEMORY;
-    }
-    for (int64_t g = g0; g < g1; g++) {
-        const int64_t y = p->rows[g];
-        memset(n_keys, 0, sizeof *n_keys * (size_t)p->n_columns);
-        for (int64_t dy = -p->radius; dy <= p->radius; dy++)
-            if (y + dy >= 0 && y + dy <= p->height - p->patch)
-                CAT(candidate_row, S)(p, image, y, dy, columns, keys, n_keys, room);
-        for (int32_t i = 0; i < p->n_columns; i++) {
-            const int32_t k = n_keys[i] < p->group ? n_keys[i] : p->group;
-            uint64_t *mine = keys + i * room;
-            smallest_first(mine, n_keys[i], k);
-            n_members[g * p->n_columns + i] = k;
-            for (int32_t m = 0; m < k; m++)
-                members[(g * p->n_columns + i) * p->group + m] = (int32_t)((int64_t)(mine[m] & 0xffffffffu) - origin);
-        }
-    }
-    free(columns), free(keys), free(n_keys);
-    return NNK_OK;
-}
 
 /* What one group needs, allocated once per chunk of rows. */
 typedef struct {
@@ -94,6 +8,9 @@ typedef struct {
     T *pilot, *value;       /* [k][row]: centred pilot and values */
     T *solved, *result;     /* [k][row] */
     T *gram, *cross;        /* [row][row] */
+    T *shared, *inner, *theta; /* [square][square], square: padded group; only for correlated noise */
+    T *transposed;          /* [row][square], likewise */
+    int64_t *place;         /* [k] in a grid as wide as `between`: offsets of members become differences */
     T *mean;                /* [row] */
     T *pivots;              /* four rows, for the inverse */
     T *weight;              /* [k] */
@@ -183,11 +100,13 @@ static int32_t CAT(whole_blocks, S)(int32_t n) { return (n + CAT(BLOCK, S) - 1) 
 static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->pilot); }
 
 /* One allocation, cut into matrices; zeros, so that padding stays zero. */
-static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
+static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k, int correlated)
 {
     const size_t row = (size_t)CAT(whole_blocks, S)(n), rows = (size_t)CAT(whole_blocks, S)(k);
     const size_t matrix = rows * row, square = row * row, lane = row > rows ? row : rows;
-    const size_t bytes = sizeof(T) * (4 * matrix + 2 * square + 6 * lane);
+    const size_t between = correlated ? rows * rows : 0, turned = correlated ? matrix : 0;
+    const size_t numbers = 4 * matrix + 2 * square + 3 * between + turned + 6 * lane;
+    const size_t bytes = sizeof(T) * numbers + sizeof *w->place * rows;
     T *at = new_aligned(bytes);
     if (!at)
         return NNK_NO_MEMORY;
@@ -199,9 +118,14 @@ static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k)
     w->result = at, at += matrix;
     w->gram = at, at += square;
     w->cross = at, at += square;
+    w->shared = at, at += between;
+    w->inner = at, at += between;
+    w->theta = at, at += between;
+    w->transposed = at, at += turned;
     w->mean = at, at += lane;
     w->pivots = at, at += 4 * lane;
-    w->weight = at;
+    w->weight = at, at += lane;
+    w->place = (int64_t *)(void *)at;
     return NNK_OK;
 }
 
@@ -224,6 +148,55 @@ static T CAT(add_ridge, S)(T *matrix, int64_t row, int32_t n, T ridge)
     for (int32_t i = 0; i < n; i++)
         matrix[i * row + i] += added;
     return added;
+}
+
+/* M - M 1 1' M / 1' M 1 of a symmetric matrix; `sums` is left with its row sums. */
+static void CAT(remove_mean, S)(T *m, int64_t row, int32_t k, T *sums)
+{
+    T total = 0;
+    for (int32_t i = 0; i < k; i++) {
+        sums[i] = 0;
+        for (int32_t j = 0; j < k; j++)
+            sums[i] += m[i * row + j];
+        total += sums[i];
+    }
+    for (int32_t i = 0; i < k; i++)
+        for (int32_t j = 0; j < k; j++)
+            m[i * row + j] -= sums[i] * sums[j] / total;
+}
+
+/* I - b M in place of M, and the weight 1 / |row|^2 of each of its rows. */
+static void CAT(complement, S)(T *m, int64_t row, int32_t k, T b, T *weight)
+{
+    for (int32_t i = 0; i < k; i++) {
+        T norm = 0;
+        for (int32_t j = 0; j < k; j++) {
+            T *at = m + i * row + j;
+            *at = (i == j) - b * *at;
+            norm += *at * *at;
+        }
+        weight[i] = 1 / (norm > (T)1e-6 ? norm : (T)1e-6);
+    }
+}
+
+/* Standard deviation of a group's noise relative to sigma: 1 where it is the same everywhere. */
+static double CAT(group_level, S)(const nnk_patches *p, const int32_t *members, const CAT(workspace, S) *w)
+{
+    if (!p->variances)
+        return 1;
+    const T *variances = (const T *)p->variances + w->reference;
+    double sum = 0;
+    for (int32_t m = 0; m < w->k; m++)
+        sum += variances[members[m]];
+    return sqrt(sum / w->k);
+}
+
+/* Patches of less noise count for more where groups overlap. */
+static void CAT(weigh, S)(const nnk_patches *p, CAT(workspace, S) *w, double level)
+{
+    if (p->variances)
+        for (int32_t m = 0; m < w->k; m++)
+            w->weight[m] /= (T)(level * level);
 }
 
 /* (P' P + c I)^-1 of the centred pilot, into gram; returns c, at least `ridge`. */
@@ -265,8 +238,90 @@ static void CAT(wiener_right, S)(CAT(workspace, S) *w, T ridge)
             square += *at * *at;
         }
     CAT(product, S)(w->value, 1, row, w->gram, row, w->result, row, k, row, n);
-    for (int32_t m = 0; m < k; m++)
+    for (int32_t m = 0; m < w->k; m++)
         w->weight[m] = 1 / (square / n + (T)1 / k);
+}
+
+/* The same with noise of covariance c V: W = (C + c V)^-1 C. */
+static void CAT(correlated_right, S)(CAT(workspace, S) *w, const T *covariance, T c)
+{
+    const int32_t n = w->n, k = w->k, row = w->row;
+    CAT(gram, S)(w->pilot, row, w->gram, n, k);
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < row; j++)
+            w->gram[i * row + j] += c * covariance[i * row + j];
+    CAT(add_ridge, S)(w->gram, row, n, 0);
+    CAT(invert, S)(w->gram, row, n, w->pivots);
+    CAT(product, S)(w->gram, 1, row, covariance, row, w->cross, row, n, row, n);
+    T square = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < n; j++) {
+            T *at = w->cross + i * row + j;
+            *at = (i == j) - c * *at;
+            square += *at * *at;
+        }
+    CAT(product, S)(w->value, 1, row, w->cross, row, w->result, row, k, row, n);
+    for (int32_t m = 0; m < w->k; m++)
+        w->weight[m] = 1 / (square / n + (T)1 / k);
+}
+
+/* N, the noise that the members share, in units of c: `between` at their offsets. */
+static void CAT(shared_noise, S)(const nnk_patches *p, const int32_t *members, const T *between,
+                                 CAT(workspace, S) *w)
+{
+    const int64_t side = 4 * p->radius + 1, centre = 2 * p->radius * (side + 1);
+    const int32_t square = CAT(whole_blocks, S)(w->k);
+    for (int32_t m = 0; m < w->k; m++) {
+        const int64_t at = w->reference + members[m];
+        w->place[m] = at / p->width * side + at % p->width;
+    }
+    for (int32_t i = 0; i < w->k; i++)
+        for (int32_t j = 0; j < w->k; j++)
+            w->shared[i * square + j] = between[centre + w->place[j] - w->place[i]];
+}
+
+/* Filter across patches under correlated noise: Theta = I - b N (M - M 1 1' M / 1' M 1) with
+ * M = (X V^-1 X' + a N)^-1, where V is the covariance of a patch's noise, X the centred pilot and N the
+ * noise that members share, c times `between`.  X = Theta Z, weights 1 / |theta_i|^2. */
+static void CAT(correlated_left, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                                    CAT(workspace, S) *w, T c, T a, T b)
+{
+    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
+    CAT(shared_noise, S)(p, members, pass->between, w);
+    CAT(product, S)(w->pilot, 1, row, pass->whitening, row, w->solved, row, k, row, n);
+    for (int32_t i = 0; i < k; i++)
+        for (int32_t j = 0; j < n; j++)
+            w->transposed[j * square + i] = w->solved[i * row + j];
+    T *m = w->inner;
+    CAT(gram, S)(w->transposed, square, m, k, n);
+    for (int32_t i = 0; i < k; i++)
+        for (int32_t j = 0; j < k; j++)
+            m[i * square + j] += a * c * w->shared[i * square + j];
+    CAT(add_ridge, S)(m, square, k, 0);
+    CAT(invert, S)(m, square, k, w->pivots);
+    CAT(remove_mean, S)(m, square, k, w->mean);
+    CAT(product, S)(w->shared, 1, square, m, square, w->theta, square, k, square, k);
+    CAT(complement, S)(w->theta, square, k, b * c, w->weight);
+    CAT(product, S)(w->theta, 1, square, w->value, row, w->result, row, k, row, k);
+}
+
+/* Filter the values of a group, whose noise has this level, with the response of its pilot. */
+static void CAT(wiener, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                           CAT(workspace, S) *w, double noise)
+{
+    CAT(centre, S)(w->pilot, w->k, w->row, w->mean);
+    if (pass->covariance && !pass->right) {
+        CAT(correlated_left, S)(p, pass, members, w, (T)(noise * noise), 1, 1);
+        return;
+    }
+    CAT(centre, S)(w->value, w->k, w->row, w->mean);
+    if (pass->covariance)
+        CAT(correlated_right, S)(w, pass->covariance, (T)(w->k * noise * noise));
+    else if (pass->right)
+        CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
+    else
+        CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
+    CAT(add_mean, S)(w);
 }
 
 /* One group of a Wiener pass. */
@@ -282,19 +337,14 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
     for (int32_t m = 0; m < w->k; m++) /* products leave rounding where padding was */
         for (int32_t j = w->n; j < w->row; j++)
             w->solved[m * w->row + j] = 0;
-    const double removed =
-        CAT(removed_noise, S)(w->solved, w->value, padded, (double)w->k * w->n) / pass->sigma;
+    const double level = pass->sigma * CAT(group_level, S)(p, members, w);
+    const double removed = CAT(removed_noise, S)(w->solved, w->value, padded, (double)w->k * w->n) / level;
     double left = 1 - removed > pass->tau ? 1 - removed : pass->tau;
     left = left > 0.01 ? left : 0.01;
-    const double noise = pass->sigma * left;
+    const double noise = level * left;
     CAT(gather, S)(p, x, members, w->k, w->row, w->pilot);
-    CAT(centre, S)(w->pilot, w->k, w->row, w->mean);
-    CAT(centre, S)(w->value, w->k, w->row, w->mean);
-    if (pass->right)
-        CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
-    else
-        CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
-    CAT(add_mean, S)(w);
+    CAT(wiener, S)(p, pass, members, w, level * left);
+    CAT(weigh, S)(p, w, level / pass->sigma);
     CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, reference, pass->sum_x, pass->weights);
     if (!pass->sum_z)
         return;
@@ -311,33 +361,27 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
                                 CAT(workspace, S) *w)
 {
     const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
-    const T a2 = (T)0.25, c = (T)(n * pass->sigma * pass->sigma);
+    const double level = pass->sigma * CAT(group_level, S)(p, members, w);
+    const T a2 = (T)0.25, c = (T)(n * level * level);
     CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, row, w->value);
-    T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */
-    memset(transposed, 0, sizeof(T) * (size_t)n * (size_t)square);
-    for (int32_t i = 0; i < k; i++)
-        for (int32_t j = 0; j < n; j++)
-            transposed[j * square + i] = w->value[i * row + j];
-    CAT(gram, S)(transposed, square, m, k, n);
-    CAT(add_ridge, S)(m, square, k, a2 * c);
-    CAT(invert, S)(m, square, k, w->pivots);
-    T total = 0;
-    for (int32_t i = 0; i < k; i++) {
-        w->mean[i] = 0;
-        for (int32_t j = 0; j < k; j++)
-            w->mean[i] += m[i * square + j];
-        total += w->mean[i];
+    if (pass->covariance) {
+        memcpy(w->pilot, w->value, sizeof(T) * (size_t)k * (size_t)row);
+        CAT(centre, S)(w->pilot, k, row, w->mean);
+        CAT(correlated_left, S)(p, pass, members, w, (T)(level * level), a2, 1 + a2);
+    } else {
+        T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */
+        memset(transposed, 0, sizeof(T) * (size_t)n * (size_t)square);
+        for (int32_t i = 0; i < k; i++)
+            for (int32_t j = 0; j < n; j++)
+                transposed[j * square + i] = w->value[i * row + j];
+        CAT(gram, S)(transposed, square, m, k, n);
+        CAT(add_ridge, S)(m, square, k, a2 * c);
+        CAT(invert, S)(m, square, k, w->pivots);
+        CAT(remove_mean, S)(m, square, k, w->mean);
+        CAT(complement, S)(m, square, k, (1 + a2) * c, w->weight);
+        CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
     }
-    for (int32_t i = 0; i < k; i++) {
-        T norm = 0;
-        for (int32_t j = 0; j < k; j++) {
-            T *at = m + i * square + j;
-            *at = (i == j) - (1 + a2) * c * (*at - w->mean[i] * w->mean[j] / total);
-            norm += *at * *at;
-        }
-        w->weight[i] = 1 / (norm > (T)1e-6 ? norm : (T)1e-6);
-    }
-    CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
+    CAT(weigh, S)(p, w, level / pass->sigma);
     CAT(scatter, S)(p, w->result, row, w->weight, members, k, w->reference - pass->first_row * p->width, pass->sum_x,
                     pass->weights);
 }
@@ -346,7 +390,7 @@ static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, 
                               const int32_t *n_members, int64_t g0, int64_t g1)
 {
     CAT(workspace, S) w;
-    if (CAT(new_workspace, S)(&w, p->patch * p->patch, p->group) != NNK_OK)
+    if (CAT(new_workspace, S)(&w, p->patch * p->patch, p->group, pass->covariance != NULL) != NNK_OK)
         return NNK_NO_MEMORY;
     for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
         const int32_t *mine = members + g * p->group;

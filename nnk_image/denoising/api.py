@@ -4,13 +4,16 @@ An image goes one way: it is checked, brought to unit noise (`NoiseModel`), deno
 and brought back to its own units and axes.
 """
 
-from functools import partial
+from dataclasses import replace
 
 from nnk_image.base import memory
+from nnk_image.base.checks import check_positive
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import balanced, best, fast, wavelet_lowpass
-from nnk_image.denoising.noise_units import NoiseModel
+from nnk_image.denoising.noise_estimation import noise_of
+from nnk_image.denoising.noise_model import NoiseModel
+from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import WholeImage
 from nnk_image.graph.pixel_graph import ImageGraph
 
@@ -35,6 +38,7 @@ def denoise(
     method="fast",
     channel_axis=None,
     mask=None,
+    strength=1.0,
     tune=None,
     guide=None,
     n_jobs=None,
@@ -105,6 +109,7 @@ def denoise(
     True
     """
     module = _module(method, tune, guide)
+    strength = check_positive("strength", strength, "1 is as told, more removes more")
     memory.require_per_pixel(
         image,
         channel_axis,
@@ -112,20 +117,20 @@ def denoise(
         f"denoise(method={method!r})",
     )
     image = check_image(image, channel_axis, mask)
-    noise = NoiseModel.of(sigma, image)
+    noise = NoiseModel.of(sigma, image, noise_of).scaled(strength)
     whole = WholeImage(noise, (image.low, image.high))
-    run = module.denoise_tuned if tune else module.denoise
-    if guide is not None:
-        if guide.shape != image.shape:
-            raise ValueError(
-                f"guide has shape {guide.shape}, the image {image.shape}: they must agree"
-            )
-        run = partial(run, guide=guide)
+    units = NoiseUnits(noise, image, whole.limits)
+    if guide is not None and guide.shape != image.shape:
+        raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
     n_rows = image.shape[0] * module.progress_units(image)
     with RowExecutor(n_jobs, progress, n_rows, "denoise") as executor:
-        parts = noise.standardize(image, whole.limits)
-        results = [run(part, whole, executor) for part in parts]
-    return image.restore(noise.restore(image, whole.limits, results))
+
+        def denoise_unit(part, standard, name):
+            run = METHODS[name].denoise_tuned if tune else METHODS[name].denoise
+            options = {} if guide is None else {"guide": guide}
+            return run(part, replace(whole, standard=standard), executor, **options)
+
+        return image.restore(units.denoise(method, denoise_unit))
 
 
 def _module(method, tune, guide):

@@ -18,9 +18,10 @@ def denoise(image, whole, executor):
     -------
     (H, W, C) ndarray
     """
-    noisy = to_opponent(image.pixels)
+    levels = whole.standard.levels
+    noisy = to_opponent(image.pixels, levels)
     whole = whole.completed(noisy)
-    return from_opponent(patch_filter.wiener(noisy, PRESETS["balanced"], whole, executor))
+    return from_opponent(patch_filter.wiener(noisy, PRESETS["balanced"], whole, executor), levels)
 
 
 def progress_units(image):

@@ -9,11 +9,21 @@ import numpy as np
 from scipy.fft import dct, idct
 
 
-def to_opponent(pixels):
-    """(H, W, C) to contiguous (C, H, W)."""
-    return np.ascontiguousarray(np.moveaxis(dct(pixels, axis=-1, norm="ortho"), -1, 0))
+def to_opponent(pixels, levels=None):
+    """(H, W, C) to contiguous (C, H, W), each divided by its noise level unless all are 1."""
+    channels = np.ascontiguousarray(np.moveaxis(dct(pixels, axis=-1, norm="ortho"), -1, 0))
+    if levels is not None:
+        channels /= levels[:, None, None].astype(channels.dtype)
+    return channels
 
 
-def from_opponent(channels):
+def from_opponent(channels, levels=None):
     """Back to (H, W, C)."""
+    if levels is not None:
+        channels = channels * levels[:, None, None].astype(channels.dtype)
     return idct(np.moveaxis(channels, 0, -1), axis=-1, norm="ortho")
+
+
+def opponent_matrix(n):
+    """(n, n) ndarray: how much of each channel an opponent channel has."""
+    return dct(np.eye(n), axis=0, norm="ortho")

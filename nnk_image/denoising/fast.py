@@ -2,16 +2,21 @@
 
 from dataclasses import replace
 
-from nnk_image.denoising import graph_smoothing, patch_filter
+from nnk_image.denoising import graph_smoothing, half_size, patch_filter
 from nnk_image.denoising.color import from_opponent, to_opponent
 from nnk_image.denoising.presets import PRESETS
 
 
 def denoise(image, whole, executor):
     """Denoise an `Image` in units of its noise; parameters and result as in 'balanced'."""
-    noisy = to_opponent(image.pixels)
+    preset, levels = PRESETS["fast"], whole.standard.levels
+    noisy = to_opponent(image.pixels, levels)
     whole = whole.completed(noisy)
-    pixels = from_opponent(patch_filter.wiener(noisy, PRESETS["fast"], whole, executor))
+    estimate = patch_filter.wiener(noisy, preset, whole, executor)
+    if not whole.standard.is_white and half_size.helps(noisy, whole):
+        low = half_size.run(noisy, preset, whole, executor)
+        estimate = half_size.with_low_frequencies(estimate, low)
+    pixels = from_opponent(estimate, levels)
     low, high = float(pixels.min()), float(pixels.max())
     return graph_smoothing.polish(replace(image, pixels=pixels, low=low, high=high), executor)
 

@@ -1,6 +1,6 @@
-"""The noise of an image, and the image in units of it: everything a method sees has noise 1.
+"""An image in units of its noise, and back: what a method sees has noise of variance 1.
 
-That makes every method equivariant: adding a constant, or scaling image and sigma together, does
+That makes every method equivariant: adding a constant, or scaling image and noise together, does
 the same to the result, in any range of values.
 """
 
@@ -9,126 +9,210 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from nnk_image.base.checks import check_positive
-from nnk_image.denoising.noise_estimation import noise_levels
+from nnk_image.denoising.color import opponent_matrix
+from nnk_image.denoising.low_counts import denoise_counts, effective_counts, rounds_for
+from nnk_image.denoising.standard_noise import WHITE, StandardNoise, regularized
 
 LEAST_NOISE = 1e-6
 """Noise below this share of half the image's range is left alone."""
 
 UNEVEN = 2.0
-"""Channels whose noise differs by more than this factor are denoised one by one."""
+"""Channels whose white noise differs by more than this factor are denoised one by one."""
+
+
+_LEAST_GAIN = 1e-6
+"""Over the read noise: a channel of less is denoised as if it had so much."""
 
 
 @dataclass(frozen=True)
-class NoiseModel:
-    """What the noise of an image is; brings the image to unit noise, and results back.
+class NoiseUnits:
+    """Brings an image to unit noise, and results back to its units.
 
     Attributes
     ----------
-    sigmas : tuple of float
-        Standard deviation of white Gaussian noise in each channel, in the image's own units.
+    noise : NoiseModel
+    image : Image
+    limits : (float, float)
+        Smallest and largest value of the whole image, of which `image` may be a part.
     """
 
-    sigmas: tuple[float, ...]
+    noise: object
+    image: object
+    limits: tuple[float, float]
 
-    @classmethod
-    def of(cls, sigma, image):
-        """The noise that the caller gave, or that of the image itself where `sigma` is None.
+    def denoise(self, method, denoise_unit):
+        """The denoised (H, W, C) pixels in the image's units.
+
+        Channels without noise and absent pixels are as they came.
 
         Parameters
         ----------
-        sigma : None, float or sequence of one float per channel
-        image : Image
-
-        Raises
-        ------
-        TypeError, ValueError
-            `sigma` is no such thing; the message says what to give.
+        method : str
+        denoise_unit : function
+            ``denoise_unit(image, standard, method)`` denoises an `Image` whose noise is the
+            `StandardNoise`, and returns its pixels.
         """
-        if sigma is None:
-            return cls(tuple(noise_levels(image).tolist()))
-        values = np.atleast_1d(sigma).tolist() if isinstance(sigma, np.ndarray) else sigma
-        values = list(values) if isinstance(values, list | tuple) else [values]
-        if len(values) not in (1, image.channels) or np.ndim(sigma) > 1:
-            raise ValueError(
-                f"sigma has {len(values)} values, the image {image.channels} channels: give one "
-                "number, or one per channel"
-            )
-        what = "standard deviation of the noise"
-        checked = [check_positive("sigma", s, what, zero_allowed=True) for s in values]
-        return cls(tuple(checked * (1 if len(checked) > 1 else image.channels)))
+        if self._of_channels("gain")[self._noisy()].any():
+            return self._denoise_photons(method, denoise_unit)
+        parts = self.standardize()
+        return self.restore([denoise_unit(part, standard, method) for part, standard in parts])
 
-    def standardize(self, image, limits):
-        """The noisy channels of an image, centred and in units of their noise.
-
-        Parameters
-        ----------
-        image : Image
-        limits : (float, float)
-            Smallest and largest value of the whole image.
+    def standardize(self):
+        """The noisy channels, centred and in units of their noise.
 
         Returns
         -------
-        list of Image
+        list of (Image, StandardNoise)
             To be denoised one by one: one image, or one per channel where the channels' noise
             is too uneven; none where there is no noise.  Absent pixels have the values of the
             nearest ones that are there.
         """
-        noisy, centre, scale = self._units(image.dtype, limits)
-        if not noisy.any():
+        noisy = self._noisy()
+        numbers = np.flatnonzero(noisy)
+        if not len(numbers):
             return []
-        units = np.subtract(_channels(image, noisy), centre, dtype=image.dtype)
-        units /= scale
-        if image.valid is not None:
-            units = _fill_absent(units, image.valid)
-        parts = np.split(units, units.shape[2], axis=2) if self._uneven(noisy) else [units]
-        return [_image_of(image, part) for part in parts]
+        pixels, dtype = self.image.pixels, self.image.dtype
+        units = np.empty((*self.image.shape, len(numbers)), dtype)
+        for place, scale in enumerate(self._scales(numbers)):
+            units[..., place] = scale.forward(pixels[..., numbers[place]])
+        if self.image.valid is not None:
+            units = _fill_absent(units, self.image.valid)
+        if not self._uneven(numbers):
+            return [(self._image_of(units), self._standard(numbers))]
+        return [
+            (
+                self._image_of(units[..., place : place + 1]),
+                self._standard(numbers[place : place + 1]),
+            )
+            for place in range(len(numbers))
+        ]
 
-    def restore(self, image, limits, results):
-        """The denoised (H, W, C) pixels of `image`, from what became of its standardised parts.
+    def restore(self, results):
+        """The denoised (H, W, C) pixels in the image's units.
 
-        The arguments are those of `standardize`, and the denoised pixels of what it returned.
-        Channels without noise and absent pixels are as they came.
+        `results` are the denoised pixels of what `standardize` returned.  Channels without noise
+        and absent pixels are as they came.
         """
-        if not results:
-            return image.pixels.astype(image.dtype)
-        noisy, centre, scale = self._units(image.dtype, limits)
-        denoised = results[0] if len(results) == 1 else np.concatenate(results, axis=2)
-        denoised *= scale
-        denoised += centre
-        if image.valid is not None:
-            denoised[~image.valid] = _channels(image, noisy)[~image.valid]
-        if noisy.all():
-            return denoised
+        image = self.image
         pixels = image.pixels.astype(image.dtype)
-        pixels[..., noisy] = denoised
+        if not results:
+            return pixels
+        numbers = np.flatnonzero(self._noisy())
+        denoised = results[0] if len(results) == 1 else np.concatenate(results, axis=2)
+        for place, scale in enumerate(self._scales(numbers)):
+            self._put(pixels, numbers[place], scale.inverse(denoised[..., place]))
         return pixels
 
-    def _units(self, dtype, limits):
-        """Which channels are noisy; what to subtract from them, and what to divide them by."""
-        sigmas, (low, high) = np.array(self.sigmas), limits
-        half_range = high / 2 - low / 2
-        # Less noise than the rounding of the values is none.
-        noisy = sigmas > max(LEAST_NOISE * half_range, float(np.finfo(dtype).tiny))
-        if half_range == 0:
-            noisy[:] = False
-        centre = dtype.type(low / 2 + high / 2)
-        scale = np.minimum(sigmas[noisy], float(np.finfo(dtype).max) / 16).astype(dtype)
-        return noisy, centre, scale
+    def _denoise_photons(self, method, denoise_unit):
+        """The same for noise that grows with the intensity."""
+        image, numbers = self.image, np.flatnonzero(self._noisy())
+        noisy = image.pixels[..., numbers].astype(image.dtype)
+        if image.valid is not None:
+            noisy = _fill_absent(noisy, image.valid)
+        gains, sigmas, offsets = (
+            self._of_channels(name)[numbers] for name in ("gain", "sigma", "offset")
+        )
+        gains = np.maximum(gains, _LEAST_GAIN * sigmas)
+        noises = list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
+        light = noisy if image.valid is None else noisy[image.valid]
+        counts = [effective_counts(light[..., c], *noise) for c, noise in enumerate(noises)]
+        standard = self._standard(numbers)
 
-    def _uneven(self, noisy):
-        sigmas = np.array(self.sigmas)[noisy]
+        def unit(pixels, name):
+            if pixels.shape == noisy.shape:
+                return denoise_unit(self._image_of(pixels), standard, name)
+            coarse = replace(self._image_of(pixels), valid=None)
+            return denoise_unit(coarse, WHITE, name)
+
+        rounds = rounds_for(method, min(counts))
+        denoised = denoise_counts(noisy, noises, rounds, unit, image.valid)
+        pixels = image.pixels.astype(image.dtype)
+        for place, number in enumerate(numbers):
+            self._put(pixels, number, denoised[..., place])
+        return pixels
+
+    def _put(self, pixels, number, values):
+        """Write one channel of the result, but for absent pixels."""
+        if self.image.valid is None:
+            pixels[..., number] = values
+        else:
+            pixels[self.image.valid, number] = values[self.image.valid]
+
+    def _noisy(self):
+        """Which channels are noisy: less noise than the rounding of the values is none."""
+        half_range = self.limits[1] / 2 - self.limits[0] / 2
+        least = max(LEAST_NOISE * half_range, float(np.finfo(self.image.dtype).tiny))
+        sigmas, gains = (self._of_channels(name) for name in ("sigma", "gain"))
+        with np.errstate(under="ignore"):
+            photons = np.sqrt(gains) * np.sqrt(half_range)
+        return ((sigmas > least) | (photons > least)) & (half_range > 0)
+
+    def _of_channels(self, name):
+        return self.noise.of_channels(name, self.image.channels)
+
+    def _scales(self, numbers):
+        """What brings each noisy channel to unit noise and back."""
+        dtype, (low, high) = self.image.dtype, self.limits
+        centre = dtype.type(low / 2 + high / 2)
+        sigmas = self._of_channels("sigma")[numbers]
+        if self._is_joint():  # channels keep their proportions
+            sigmas = np.full(len(numbers), np.sqrt(np.mean(sigmas**2)))
+        most = float(np.finfo(dtype).max) / 16
+        return [_Linear(centre, dtype.type(min(s, most))) for s in sigmas]
+
+    def _uneven(self, numbers):
+        if self._is_joint():
+            return False
+        sigmas = self._of_channels("sigma")[numbers]
         return sigmas.max() / UNEVEN > sigmas.min()
 
+    def _is_joint(self):
+        """Whether the covariance of each channel with each is known."""
+        correlation = self.noise.correlation
+        return correlation is not None and correlation.ndim == 4
 
-def _channels(image, noisy):
-    return image.pixels if noisy.all() else image.pixels[..., noisy]
+    def _standard(self, numbers):
+        """The noise of the standardised channels of these numbers."""
+        noise, variances = self.noise, None
+        if noise.levels is not None and np.ptp(noise.levels) > 0:
+            variances = noise.levels**2 / np.mean(noise.levels**2)
+        if noise.correlation is None:
+            return StandardNoise(variances=variances)
+        if noise.correlation.ndim == 2:
+            same = np.stack([regularized(noise.correlation)] * len(numbers))
+            return StandardNoise(same, variances)
+        rotation = opponent_matrix(len(numbers))
+        sigmas = (
+            self._of_channels("sigma")[numbers] if not any(noise.gain) else np.ones(len(numbers))
+        )
+        sigmas = sigmas / np.sqrt(np.mean(sigmas**2))
+        mixed = rotation * sigmas
+        among = noise.correlation[np.ix_(numbers, numbers)]
+        own = np.einsum("kc,kd,cdyx->kyx", mixed, mixed, among)
+        middle = own[:, own.shape[1] // 2, own.shape[2] // 2]
+        correlations = np.stack([regularized(c / m) for c, m in zip(own, middle, strict=True)])
+        return StandardNoise(correlations, variances, np.sqrt(middle))
+
+    def _image_of(self, units):
+        """The image with other pixels."""
+        low, high = float(units.min()), float(units.max())
+        return replace(self.image, pixels=np.ascontiguousarray(units), low=low, high=high)
 
 
-def _image_of(image, units):
-    """`image` with other pixels."""
-    low, high = float(units.min()), float(units.max())
-    return replace(image, pixels=np.ascontiguousarray(units), low=low, high=high)
+@dataclass(frozen=True)
+class _Linear:
+    """Values minus `centre`, over `scale`; both are numbers of the image's dtype."""
+
+    centre: np.floating
+    scale: np.floating
+
+    def forward(self, values):
+        units = np.subtract(values, self.centre, dtype=self.scale.dtype)
+        units /= self.scale
+        return units
+
+    def inverse(self, units):
+        return units * self.scale + self.centre
 
 
 def _fill_absent(pixels, valid):

@@ -15,6 +15,7 @@ image denoising", arXiv 2212.00422.
 import numpy as np
 
 from nnk_image import _core
+from nnk_image.denoising.standard_noise import WHITE
 
 GRID_ROWS_PER_CHUNK = 2
 """Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so that
@@ -49,9 +50,11 @@ def wiener(noisy, preset, whole, executor):
     if noisy.dtype == np.float32 and whole.spread > _FLOAT32_SPREAD:
         wide = wiener(noisy.astype(np.float64), preset, whole, executor)
         return wide.astype(np.float32)
-    groups = PatchGroups(shape, preset.first_patch, preset, preset.first_group)
-    groups.match(noisy[0], executor)
-    pilot = np.stack([groups.filter(y, y, y, 0.0, executor, first=True)[0] for y in noisy])
+    noise = whole.standard
+    groups = PatchGroups(shape, preset.first_patch, preset, preset.first_group, noise)
+    groups.match(noisy[0], executor, noise)
+    first = [groups.filter(c, y, y, y, 0.0, executor, first=True)[0] for c, y in enumerate(noisy)]
+    pilot = np.stack(first)
     patches = preset.patches_noisy if whole.noise_is_strong else preset.patches
     last_epoch = (preset.passes - 1) // preset.passes_per_epoch
     work = noisy
@@ -59,18 +62,19 @@ def wiener(noisy, preset, whole, executor):
         epoch = m // preset.passes_per_epoch
         if m % preset.passes_per_epoch == 0:
             patch = patches[min(epoch, len(patches) - 1)]
-            groups = PatchGroups(shape, patch, preset, preset.group)
-            groups.match(work[0], executor)
+            groups = PatchGroups(shape, patch, preset, preset.group, noise)
+            groups.match(work[0], executor, noise if m == 0 else WHITE)
         tau = _FIRST_TAU * (1 - (m + 1) / preset.passes)
         right = preset.right_last and epoch == last_epoch
         pilot, work = groups.filter_all(noisy, work, pilot, tau, executor, right)
     return pilot
 
 
-def look_again(noisy, pilot, preset, executor):
+def look_again(noisy, pilot, preset, whole, executor):
     """One Wiener pass on the noisy image itself, pilot and groups from `pilot`."""
-    groups = PatchGroups(noisy.shape[1:], preset.patches[0], preset, preset.group)
-    groups.match(pilot[0], executor)
+    noise = whole.standard
+    groups = PatchGroups(noisy.shape[1:], preset.patches[0], preset, preset.group, noise)
+    groups.match(pilot[0], executor, WHITE)
     return groups.filter_all(noisy, noisy, pilot, 0.0, executor, preset.right_last)[0]
 
 
@@ -93,9 +97,10 @@ class PatchGroups:
         every pixel is covered.
     group : int
         Most members of a group.
+    noise : StandardNoise
     """
 
-    def __init__(self, shape, patch, preset, group):
+    def __init__(self, shape, patch, preset, group, noise):
         self.shape = shape
         self.patch = min(patch, *shape)
         self.radius = min(preset.radius, max(shape))
@@ -107,9 +112,16 @@ class PatchGroups:
         step = min(preset.step, self.patch)
         self.rows, self.columns = (_grid(n, self.patch, step) for n in shape)
         self.core = _core.Patches(*shape, self.patch, self.radius, group, self.rows, self.columns)
+        self.noise = noise
 
-    def match(self, image, executor):
-        """Find the groups on `image` (H, W): nearest patches by squared difference."""
+    def match(self, image, executor, noise):
+        """Find the groups on `image` (H, W): nearest patches by squared difference.
+
+        What `noise`, that of the image, adds to the distances is taken off.
+        """
+        distances = noise.distances(0, self.patch, self.radius, image.dtype)
+        _, variances = self.noise.distances(0, self.patch, self.radius, image.dtype)
+        self.core.set_noise(distances[0], variances)
         executor.run(
             lambda g0, g1: _core.match(self.core, image, g0, g1),
             len(self.rows),
@@ -119,19 +131,20 @@ class PatchGroups:
     def filter_all(self, noisy, work, pilot, tau, executor, right):
         """One pass on each channel: new pilot, new working image."""
         results = [
-            self.filter(y, z, x, tau, executor, right=right)
-            for y, z, x in zip(noisy, work, pilot, strict=True)
+            self.filter(c, y, z, x, tau, executor, right=right)
+            for c, (y, z, x) in enumerate(zip(noisy, work, pilot, strict=True))
         ]
         return tuple(np.stack(images) for images in zip(*results, strict=True))
 
-    def filter(self, y, z, x, tau, executor, first=False, right=False):
-        """One pass on one channel; see nnk_patch_pass in nnk_core.h.
+    def filter(self, channel, y, z, x, tau, executor, first=False, right=False):
+        """One pass on one channel; see nnk_patch_pass in nnk_patches.h.
 
         Returns
         -------
         pilot, work : (H, W) ndarrays
             On the last pass, tau = 0, they are the same.
         """
+        tables = self.noise.tables(channel, self.patch, self.radius, y.dtype)
         sums = [np.zeros(self.shape, y.dtype) for _ in range(3 if tau > 0 else 2)]
 
         def work(g0, g1):
@@ -140,7 +153,21 @@ class PatchGroups:
             part = [np.zeros((bottom - top, self.shape[1]), y.dtype) for _ in sums]
             sum_z = part[2] if tau > 0 else np.empty((0, 0), y.dtype)
             _core.patch_pass(
-                self.core, first, right, 1.0, tau, y, z, x, part[0], sum_z, part[1], top, g0, g1
+                self.core,
+                first,
+                right,
+                1.0,
+                tau,
+                tables,
+                y,
+                z,
+                x,
+                part[0],
+                sum_z,
+                part[1],
+                top,
+                g0,
+                g1,
             )
             return top, bottom, part
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nnk_image.denoising.noise_units import NoiseModel
+from nnk_image.denoising.noise_model import NoiseModel
+from nnk_image.denoising.standard_noise import WHITE, StandardNoise
 
 MODERATE, STRONG = 0.4, 0.8
 """Contrasts from which noise is moderate and strong: sigma 20 and 40 on photographs of 8 bits."""
@@ -28,6 +29,8 @@ class WholeImage:
         `spread`, where channels of uneven noise are denoised one by one.
     spread : float or None
         Range of the opponent channels, in units of the noise.
+    standard : StandardNoise
+        The noise after standardisation.
     tau, bound : float or None
         Of the graph that 'sgw' filters on: regularisation, and end of the spectral interval.
     """
@@ -36,6 +39,7 @@ class WholeImage:
     limits: tuple[float, float]
     contrast: float | None = None
     spread: float | None = None
+    standard: StandardNoise = WHITE
     tau: float | None = None
     bound: float | None = None
 

@@ -8,6 +8,7 @@ from nnk_image import _core
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import wiener
 from nnk_image.denoising.presets import PRESETS, Preset
+from nnk_image.denoising.standard_noise import WHITE
 from nnk_image.denoising.statistics import WholeImage
 
 WEAK_NOISE = WholeImage(None, None, contrast=0.1, spread=25.0)
@@ -21,9 +22,9 @@ def image():
 
 
 def groups_of(shape, patch=3, preset=SMALL, group=12, image=None, n_jobs=1):
-    groups = wiener.PatchGroups(shape, patch, preset, group)
+    groups = wiener.PatchGroups(shape, patch, preset, group, WHITE)
     with RowExecutor(n_jobs) as executor:
-        groups.match(image, executor)
+        groups.match(image, executor, WHITE)
     return groups
 
 
@@ -64,7 +65,7 @@ def test_every_pixel_is_covered():
         for patch in (1, 2, 5, 6, 11):
             for step in (1, 3, 6):
                 preset = Preset(patch, 4, (patch,), (patch,), 4, 3, step, 1, 1)
-                groups = wiener.PatchGroups((height, width), patch, preset, 4)
+                groups = wiener.PatchGroups((height, width), patch, preset, 4, WHITE)
                 covered = np.zeros((height, width), bool)
                 for y in groups.rows:
                     for x in groups.columns:
@@ -130,7 +131,7 @@ def wiener_estimate(y, z, x, groups, tau, right, of_work):
 def test_first_estimate(image):
     groups = groups_of(image.shape, patch=4, group=6, image=image)
     with RowExecutor() as executor:
-        result, _ = groups.filter(image, image, image, 0.0, executor, first=True)
+        result, _ = groups.filter(0, image, image, image, 0.0, executor, first=True)
     np.testing.assert_allclose(result, first_estimate(image, groups), atol=1e-10)
 
 
@@ -141,7 +142,7 @@ def test_wiener_pass(image, right, tau):
     smooth = (image + np.roll(image, 1, 0) + np.roll(image, 1, 1)) / 3
     work = 0.7 * image + 0.3 * smooth
     with RowExecutor() as executor:
-        pilot, new_work = groups.filter(image, work, smooth, tau, executor, right=right)
+        pilot, new_work = groups.filter(0, image, work, smooth, tau, executor, right=right)
     expected = wiener_estimate(image, work, smooth, groups, tau, right, of_work=False)
     np.testing.assert_allclose(pilot, expected, atol=1e-9)
     expected = wiener_estimate(image, work, smooth, groups, tau, right, of_work=True)
@@ -153,7 +154,7 @@ def test_the_filters_keep_constants(image):
     groups = groups_of(image.shape, image=image)
     with RowExecutor() as executor:
         for right in (False, True):
-            pilot, _ = groups.filter(image, constant, image, 0.0, executor, right=right)
+            pilot, _ = groups.filter(0, image, constant, image, 0.0, executor, right=right)
             np.testing.assert_allclose(pilot, 5.0, atol=1e-12)
 
 

@@ -73,14 +73,28 @@ def test_positions_beyond_32_bits(tmp_path):
     sums = [np.zeros(last.shape, np.float32) for _ in range(2)]
     none = np.empty((0, 0), np.float32)
     _core.patch_pass(
-        patches, True, False, 9.0, 0.0, image, image, image, sums[0], none, sums[1], skipped, 0, 1
+        patches,
+        True,
+        False,
+        9.0,
+        0.0,
+        None,
+        image,
+        image,
+        image,
+        sums[0],
+        none,
+        sums[1],
+        skipped,
+        0,
+        1,
     )
     small = _core.Patches(*last.shape, PATCH, RADIUS, GROUP, np.array([RADIUS * 2], np.int32),
                           np.array(columns, np.int32))  # fmt: skip
     _core.match(small, last, 0, 1)
     others = [np.zeros(last.shape, np.float32) for _ in range(2)]
     _core.patch_pass(
-        small, True, False, 9.0, 0.0, last, last, last, others[0], none, others[1], 0, 0, 1
+        small, True, False, 9.0, 0.0, None, last, last, last, others[0], none, others[1], 0, 0, 1
     )
     assert others[1].any()
     np.testing.assert_array_equal(sums, others)

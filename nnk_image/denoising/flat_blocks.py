@@ -1,0 +1,213 @@
+"""The noise of an image from its flattest blocks: level and correlation, whatever its spectrum.
+
+A block of the image that is flat but for noise shows the noise alone.  Blocks are sorted by
+brightness into bins, for noise changes with it; in each bin the blocks of least variance are
+taken for flat.  What texture is left in them raises the variance and the correlation of some
+bins, so that the lower values are to be believed.
+
+References
+----------
+M. Lebrun, M. Colom, J.-M. Morel, "Multiscale image blind denoising", IEEE Transactions on Image
+Processing 24 (2015), estimate noise from the flattest blocks as well, frequency by frequency.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.fft import irfft2, rfft2
+
+BINS = 6
+FLAT = 0.1
+"""Share of the blocks of a bin that is taken for flat."""
+
+SMALL, MEDIUM, LARGE = 12, 16, 32
+"""Sides of the blocks: for the correlation of luminance, for its level, and for chroma, whose noise
+is smooth over more pixels."""
+
+_FEWEST = 8  # flat blocks of a bin
+_MOST_BLOCKS = 6000
+_MOST_CLIPPED = 0.02  # share of a block's pixels at the ends of the range
+
+_LOW_QUANTILE = 0.1
+"""Of the bins' correlations: texture only adds to them."""
+
+_CHROMA_MARGIN = 1.6
+"""What levels of chroma are multiplied by: what is smooth over more than a block is not seen."""
+
+
+@dataclass(frozen=True)
+class FlatNoise:
+    """What flat blocks tell of the noise of C opponent channels.
+
+    Attributes
+    ----------
+    levels : (C,) ndarray
+        Standard deviations, with a margin: noise that is too strong for its level somewhere stays
+        in the image as a whole blotch, while one that is a little weaker costs next to nothing.  So
+        the margin grows with the spread.
+    correlations : (C, LARGE + 1, LARGE + 1) ndarray
+        By offset, from (-LARGE / 2, -LARGE / 2) on; 1 in the middle.
+    spread : float
+        Relative standard error of the levels, from the differences between bins.
+    neighbors : (BINS,) ndarray
+        Mean correlation of the luminance of pixels side by side and above each other, in each bin.
+    kurtosis : float
+        Of the differences of neighbours, in the median bin: 3 for Gaussian noise, more for texture.
+    unevenness : float
+        Standard deviation of the logarithm of the flat blocks' variance, in the median bin.
+    """
+
+    levels: np.ndarray
+    correlations: np.ndarray
+    spread: float
+    neighbors: np.ndarray
+    kurtosis: float
+    unevenness: float
+
+    def is_correlated_noise(self):
+        """Whether the flat blocks show correlated noise, not white noise, nor texture.
+
+        Noise is the same in all bins, and nearly Gaussian.  Fine texture is neither, and white
+        noise has at least one bin without correlation.  Where there is chroma to tell noise from
+        texture, noise may be less Gaussian, as what cameras have filtered is.  The limits separate
+        fifteen photographs of three cameras, and the classic test images with noise of three
+        spectra, from those images without noise and with white noise.
+        """
+        least, agreed = self.neighbors.min(), self.neighbors.std() < 0.1
+        if self.kurtosis < 3.4:
+            return bool(least > 0.13 and agreed)
+        filtered = len(self.levels) > 1 and self.kurtosis < 4.3 and self.unevenness < 0.45
+        return bool(filtered and least > 0.3 and agreed)
+
+
+def measure(channels, usable):
+    """Noise of opponent channels.
+
+    Parameters
+    ----------
+    channels : (C, H, W) ndarray
+        Luminance first.
+    usable : (H, W) bool ndarray
+        False where pixels are absent, or at the ends of the range of values.
+
+    Returns
+    -------
+    FlatNoise or None
+        None if there are too few blocks.
+    """
+    if min(channels.shape[1:]) < 2 * LARGE:
+        return None
+    reach = LARGE // 2
+    size = 2 * reach + 1
+    small, medium, large = (_flat(channels, usable, side) for side in (SMALL, MEDIUM, LARGE))
+    if small is None or medium is None or large is None:
+        return None
+    covariances = [_autocovariance(b[:, 0], SMALL // 2) for b in small]
+    correlations = np.zeros((len(channels), size, size))
+    middle = slice(reach - SMALL // 2, reach + SMALL // 2 + 1)
+    correlations[0, middle, middle] = _luminance_correlation(covariances)
+    level, spread = _level(medium, 0)
+    levels = [level * (1.1 + 2 * spread)]
+    for c in range(1, len(channels)):
+        bins = [_autocovariance(b[:, c], reach) for b in large]
+        correlations[c] = _without_tail(np.median(bins, axis=0), reach * 3 // 4, reach)
+        levels.append(_CHROMA_MARGIN * _level(large, c)[0])
+    return FlatNoise(
+        np.array(levels),
+        correlations,
+        spread,
+        np.array([_neighbor_correlation(covariance) for covariance in covariances]),
+        float(np.median([_kurtosis(b[:, 0]) for b in medium])),
+        float(np.median([np.std(np.log(_variances(b[:, 0]))) for b in medium])),
+    )
+
+
+def _flat(channels, usable, side):
+    """The flattest blocks of each bin, a plane taken off: list of (n, C, side, side) ndarrays."""
+    shape = tuple(n - side + 1 for n in usable.shape)
+    step = max(side // 4, int(np.sqrt(shape[0] * shape[1] / _MOST_BLOCKS)))
+    windows = sliding_window_view(channels, (side, side), axis=(1, 2))[:, ::step, ::step]
+    blocks = np.moveaxis(windows, 0, 2).reshape(-1, len(channels), side, side)
+    bad = sliding_window_view(~usable, (side, side))[::step, ::step].mean(axis=(2, 3))
+    blocks = blocks[bad.reshape(-1) <= _MOST_CLIPPED]
+    if len(blocks) < BINS * _FEWEST:
+        return None
+    brightness = blocks[:, 0].mean(axis=(1, 2))
+    blocks = _without_plane(blocks)
+    variances = np.einsum("ncij,ncij->nc", blocks, blocks) / side**2
+    typical = np.maximum(np.quantile(variances, FLAT, axis=0), np.finfo(float).tiny)
+    texture = (variances / typical).sum(axis=1)
+    bins = np.array_split(np.argsort(brightness, kind="stable"), BINS)
+    n_flat = [max(_FEWEST, int(FLAT * len(b))) for b in bins]
+    return [
+        blocks[b[np.argsort(texture[b], kind="stable")[:n]]]
+        for b, n in zip(bins, n_flat, strict=True)
+    ]
+
+
+def _without_plane(blocks):
+    """Blocks less their mean and slopes."""
+    side = blocks.shape[-1]
+    slope = np.arange(side) - (side - 1) / 2
+    slope /= np.sqrt((slope**2).sum() * side)
+    blocks = blocks - blocks.mean(axis=(2, 3), keepdims=True)
+    down = np.einsum("ncij,i->nc", blocks, slope)[..., None, None] * slope[:, None]
+    right = np.einsum("ncij,j->nc", blocks, slope)[..., None, None] * slope
+    return blocks - down - right
+
+
+def _autocovariance(blocks, reach):
+    """Mean product of the pixels of (n, side, side) blocks by their offset, up to `reach`."""
+    side = blocks.shape[-1]
+    power = (np.abs(rfft2(blocks, (2 * side, 2 * side))) ** 2).mean(axis=0)
+    sums = np.fft.fftshift(irfft2(power, (2 * side, 2 * side)))
+    inside = slice(side - reach, side + reach + 1)
+    pairs = side - np.abs(np.arange(-reach, reach + 1))
+    return sums[inside, inside] / (pairs[:, None] * pairs)
+
+
+def _neighbor_correlation(covariance):
+    y, x = (n // 2 for n in covariance.shape)
+    beside = (covariance[y + 1, x] + covariance[y, x + 1]) / 2
+    return beside / max(covariance[y, x], np.finfo(float).tiny)
+
+
+def _variances(blocks):
+    """Of each block; never 0."""
+    return np.maximum(np.mean(blocks**2, axis=(1, 2)), np.finfo(float).tiny)
+
+
+def _kurtosis(blocks):
+    """Of the differences of pixels side by side, in units of their deviation in each block."""
+    steps = np.diff(blocks, axis=-1)
+    return np.mean((steps / np.sqrt(_variances(steps))[:, None, None]) ** 4)
+
+
+def _luminance_correlation(bins):
+    reach = bins[0].shape[0] // 2
+    correlations = [b / max(b[reach, reach], np.finfo(float).tiny) for b in bins]
+    low = np.quantile(correlations, _LOW_QUANTILE, axis=0)
+    low[reach, reach] = 1
+    return _without_tail(low, reach // 2, reach - 1)
+
+
+def _without_tail(covariance, first, last):
+    """A correlation, lifted so that it is 0 in the mean at offsets from `first` to `last`.
+
+    A block less its mean has lost what is common to all of its pixels, so that its covariances
+    are too small by the same number.
+    """
+    reach = covariance.shape[0] // 2
+    y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+    offset = np.maximum(abs(y), abs(x))
+    lost = min(0.0, covariance[(offset >= first) & (offset <= last)].mean())
+    lifted = np.where(offset <= last, np.maximum(covariance - lost, 0), 0)
+    return lifted / max(lifted[reach, reach], np.finfo(float).tiny)
+
+
+def _level(bins, channel):
+    """Geometric mean over the bins, which single ones with texture hardly raise, and its error."""
+    variances = [np.mean(b[:, channel] ** 2) for b in bins]
+    logarithms = np.log(np.maximum(variances, np.finfo(float).tiny)) / 2
+    return np.exp(np.mean(logarithms)), float(np.std(logarithms) / np.sqrt(len(bins)))

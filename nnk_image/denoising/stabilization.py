@@ -1,0 +1,191 @@
+"""Poisson-Gaussian noise made white: the transform there, and the exact way back.
+
+A sensor that counts light records ``z = offset + gain * Poisson((x - offset) / gain) + read *
+N(0, 1)``: bright pixels are noisier than dark ones.  A square root evens that out.  The transformed
+image has noise of standard deviation close to 1 everywhere, so every method for white noise can
+denoise it.  The way back is not the inverse of the square root, for the mean of a root is less
+than the root of the mean: that would make dark pixels too dark.  Instead the mean of the
+transformed pixel is tabulated as a function of the true intensity, and the table is read backwards.
+
+References
+----------
+M. Makitalo, A. Foi, "Optimal inversion of the generalized Anscombe transformation for
+Poisson-Gaussian noise", IEEE Transactions on Image Processing 22 (2013).
+
+L. Azzari, A. Foi, "Variance stabilization for noisy+estimate combination in iterative Poisson
+denoising", IEEE Signal Processing Letters 23 (2016).
+"""
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import gammaln, xlogy
+
+from nnk_image.base.checks import check_number, check_positive
+
+_MANY = 50.0
+"""Variance, in squared counts, from which four moments of the noise say everything: the error of
+the mean of the root is then below a millionth."""
+
+_KNOTS = 400  # of the table below that
+_KNOTS_ABOVE = 200
+_LARGEST = 1e6  # variance where the table ends, over `_MANY` or that of the read noise
+_FAR = 10.0  # standard deviations between a Gaussian's mean and zero that put zero out of reach
+
+
+class Stabilizer:
+    """A transform of an image with Poisson-Gaussian noise to noise of standard deviation 1.
+
+    It also serves the mixture ``share * z + (1 - share) * estimate`` of a noisy image with an
+    estimate of its true intensities, whose noise is only that of the first part.
+
+    Parameters
+    ----------
+    gain : float
+        Image units per count, above zero.
+    read : float
+        Standard deviation of the Gaussian part of the noise, in image units.
+    offset : float
+        Value that the camera gives to no light.
+    share : float
+        Of the noisy image in a mixture, above 0; 1 if there is no other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A number is out of its range; the message says what it should be.
+
+    Notes
+    -----
+    With counts ``u = (z - offset) / (gain share^2)`` and read noise ``r = read / (gain share)``
+    the transform is ``2 sqrt(max(u + c, 0)) - 2 sqrt(c)`` where ``c = 3/8 + r^2``: equation (3) of
+    Makitalo and Foi, for a mixture with equation (5) of Azzari and Foi, less its value at zero
+    counts.  So it tends to ``(z - offset) / read`` where read noise outweighs that of the counts.
+    """
+
+    def __init__(self, gain, read=0.0, offset=0.0, share=1.0):
+        self.gain = check_positive("gain", gain, "image units per count of light")
+        self.read = check_positive("read", read, "standard deviation of read noise", True)
+        self.offset = check_number("offset", offset, least=-np.inf)
+        self.share = check_positive("share", share, "share of the noisy image, at most 1")
+        if self.share > 1:
+            raise ValueError(f"share={share!r} must be at most 1: a part of the mixture")
+
+    def __repr__(self):
+        return (
+            f"Stabilizer(gain={self.gain:g}, read={self.read:g}, offset={self.offset:g}, "
+            f"share={self.share:g})"
+        )
+
+    def forward(self, z):
+        """The transformed image, whose noise has standard deviation 1.
+
+        Parameters
+        ----------
+        z : ndarray of float32 or float64
+            A noisy image; or a mixture, if `share` is less than 1.
+
+        Returns
+        -------
+        ndarray
+            Of the same shape and dtype; 0 where `z` is the offset.
+        """
+        counts = (z - z.dtype.type(self.offset)) / z.dtype.type(self.gain * self.share**2)
+        return _root(counts, self._lift)
+
+    def inverse(self, d):
+        """The intensities x for which a transformed noisy pixel has the mean `d`.
+
+        Parameters
+        ----------
+        d : ndarray of float32 or float64
+            A denoised transformed image.
+
+        Returns
+        -------
+        ndarray
+            Of the same shape and dtype, in image units.  No intensity is below the offset.
+        """
+        root, less = self._table
+        counts = self.share**2 * d * (d / 4 + float(np.sqrt(self._lift)))
+        counts += np.interp(d, root, less).astype(d.dtype)
+        np.maximum(counts, 0, out=counts)
+        return counts * d.dtype.type(self.gain) + d.dtype.type(self.offset)
+
+    def mean(self, x):
+        """The mean of a transformed noisy pixel of intensity `x`, not below the offset."""
+        counts = (np.atleast_1d(np.asarray(x, np.float64)) - self.offset) / self.gain
+        many = counts + self._counts_read**2 >= _MANY
+        means = np.empty(counts.shape)
+        means[many] = self._mean_of_many(counts[many])
+        means[~many] = self._mean_of_few(counts[~many])
+        return means.reshape(np.shape(x))
+
+    @property
+    def _counts_read(self):
+        """Read noise in counts."""
+        return self.read / self.gain
+
+    @property
+    def _lift(self):
+        """What is added to the counts before the root: c in the notes of the class."""
+        return 0.375 + (self._counts_read / self.share) ** 2
+
+    @cached_property
+    def _table(self):
+        """Means of the transform, and what the root's own inverse lacks there, in counts."""
+        read = self._counts_read**2
+        few = np.linspace(0, np.sqrt(max(_MANY - read, 0)), _KNOTS, endpoint=False) ** 2
+        above = np.geomspace(max(_MANY, read), max(_MANY, read) * _LARGEST, _KNOTS_ABOVE) - read
+        counts = np.concatenate([few if read < _MANY else [], np.maximum(above, 0)])
+        root = self.mean(self.offset + self.gain * counts)
+        return root, counts - self.share**2 * root * (root / 4 + np.sqrt(self._lift))
+
+    def _mean_of_few(self, counts):
+        """Exact: the sum over all numbers of counts of the means over the Gaussian."""
+        if not counts.size:
+            return counts
+        share, counts = self.share, counts[:, None]
+        k = np.arange(int(_MANY + 10 * np.sqrt(_MANY)) + 20)
+        probability = np.exp(xlogy(k, counts) - counts - gammaln(k + 1))
+        mean = k / share + (1 - share) / share**2 * counts + self._lift
+        roots = 2 * _mean_root(mean, self._counts_read / share)
+        return (probability * roots).sum(axis=1) - 2 * np.sqrt(self._lift)
+
+    def _mean_of_many(self, counts):
+        """Taylor series of the root about the mean, to the fourth moment of the noise."""
+        share, c = self.share, self._lift
+        mean = counts / share**2 + c
+        variance = (counts + self._counts_read**2) / share**2
+        third, fourth = counts / share**3, counts / share**4 + 3 * variance**2
+        less = variance / (8 * mean**2) - third / (16 * mean**3) + 5 * fourth / (128 * mean**4)
+        return _root(counts / share**2, c) - 2 * np.sqrt(mean) * less
+
+
+def _root(counts, lift):
+    """``2 sqrt(max(counts + lift, 0)) - 2 sqrt(lift)``, without cancellation."""
+    lift = counts.dtype.type(lift)
+    return 2 * np.maximum(counts, -lift) / (np.sqrt(np.maximum(counts + lift, 0)) + np.sqrt(lift))
+
+
+def _mean_root(mean, deviation):
+    """Mean of ``sqrt(max(g, 0))`` over a Gaussian g."""
+    if deviation == 0:
+        return np.sqrt(mean)
+    t = mean / deviation
+    far = np.sqrt(t) * (1 - 1 / (8 * t**2) - 15 / (128 * t**4))
+    return np.sqrt(deviation) * np.where(t > _FAR, far, _standard_mean_root()(np.minimum(t, _FAR)))
+
+
+@lru_cache(maxsize=1)
+def _standard_mean_root():
+    """Mean of ``sqrt(max(t + n, 0))`` over a standard Gaussian n, as a function of t from 0 on.
+
+    With ``v = sqrt(t + n)`` the integrand is ``2 v^2 phi(v^2 - t)``, even and smooth, for which
+    the trapezoidal rule is as good as exact.
+    """
+    v = np.arange(0, 5, 0.02)
+    t = np.linspace(0, _FAR, 400)
+    density = np.exp(-((v**2 - t[:, None]) ** 2) / 2) / np.sqrt(2 * np.pi)
+    return CubicSpline(t, (2 * v**2 * density).sum(axis=1) * 0.02)

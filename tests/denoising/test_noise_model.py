@@ -1,0 +1,168 @@
+"""NoiseModel: what it takes, what it says, what it refuses, and what denoise does with it."""
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image import NoiseModel, denoise
+
+CLEAN = nnk_image.standard_image("camera")[:96, 100:200].astype(float)
+SMOOTH = np.outer([1, 2, 1], [1, 2, 1]) / 6.0
+
+
+def smooth_noise(shape, seed=0):
+    """Noise of variance 1 whose correlation is that of a 3x3 binomial filter."""
+    white = np.random.default_rng(seed).normal(size=shape)
+    return np.fft.ifft2(np.fft.fft2(white) * np.fft.fft2(SMOOTH, shape)).real
+
+
+def autocovariance(sigma=1.0):
+    row = np.array([1, 4, 6, 4, 1]) / 6
+    return sigma**2 * np.outer(row, row)
+
+
+def mean_square(image, clean=CLEAN):
+    return float(np.mean((image - clean) ** 2))
+
+
+MODELS = [
+    NoiseModel(12.0),
+    NoiseModel([3.0, 4.0, 5.0]),
+    NoiseModel(2.0, gain=1.5, offset=-3.0),
+    NoiseModel(9.0, autocovariance=autocovariance()),
+    NoiseModel(gain=[1.0, 2.0, 1.0], autocovariance=autocovariance()),
+    NoiseModel(levels=np.linspace(1, 9, 20).reshape(4, 5)),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_json_keeps_all(model, tmp_path):
+    assert NoiseModel.from_json(model.to_json()) == model
+    model.save(tmp_path / "noise.json")
+    assert NoiseModel.load(tmp_path / "noise.json") == model
+    assert model != NoiseModel(12.5)
+
+
+def test_it_says_itself():
+    assert repr(NoiseModel(12.0)) == "NoiseModel(sigma=12)"
+    assert repr(NoiseModel(2, gain=1.5, offset=7)) == "NoiseModel(sigma=2, gain=1.5, offset=7)"
+    assert repr(NoiseModel(gain=1)) == "NoiseModel(gain=1)"
+    text = repr(NoiseModel(autocovariance=autocovariance(3.0)))
+    assert text == "NoiseModel(sigma=3, correlation=5x5, 0.67 to the right, 0.67 down)"
+    assert repr(NoiseModel(levels=[[1.0, 4.0]])) == "NoiseModel(levels=1..4)"
+
+
+def test_psd_and_autocovariance_agree():
+    shape = 64, 80
+    psd = 25 * abs(np.fft.fft2(SMOOTH, shape)) ** 2
+    by_psd, by_covariance = NoiseModel(psd=psd), NoiseModel(autocovariance=autocovariance(5.0))
+    assert by_psd.sigma == pytest.approx(by_covariance.sigma)
+    middle = tuple(slice(n // 2 - 2, n // 2 + 3) for n in by_psd.correlation.shape)
+    np.testing.assert_allclose(by_psd.correlation[middle], by_covariance.correlation, atol=1e-12)
+    rest = by_psd.correlation.copy()
+    rest[middle] = 0
+    assert abs(rest).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", ["fast", "balanced", "best", "sgw", "quick"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_and_models_are_the_same(method, dtype):
+    noisy = (CLEAN + np.random.default_rng(3).normal(0, 15, CLEAN.shape)).astype(dtype)
+    expected = denoise(noisy, 15, method=method)
+    for same in (
+        NoiseModel(15),
+        np.full(noisy.shape, 15.0),
+        NoiseModel(levels=np.full(noisy.shape, 15.0)),
+    ):
+        np.testing.assert_array_equal(denoise(noisy, same, method=method), expected)
+    np.testing.assert_array_equal(denoise(noisy, 10, strength=1.5, method=method), expected)
+
+
+def test_correlated_noise_needs_its_covariance():
+    noisy = CLEAN + 20 * smooth_noise(CLEAN.shape)
+    model = NoiseModel(autocovariance=autocovariance(20.0))
+    for method in ("fast", "best"):
+        known = mean_square(denoise(noisy, model, method=method))
+        assert known < 0.62 * mean_square(denoise(noisy, 20, method=method))
+
+
+def test_levels_that_change_across_the_image():
+    levels = np.tile(np.linspace(5, 50, CLEAN.shape[1]), (len(CLEAN), 1))
+    noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
+    known = mean_square(denoise(noisy, levels))
+    assert known < 0.8 * min(mean_square(denoise(noisy, sigma)) for sigma in (20, 25, 30, 35))
+
+
+@pytest.mark.parametrize("gain, read", [(1, 5), (12, 12)])
+def test_photon_noise(gain, read):
+    rng = np.random.default_rng(0)
+    noisy = gain * rng.poisson(CLEAN / gain) + rng.normal(0, read, CLEAN.shape)
+    result = denoise(noisy, NoiseModel(read, gain=gain))
+    best = min(mean_square(denoise(noisy, sigma)) for sigma in (10, 15, 20, 30, 45))
+    assert mean_square(result) < 0.93 * best
+    assert result.mean() == pytest.approx(noisy.mean(), rel=1e-9)
+    shifted = denoise(noisy * 2 + 50, NoiseModel(2 * read, gain=2 * gain, offset=50))
+    np.testing.assert_allclose(shifted, 2 * result + 50, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["fast", "balanced", "best", "quick", "sgw"])
+@pytest.mark.parametrize("model", ["photons", "correlated", "levels"])
+def test_threads_do_not_matter(method, model):
+    image = CLEAN[:40, :50] + smooth_noise((40, 50))
+    noise = {
+        "photons": NoiseModel(2, gain=3.0),
+        "correlated": NoiseModel(autocovariance=autocovariance(12.0)),
+        "levels": NoiseModel(levels=np.linspace(5, 30, 2000).reshape(40, 50)),
+    }[model]
+    results = [denoise(image, noise, method=method, n_jobs=n) for n in (1, 2, 3)]
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
+
+
+def test_colour_with_a_mask():
+    colour = np.stack([CLEAN, CLEAN[::-1], CLEAN[:, ::-1]], axis=-1)
+    mask = np.ones(CLEAN.shape, bool)
+    mask[10:14, 20:30] = False
+    colour[~mask] = np.nan
+    among = 100 * np.array([[1, 0.4, 0.4], [0.4, 1, 0.4], [0.4, 0.4, 1]])
+    covariance = among[..., None, None] * autocovariance()
+    for noise in (NoiseModel(autocovariance=covariance), NoiseModel(3.0, gain=[1, 2, 3])):
+        result = denoise(colour, noise, channel_axis=-1, mask=mask)
+        assert np.isnan(result[~mask]).all()
+        assert np.isfinite(result[mask]).all()
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: NoiseModel(-1), "sigma=-1 must be"),
+        (lambda: NoiseModel(gain=-0.5), "gain=-0.5 must be"),
+        (lambda: NoiseModel(gain=np.nan), "gain=nan must be"),
+        (lambda: NoiseModel(offset=np.inf), "offset=inf must be a finite number"),
+        (lambda: NoiseModel([]), "sigma has no value"),
+        (lambda: NoiseModel(psd=np.ones(5)), "psd has shape"),
+        (lambda: NoiseModel(psd=-np.ones((5, 5))), "nowhere negative, its smallest value is -1"),
+        (lambda: NoiseModel(psd=np.full((5, 5), np.nan)), "psd must be finite"),
+        (lambda: NoiseModel(psd=np.ones((5, 5)), autocovariance=np.ones((1, 1))), "not both"),
+        (lambda: NoiseModel(autocovariance=np.ones((2, 3))), "odd height and width"),
+        (lambda: NoiseModel(autocovariance=np.zeros((3, 3))), "its middle, the variance, above 0"),
+        (lambda: NoiseModel(autocovariance=np.arange(9).reshape(3, 3)), "and its opposite"),
+        (lambda: NoiseModel(autocovariance=np.ones((2, 3, 3, 3))), "not of each channel with each"),
+        (lambda: NoiseModel(levels=[[1.0, 0.0]]), "1 of 2 levels are not above 0.*row 0, column 1"),
+        (lambda: NoiseModel(levels=[[1.0, np.nan]]), r"column 1 \(nan\)"),
+        (lambda: NoiseModel(levels=np.ones(4)), "levels have shape"),
+        (lambda: NoiseModel(3, levels=np.ones((2, 2))), "leave out sigma and gain"),
+        (lambda: NoiseModel.from_json("[1"), "not JSON"),
+        (lambda: NoiseModel.from_json("{}"), "no noise model"),
+        (lambda: NoiseModel.from_json('{"noise_model": 1, "sigmas": 3}'), "unknown entries: sigmas"),
+        (lambda: denoise(CLEAN, np.ones((5, 5))), r"sigma has shape \(5, 5\)"),
+        (lambda: denoise(CLEAN, np.ones((*CLEAN.shape, 1))), "one map of levels for all channels"),
+        (lambda: denoise(CLEAN, NoiseModel([1, 2])), "sigma has 2 values, the image 1 channels"),
+        (lambda: denoise(CLEAN, NoiseModel(gain=[1, 2])), "gain has 2 values"),
+        (lambda: denoise(CLEAN, NoiseModel(levels=np.ones((3, 3)))), r"levels have shape \(3, 3\)"),
+        (lambda: denoise(CLEAN, 5, strength=0), "strength=0 must be"),
+    ],
+)  # fmt: skip
+def test_errors_teach(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
