@@ -487,3 +487,20 @@ def patch_pass(Patches patches, bint first, bint right, double sigma, double tau
             status = kernels.patch_pass_f64(&patches.c, &step, &patches.members[0, 0, 0],
                                             &patches.n_members[0, 0], g0, g1)
     check(status)
+
+
+def shared_pass(Patches patches, double sigma, const real[:, :, ::1] y, const real[:, :, ::1] x,
+                real[:, :, ::1] sums, int64_t first_row, int64_t g0, int64_t g1):
+    """Filter the groups of grid rows [g0, g1), all channels of a group by one filter."""
+    cdef int status
+    cdef nnk_shared_pass step
+    step.channels, step.sigma, step.y, step.x = y.shape[0], sigma, &y[0, 0, 0], &x[0, 0, 0]
+    step.sums, step.first_row, step.n_rows = &sums[0, 0, 0], first_row, sums.shape[1]
+    with nogil:
+        if real is float:
+            status = kernels.shared_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],
+                                             &patches.n_members[0, 0], g0, g1)
+        else:
+            status = kernels.shared_pass_f64(&patches.c, &step, &patches.members[0, 0, 0],
+                                             &patches.n_members[0, 0], g0, g1)
+    check(status)

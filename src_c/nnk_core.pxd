@@ -84,6 +84,14 @@ cdef extern from "nnk_core.h" nogil:
         const void *whitening
         const void *between
 
+    ctypedef struct nnk_shared_pass:
+        int32_t channels
+        double sigma
+        const void *y
+        const void *x
+        void *sums
+        int64_t first_row, n_rows
+
     ctypedef struct nnk_csr_rows:
         const int64_t *row_start
         void *indptr
@@ -128,6 +136,10 @@ cdef extern from "nnk_core.h" nogil:
                               const int32_t *, int64_t, int64_t) noexcept nogil
         int (*patch_pass_f64)(const nnk_patches *, const nnk_patch_pass *, const int32_t *,
                               const int32_t *, int64_t, int64_t) noexcept nogil
+        int (*shared_pass_f32)(const nnk_patches *, const nnk_shared_pass *, const int32_t *,
+                               const int32_t *, int64_t, int64_t) noexcept nogil
+        int (*shared_pass_f64)(const nnk_patches *, const nnk_shared_pass *, const int32_t *,
+                               const int32_t *, int64_t, int64_t) noexcept nogil
 
     int nnk_variants(const nnk_kernels **)
     void nnk_symmetrise(nnk_edges *, int64_t, int64_t)

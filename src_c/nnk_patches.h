@@ -46,4 +46,19 @@ typedef struct {
     const void *covariance, *whitening, *between;
 } nnk_patch_pass;
 
+/* One Wiener pass of several channels that share each group's filter: across the pixels of a patch,
+ * W = (C + c I)^-1 C with C the sum of the channels' P' P, P a channel's pilot patches less their
+ * mean, and c = channels x members x sigma^2.
+ *   y, x        noisy image and pilot, T [channels][height][width]
+ *   sums        T [channels + 1][n_rows][width], image rows from first_row on: the sums of the
+ *               results, and of their weights; the caller zeroes them and divides
+ */
+typedef struct {
+    int32_t channels;
+    double sigma;
+    const void *y, *x;
+    void *sums;
+    int64_t first_row, n_rows;
+} nnk_shared_pass;
+
 #endif
