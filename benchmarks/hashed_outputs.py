@@ -21,7 +21,7 @@ from nnk_image import neighbors  # older versions, to compare with, have all nam
 SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
 DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
 LAPLACIANS = ("combinatorial", "normalized", "random_walk", "regularized")
-METHODS = ("fast", "balanced", "best", "sgw")
+METHODS = ("fast", "balanced", "best", "sgw", "quick")
 
 
 def digest(*parts):

@@ -27,7 +27,7 @@ def add_command(commands):
         help="noise in the file's own units, 0 to 255 for 8 bit (default: estimated)",
     )
     command.add_argument(
-        "--method", default="fast", help="fast, balanced, best or sgw (default: fast)"
+        "--method", default="fast", help="fast, quick, balanced, best or sgw (default: fast)"
     )
     command.add_argument("--json", metavar="FILE", help="write what was done as JSON")
     common.add_max_pixels(command)

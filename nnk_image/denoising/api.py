@@ -10,17 +10,23 @@ from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import balanced, best, fast, wavelet_lowpass
+from nnk_image.denoising import balanced, best, fast, quick, wavelet_lowpass
 from nnk_image.denoising.noise_estimation import noise_of
 from nnk_image.denoising.noise_model import NoiseModel
 from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import WholeImage
 from nnk_image.graph.pixel_graph import ImageGraph
 
-FLOATS_PER_PIXEL = 9
-"""What every method holds at the least at its peak, per channel (measured)."""
+FLOATS_PER_PIXEL = {"sgw": 9, "quick": 4, "fast": 9, "balanced": 9, "best": 9}
+"""What a method holds at the least at its peak, per channel, in the image's type (measured)."""
 
-METHODS = {"sgw": wavelet_lowpass, "fast": fast, "balanced": balanced, "best": best}
+METHODS = {
+    "sgw": wavelet_lowpass,
+    "quick": quick,
+    "fast": fast,
+    "balanced": balanced,
+    "best": best,
+}
 """Name of a method -> its module, which has
 
 - ``denoise(image, whole, executor)``, which gets an `Image` whose noise has standard deviation 1,
@@ -29,6 +35,10 @@ METHODS = {"sgw": wavelet_lowpass, "fast": fast, "balanced": balanced, "best": b
 
 A new method is a file with these two functions, and a line here.
 """
+
+
+EVEN_ONLY = ("quick", "sgw")
+"""Methods that know one level of noise for the whole image."""
 
 
 def denoise(
@@ -44,20 +54,22 @@ def denoise(
     n_jobs=None,
     progress=False,
 ):
-    """Remove white Gaussian noise from an image.
+    """Remove noise from an image.
 
     Parameters
     ----------
     image : (H, W) array_like, or 3 axes with `channel_axis`
         Grey or colour image of any real dtype; never modified.
-    sigma : float or sequence of one float per channel, optional
+    sigma : float, sequence of one float per channel, (H, W) ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0
-        to 255, 25/255 for values from 0 to 1).  Default: estimated from the image, per
-        channel.  0, or less than a millionth of half the image's range, leaves a channel
-        as it is.
-    method : {'fast', 'balanced', 'best', 'sgw'}
-        'fast', 'balanced' and 'best' filter groups of similar patches, each on its own
-        graph, with growing effort; 'fast' ends with a light smoothing on the NNK graph.
+        to 255, 25/255 for values from 0 to 1); of each pixel, if it is an array of the image's
+        shape.  0, or less than a millionth of half the image's range, leaves a channel as it
+        is.  A `NoiseModel` says more: noise that grows with the intensity, or is correlated.
+        Default: what `estimate_noise` finds.
+    method : {'fast', 'quick', 'balanced', 'best', 'sgw'}
+        'quick', 'fast', 'balanced' and 'best' filter groups of similar patches, each on its
+        own graph, with growing effort; 'fast' ends with a light smoothing on the NNK graph.
+        'quick' is for large photographs, and computes in float32.
         'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the NNK graph of
         the noisy image.
     channel_axis : int, optional
@@ -66,6 +78,9 @@ def denoise(
     mask : (H, W) bool array_like, optional
         True for the pixels that take part; the others are returned as they came, and
         may be NaN.
+    strength : float
+        What the standard deviation of the noise is multiplied by: above 1 for a smoother
+        picture, below 1 for one that keeps more of its grain.
     tune : {'sure'}, optional
         For 'sgw': choose graph width and cut-off by Stein's unbiased risk estimate, at
         some eight times the cost.
@@ -113,11 +128,16 @@ def denoise(
     memory.require_per_pixel(
         image,
         channel_axis,
-        lambda itemsize, channels: FLOATS_PER_PIXEL * itemsize * channels,
+        lambda itemsize, channels: FLOATS_PER_PIXEL[method] * itemsize * channels,
         f"denoise(method={method!r})",
     )
     image = check_image(image, channel_axis, mask)
     noise = NoiseModel.of(sigma, image, noise_of).scaled(strength)
+    if noise.is_uneven and method in EVEN_ONLY:
+        raise ValueError(
+            f"method={method!r} takes noise of one level: use 'fast', 'balanced' or 'best' for "
+            "levels that change across the image"
+        )
     whole = WholeImage(noise, (image.low, image.high))
     units = NoiseUnits(noise, image, whole.limits)
     if guide is not None and guide.shape != image.shape:

@@ -141,6 +141,11 @@ class NoiseModel:
                 f"image has {image.channels}"
             )
 
+    @property
+    def is_uneven(self):
+        """Whether `levels` change across the image."""
+        return self.levels is not None and bool(np.ptp(self.levels) > 0)
+
     def scaled(self, strength):
         """The model with all standard deviations multiplied by `strength`."""
         model = object.__new__(type(self))

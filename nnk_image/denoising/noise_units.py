@@ -174,7 +174,7 @@ class NoiseUnits:
     def _standard(self, numbers):
         """The noise of the standardised channels of these numbers."""
         noise, variances = self.noise, None
-        if noise.levels is not None and np.ptp(noise.levels) > 0:
+        if noise.is_uneven:
             variances = noise.levels**2 / np.mean(noise.levels**2)
         if noise.correlation is None:
             return StandardNoise(variances=variances)

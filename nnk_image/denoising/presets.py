@@ -36,6 +36,24 @@ class Preset:
     right_last: bool = False
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """How groups of similar patches are found; sizes in pixels.
+
+    Attributes
+    ----------
+    patch, group : int
+        Side of the patches, members of a group.
+    radius, step : int
+        Reach of the search, distance of reference patches.
+    """
+
+    patch: int
+    group: int
+    radius: int
+    step: int
+
+
 PRESETS = {
     "fast": Preset(9, 16, (7, 8), (7, 8), 48, 10, 6, 3, 2, right_last=True),
     "balanced": Preset(11, 16, (6,), (8,), 64, 18, 5, 6, 2),
@@ -44,3 +62,11 @@ PRESETS = {
 
 SECOND_LOOK = Preset(11, 16, (10,), (10,), 64, 18, 5, 1, 1, right_last=True)
 """The additional pass of 'best' under strong noise."""
+
+QUICK = {
+    "first": Grouping(9, 16, 8, 8),
+    "pass": Grouping(6, 64, 10, 6),
+    "half size, first": Grouping(7, 16, 8, 7),
+    "half size, pass": Grouping(6, 64, 8, 6),
+}
+"""The searches of 'quick', by what is done in the groups."""

@@ -39,7 +39,7 @@ REFERENCE = "sgw_nnk"
 
 _COLORS = {"bilateral": "tab:green", "sgw_bilateral": "tab:blue", "sgw_nnk": "tab:red",
            "bm3d": "black", "nlm": "tab:brown", "wavelet": "tab:cyan", "tv": "tab:olive",
-           "denoise_sgw": "tab:pink", "denoise_fast": "tab:orange",
+           "denoise_sgw": "tab:pink", "denoise_quick": "goldenrod", "denoise_fast": "tab:orange",
            "denoise_balanced": "darkorchid", "denoise_best": "indigo"}  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from nnk_image import denoise, standard_image
 
-METHODS = ("sgw", "fast", "balanced", "best")
+METHODS = ("sgw", "quick", "fast", "balanced", "best")
 
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nnk_image import denoise, estimate_sigma
 
-METHODS = ("sgw", "fast", "balanced", "best")
+METHODS = ("sgw", "quick", "fast", "balanced", "best")
 
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255

@@ -93,7 +93,7 @@ def test_levels_that_change_across_the_image():
     assert known < 0.8 * min(mean_square(denoise(noisy, sigma)) for sigma in (20, 25, 30, 35))
 
 
-@pytest.mark.parametrize("gain, read", [(1, 5), (12, 12)])
+@pytest.mark.parametrize(("gain", "read"), [(1, 5), (12, 12)])
 def test_photon_noise(gain, read):
     rng = np.random.default_rng(0)
     noisy = gain * rng.poisson(CLEAN / gain) + rng.normal(0, read, CLEAN.shape)
@@ -114,6 +114,10 @@ def test_threads_do_not_matter(method, model):
         "correlated": NoiseModel(autocovariance=autocovariance(12.0)),
         "levels": NoiseModel(levels=np.linspace(5, 30, 2000).reshape(40, 50)),
     }[model]
+    if noise.is_uneven and method in ("quick", "sgw"):
+        with pytest.raises(ValueError, match=f"method='{method}' takes noise of one level"):
+            denoise(image, noise, method=method)
+        return
     results = [denoise(image, noise, method=method, n_jobs=n) for n in (1, 2, 3)]
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
@@ -133,7 +137,7 @@ def test_colour_with_a_mask():
 
 
 @pytest.mark.parametrize(
-    "make, message",
+    ("make", "message"),
     [
         (lambda: NoiseModel(-1), "sigma=-1 must be"),
         (lambda: NoiseModel(gain=-0.5), "gain=-0.5 must be"),
@@ -154,7 +158,7 @@ def test_colour_with_a_mask():
         (lambda: NoiseModel(3, levels=np.ones((2, 2))), "leave out sigma and gain"),
         (lambda: NoiseModel.from_json("[1"), "not JSON"),
         (lambda: NoiseModel.from_json("{}"), "no noise model"),
-        (lambda: NoiseModel.from_json('{"noise_model": 1, "sigmas": 3}'), "unknown entries: sigmas"),
+        (lambda: NoiseModel.from_json('{"noise_model": 1, "sigmas": 3}'), "unknown entries"),
         (lambda: denoise(CLEAN, np.ones((5, 5))), r"sigma has shape \(5, 5\)"),
         (lambda: denoise(CLEAN, np.ones((*CLEAN.shape, 1))), "one map of levels for all channels"),
         (lambda: denoise(CLEAN, NoiseModel([1, 2])), "sigma has 2 values, the image 1 channels"),

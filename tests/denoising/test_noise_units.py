@@ -74,7 +74,7 @@ def test_absent_pixels_are_filled_from_beside_and_come_back():
 
 
 def test_the_covariance_of_channels_is_rotated_to_opponent_colour():
-    """Channels in proportion, and the covariance of each opponent channel against the definition."""
+    """Channels in proportion; the covariance of opponent channels against the definition."""
     rng = np.random.default_rng(4)
     mixing = rng.normal(size=(3, 3))
     among = mixing @ mixing.T
