@@ -153,7 +153,7 @@ static int CAT(shared_pass, S)(const nnk_patches *p, const nnk_shared_pass *pass
     CAT(workspace, S) w;
     /* eight rows of scratch lie in `solved`, whatever the group */
     const int32_t rows = pass->channels * p->group > 8 ? pass->channels * p->group : 8;
-    if (CAT(new_workspace, S)(&w, p->patch * p->patch, rows) != NNK_OK)
+    if (CAT(new_workspace, S)(&w, p->patch * p->patch, rows, 0) != NNK_OK)
         return NNK_NO_MEMORY;
     for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
         w.reference = p->rows[g / p->n_columns] * p->width + p->columns[g % p->n_columns];

@@ -17,12 +17,12 @@ import threading
 from contextlib import contextmanager
 
 import nnk_image
-from nnk_image.cli import compaction, demo, denoise, graph, reproduce
+from nnk_image.cli import compaction, demo, denoise, graph, noise, reproduce
 from nnk_image.cli.common import FAILURES, complain, one_line
 
 EPILOG = """examples:
   nnk-image demo
-  nnk-image denoise noisy.png clean.png --sigma 20
+  nnk-image denoise noisy.jpg clean.png
   nnk-image graph photo.jpg --out photo.npz --plot degrees.png
 'nnk-image COMMAND --help' says more."""
 
@@ -100,7 +100,7 @@ def _parser():
     )
     parser.add_argument("--version", action=_Version, help="print version and vector variant")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, denoise, graph, compaction, reproduce):
+    for module in (demo, denoise, noise, graph, compaction, reproduce):
         module.add_command(commands)
     return parser
 

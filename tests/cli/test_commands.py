@@ -23,6 +23,49 @@ class TestDenoise:
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)
 
+    def test_a_model_is_told_written_and_used(self, capsys, photo, tmp_path):
+        model, plot, out = (tmp_path / name for name in ("m.json", "m.png", "out.png"))
+        status, text, err = run(capsys, "noise", photo, "--out", model, "--plot", plot)
+        assert (status, err) == (0, "")
+        assert f"{photo}: NoiseModel(sigma=" in text
+        with Image.open(plot) as picture:
+            assert picture.width > 300
+        found = nnk_image.NoiseModel.load(model)
+        assert 10 < found.sigma[0] < 20
+        assert run(capsys, "denoise", photo, out, "--noise", model)[0] == 0
+        blind = tmp_path / "blind.png"
+        assert run(capsys, "denoise", photo, blind)[0] == 0
+        assert out.read_bytes() == blind.read_bytes()
+        status, text, _ = run(capsys, "denoise", photo, out, "--gain", "2", "--read", "5")
+        assert status == 0
+        assert "NoiseModel(sigma=5, gain=2) (given)" in text
+        assert run(capsys, "denoise", photo, out, "--sigma", "10", "--strength", "1.5")[0] == 0
+        assert run(capsys, "denoise", photo, blind, "--sigma", "15")[0] == 0
+        assert out.read_bytes() == blind.read_bytes()
+
+    def test_what_contradicts_or_is_no_model_is_refused(self, capsys, photo, tmp_path):
+        other = tmp_path / "other.json"
+        other.write_text("[]")
+        for arguments, message in (
+            (("--sigma", "3", "--gain", "2"), "one of --sigma, --noise and --gain"),
+            (("--noise", other), "this is no noise model"),
+            (("--noise", tmp_path / "none.json"), "No such file"),
+            (("--gain", "-2"), "gain=-2.0 must be"),
+            (("--strength", "0"), "strength=0.0 must be"),
+        ):
+            status, _, err = run(capsys, "denoise", photo, tmp_path / "out.png", *arguments)
+            assert status == 1
+            assert message in err
+            assert not (tmp_path / "out.png").exists()
+
+    def test_a_picture_without_noise_is_told(self, capsys, tmp_path):
+        clean = tmp_path / "clean.png"
+        ramp = np.tile(np.arange(0, 200, 2, dtype=np.uint8), (80, 1))
+        Image.fromarray(ramp).save(clean)
+        status, _, err = run(capsys, "denoise", clean, tmp_path / "out.png")
+        assert status == 0
+        assert "found no noise to remove" in err
+
     def test_estimates_sigma_and_reports_it(self, capsys, photo, tmp_path):
         report = tmp_path / "report.json"
         out = tmp_path / "o.png"

@@ -313,7 +313,7 @@ def test_a_signal_that_is_ignored_stays_ignored(photo, tmp_path):
     import os, signal, sys
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     import nnk_image
-    nnk_image.estimate_sigma = lambda *a, **k: (os.kill(os.getpid(), signal.SIGTERM), 5.0)[1]
+    nnk_image.estimate_noise = lambda *a, **k: (os.kill(os.getpid(), signal.SIGTERM), 5.0)[1]
     from nnk_image.cli import main
     sys.exit(main())
     """
@@ -337,7 +337,7 @@ def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
     def full(*_, **__):
         raise MemoryError("denoise needs 7.0 TiB")
 
-    monkeypatch.setattr(nnk_image, "estimate_sigma", full)
+    monkeypatch.setattr(nnk_image, "estimate_noise", full)
     status, _, err = run(capsys, "denoise", photo, tmp_path / "out.png")
     assert (status, err) == (1, "nnk-image: out of memory denoise needs 7.0 TiB\n")
 

@@ -22,6 +22,7 @@ ORDER = (
     "denoising",
     "learning",
     "plotting",
+    "noise_plot",
     "reproduce",
     "cli",
 )

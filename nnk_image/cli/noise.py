@@ -1,0 +1,60 @@
+"""``nnk-image noise``: what the noise of an image is."""
+
+import nnk_image
+from nnk_image.cli import common
+from nnk_image.io.images import image_paths, read_image
+
+
+def add_command(commands):
+    """Add the sub-command."""
+    command = common.new_command(
+        commands,
+        "noise",
+        run,
+        "Find out what the noise of images is: level, growth with brightness, correlation.",
+        "photo.jpg",
+        "flat_field.tif --out camera.json --plot camera.png",
+    )
+    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
+    command.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write the model (.json, read by denoise --noise); a folder for several images",
+    )
+    command.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="picture of the model (.png, .pdf, .svg); a folder for several images",
+    )
+    common.add_max_pixels(command)
+
+
+def run(options):
+    """Estimate, print, write and draw every image's noise."""
+    paths = image_paths(options.images)
+    wanted = (options.out, (".json",)), (options.plot, common.PICTURES)
+    files, plots = (
+        common.pair_outputs(paths, options.images, output, extensions) if output else {}
+        for output, extensions in wanted
+    )
+    common.check_outputs(*files.values())
+    common.check_plots(*plots.values())
+    reports = common.for_each(
+        paths, lambda path: _noise_of_file(path, files.get(path), plots.get(path), options)
+    )
+    common.check_reports(reports)
+
+
+def _noise_of_file(path, file, plot, options):
+    source = read_image(path, max_pixels=options.max_pixels)
+    channel_axis = -1 if source.pixels.ndim == 3 else None
+    model = nnk_image.estimate_noise(source.pixels, channel_axis=channel_axis)
+    print(f"{path}: {model}", flush=True)
+    if file is not None:
+        model.save(file)
+    if plot is not None:
+        from nnk_image.noise_plot import plot_noise
+
+        pixels = source.pixels
+        common.write_plot(plot, plot_noise(model, (float(pixels.min()), float(pixels.max()))))
+    return {"input": str(path), "noise": repr(model)}
