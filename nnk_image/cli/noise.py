@@ -3,6 +3,7 @@
 import nnk_image
 from nnk_image.cli import common
 from nnk_image.io.images import image_paths, read_image
+from nnk_image.plotting import plot_noise
 
 
 def add_command(commands):
@@ -53,8 +54,7 @@ def _noise_of_file(path, file, plot, options):
     if file is not None:
         model.save(file)
     if plot is not None:
-        from nnk_image.noise_plot import plot_noise
-
-        pixels = source.pixels
-        common.write_plot(plot, plot_noise(model, (float(pixels.min()), float(pixels.max()))))
+        limits = float(source.pixels.min()), float(source.pixels.max())
+        drawn = plot_noise(model, value_range=limits)
+        common.write_plot(plot, drawn[0].figure)
     return {"input": str(path), "noise": repr(model)}

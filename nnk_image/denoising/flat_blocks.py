@@ -5,6 +5,10 @@ brightness into bins, for noise changes with it; in each bin the blocks of least
 taken for flat.  What texture is left in them raises the variance and the correlation of some
 bins, so that the lower values are to be believed.
 
+With the correlation known, patches can be whitened.  What is then the same in all directions of
+patch space is noise, while texture lies in few of them: the median of the variances along the main
+directions is a second estimate of the level, which texture hardly raises.
+
 References
 ----------
 M. Lebrun, M. Colom, J.-M. Morel, "Multiscale image blind denoising", IEEE Transactions on Image
@@ -16,6 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import irfft2, rfft2
+
+from nnk_image.denoising.standard_noise import patch_covariance, regularized
 
 BINS = 6
 FLAT = 0.1
@@ -32,6 +38,16 @@ _MOST_CLIPPED = 0.02  # share of a block's pixels at the ends of the range
 _LOW_QUANTILE = 0.1
 """Of the bins' correlations: texture only adds to them."""
 
+_PATCH = 7  # side of the patches that are whitened
+_MOST_PATCHES = 40_000
+_FEWEST_PATCHES = 400
+_LEAST_POWER = 0.25  # directions of patch space with less of the noise are not looked at
+_TEXTURED = 2.33  # standard deviations of the energy of white noise that a flat patch is below
+
+_QUIET_MARGIN, _CAMERA_MARGIN = 1.08, 1.5
+"""What the level of whitened patches is multiplied by.  What a camera has filtered, strongly here
+and weakly there, is stronger than its quiet places say."""
+
 _CHROMA_MARGIN = 1.6
 """What levels of chroma are multiplied by: what is smooth over more than a block is not seen."""
 
@@ -43,9 +59,11 @@ class FlatNoise:
     Attributes
     ----------
     levels : (C,) ndarray
-        Standard deviations, with a margin: noise that is too strong for its level somewhere stays
-        in the image as a whole blotch, while one that is a little weaker costs next to nothing.  So
-        the margin grows with the spread.
+        Standard deviations, in colour with a margin: noise that is too strong for its level
+        somewhere stays in the image as a whole blotch, while one that is a little weaker costs next
+        to nothing.
+    quiet : float
+        Level of the luminance in its quietest patches.
     correlations : (C, LARGE + 1, LARGE + 1) ndarray
         By offset, from (-LARGE / 2, -LARGE / 2) on; 1 in the middle.
     spread : float
@@ -59,26 +77,34 @@ class FlatNoise:
     """
 
     levels: np.ndarray
+    quiet: float
     correlations: np.ndarray
     spread: float
     neighbors: np.ndarray
     kurtosis: float
     unevenness: float
 
-    def is_correlated_noise(self):
+    def is_correlated_noise(self, white):
         """Whether the flat blocks show correlated noise, not white noise, nor texture.
 
-        Noise is the same in all bins, and nearly Gaussian.  Fine texture is neither, and white
-        noise has at least one bin without correlation.  Where there is chroma to tell noise from
-        texture, noise may be less Gaussian, as what cameras have filtered is.  The limits separate
-        fifteen photographs of three cameras, and the classic test images with noise of three
-        spectra, from those images without noise and with white noise.
+        `white` is the level that the estimate for white noise reads off the luminance: that of
+        white noise, even beneath texture that seems correlated; but less than the level of
+        correlated noise, the less the stronger the correlation (measured: a half where neighbours
+        correlate by 0.2, a third by 0.4, a tenth by 0.6).
+
+        Noise is the same in all bins, and nearly Gaussian.  Fine texture is neither.  Where there
+        is chroma to tell noise from texture, noise may be less Gaussian, as what cameras have
+        filtered is.  The limits separate fifteen photographs of three cameras, and the classic test
+        images with noise of three spectra, from those images without noise and with white noise.
         """
-        least, agreed = self.neighbors.min(), self.neighbors.std() < 0.1
-        if self.kurtosis < 3.4:
-            return bool(least > 0.13 and agreed)
+        least, differ = self.neighbors.min(), self.neighbors.std()
+        share = white / max(self.quiet, np.finfo(float).tiny)
+        if least < 0.13 or share > 0.75 - 0.8 * least:
+            return False
+        if self.kurtosis < 3.7 - share:
+            return bool(differ < 0.15)
         filtered = len(self.levels) > 1 and self.kurtosis < 4.3 and self.unevenness < 0.45
-        return bool(filtered and least > 0.3 and agreed)
+        return bool(filtered and least > 0.3 and differ < 0.1)
 
 
 def measure(channels, usable):
@@ -108,13 +134,18 @@ def measure(channels, usable):
     middle = slice(reach - SMALL // 2, reach + SMALL // 2 + 1)
     correlations[0, middle, middle] = _luminance_correlation(covariances)
     level, spread = _level(medium, 0)
-    levels = [level * (1.1 + 2 * spread)]
+    quiet = _quiet_level(channels[0], correlations[0], usable)
+    if len(channels) == 1:
+        levels = [_QUIET_MARGIN * quiet]
+    else:
+        levels = [np.sqrt(level * (1.1 + 2 * spread) * _CAMERA_MARGIN * quiet)]
     for c in range(1, len(channels)):
         bins = [_autocovariance(b[:, c], reach) for b in large]
         correlations[c] = _without_tail(np.median(bins, axis=0), reach * 3 // 4, reach)
         levels.append(_CHROMA_MARGIN * _level(large, c)[0])
     return FlatNoise(
         np.array(levels),
+        quiet,
         correlations,
         spread,
         np.array([_neighbor_correlation(covariance) for covariance in covariances]),
@@ -211,3 +242,33 @@ def _level(bins, channel):
     variances = [np.mean(b[:, channel] ** 2) for b in bins]
     logarithms = np.log(np.maximum(variances, np.finfo(float).tiny)) / 2
     return np.exp(np.mean(logarithms)), float(np.std(logarithms) / np.sqrt(len(bins)))
+
+
+def _quiet_level(channel, correlation, usable):
+    """Level of noise of this correlation in (H, W) pixels, from patches with little texture."""
+    centre = np.eye(_PATCH**2) - 1 / _PATCH**2
+    covariance = centre @ patch_covariance(regularized(correlation), _PATCH) @ centre
+    values, vectors = np.linalg.eigh(covariance)
+    strong = values > _LEAST_POWER
+    parts = _whole_patches(channel, usable) @ (vectors[:, strong] / np.sqrt(values[strong]))
+    energy = (parts**2).mean(axis=1)
+    limit = 1 + _TEXTURED * np.sqrt(2 / strong.sum())
+    variance = np.quantile(energy, FLAT)
+    for _ in range(12):
+        flat = parts[energy <= limit * variance]
+        if len(flat) < _FEWEST_PATCHES:
+            break
+        before, variance = variance, np.median(np.linalg.eigvalsh(flat.T @ flat / len(flat)))
+        if abs(variance - before) <= 1e-3 * before:
+            break
+    return np.sqrt(variance)
+
+
+def _whole_patches(channel, usable):
+    """Some (n, _PATCH^2) patches, nearly all of whose pixels are usable, less their mean."""
+    bad = sliding_window_view(~usable, (_PATCH, _PATCH)).mean(axis=(2, 3))
+    positions = np.flatnonzero(bad <= _MOST_CLIPPED)
+    positions = positions[:: max(1, len(positions) // _MOST_PATCHES)]
+    y, x = np.unravel_index(positions, bad.shape)
+    patches = sliding_window_view(channel, (_PATCH, _PATCH))[y, x].reshape(-1, _PATCH**2)
+    return patches - patches.mean(axis=1, keepdims=True)

@@ -32,11 +32,6 @@ _MOST_PATCHES = 300_000
 _WHITE_UNCERTAINTY = 0.04
 """Relative error of the level of white noise, measured on the classic test images."""
 
-_WHITE_SHARE, _LEAST_WHITE_SHARE = 0.85, 0.4
-"""To the estimate for white noise, correlated noise looks like a share of its level: less than the
-first number minus the correlation of neighbours, or than the second (measured: a third with a
-correlation of 0.44, a half with 0.24)."""
-
 _FEWEST_PATCHES = 3 * PATCH**2
 _ROUNDS = 10
 
@@ -137,12 +132,7 @@ def _correlated_noise(image):
         units[~image.valid] = 0
     channels = to_opponent(units)
     flat = flat_blocks.measure(channels, usable)
-    if flat is None or not flat.is_correlated_noise():
-        return None
-    # Texture beneath white noise looks correlated too, but leaves the finest detail to the noise.
-    white = _level(channels[0], _whole_patches(image))
-    share = max(_LEAST_WHITE_SHARE, _WHITE_SHARE - np.median(flat.neighbors))
-    if white > share * flat.levels[0]:
+    if flat is None or not flat.is_correlated_noise(_level(channels[0], _whole_patches(image))):
         return None
     half = image.high / 2 - image.low / 2
     return replace(flat, levels=half * flat.levels)

@@ -22,7 +22,6 @@ ORDER = (
     "denoising",
     "learning",
     "plotting",
-    "noise_plot",
     "reproduce",
     "cli",
 )

@@ -5,8 +5,10 @@ import io
 
 import numpy as np
 import pytest
+from scipy.signal import correlate2d
 
 from nnk_image import (
+    NoiseModel,
     SpectralGraphWavelets,
     bilateral_graph,
     energy_compaction,
@@ -377,3 +379,33 @@ def test_nothing_is_registered_with_pyplot_and_nothing_changed():
     assert pyplot.get_fignums() == before
     np.testing.assert_array_equal(image, IMAGE)
     assert (matrix != graph.adjacency).nnz == 0
+
+
+# --- noise --------------------------------------------------------------------------------
+
+
+def test_noise_is_drawn_by_brightness_and_frequency(figure):
+    model = NoiseModel([3.0, 4.0, 5.0], gain=[0.5, 0.0, 1.0], offset=10.0)
+    *lines, spectrum = plotting.plot_noise(model, figure.subplots(1, 2), value_range=(0, 100))
+    intensity = lines[0].get_xdata()
+    assert (intensity[0], intensity[-1]) == (0, 100)
+    for line, sigma, gain in zip(lines, (3, 4, 5), (0.5, 0, 1), strict=True):
+        expected = sigma**2 + gain * np.maximum(intensity - 10, 0)
+        np.testing.assert_allclose(line.get_ydata() ** 2, expected)
+    np.testing.assert_array_equal(spectrum.get_array(), 1)
+
+
+def test_noise_between_neighbours_is_drawn_as_its_spectrum(figure):
+    kernel = np.outer([1.0, 2.0, 1.0], [0.0, 1.0, 0.0])  # smooth from row to row
+    model = NoiseModel(autocovariance=correlate2d(kernel, kernel))
+    *_, spectrum = plotting.plot_noise(model, figure.subplots(1, 2))
+    power = np.asarray(spectrum.get_array())
+    down = (2 + 2 * np.cos(2 * np.pi * np.arange(-32, 33) / 65)) ** 2 / 6
+    np.testing.assert_allclose(power, np.broadcast_to(down[:, None], power.shape), atol=1e-12)
+
+
+def test_levels_of_each_pixel_are_drawn_as_a_map(figure):
+    levels = np.linspace(5, 50, GREY.size).reshape(GREY.shape)
+    model = NoiseModel(levels=levels)
+    *_, field = plotting.plot_noise(model, figure.subplots(1, 2))
+    np.testing.assert_array_equal(field.get_array(), levels)
