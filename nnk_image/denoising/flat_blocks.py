@@ -15,11 +15,11 @@ M. Lebrun, M. Colom, J.-M. Morel, "Multiscale image blind denoising", IEEE Trans
 Processing 24 (2015), estimate noise from the flattest blocks as well, frequency by frequency.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.fft import irfft2, rfft2
+from scipy.fft import fft2, ifft2, irfft2, rfft2
 
 from nnk_image.denoising.standard_noise import patch_covariance, regularized
 
@@ -44,12 +44,10 @@ _FEWEST_PATCHES = 400
 _LEAST_POWER = 0.25  # directions of patch space with less of the noise are not looked at
 _TEXTURED = 2.33  # standard deviations of the energy of white noise that a flat patch is below
 
-_QUIET_MARGIN, _CAMERA_MARGIN = 1.08, 1.5
-"""What the level of whitened patches is multiplied by.  What a camera has filtered, strongly here
-and weakly there, is stronger than its quiet places say."""
+_CAMERA_MARGIN, _CHROMA_MARGIN = 1.45, 1.4
+"""What levels of colour pictures are multiplied by."""
 
-_CHROMA_MARGIN = 1.6
-"""What levels of chroma are multiplied by: what is smooth over more than a block is not seen."""
+_SYNTHETIC = 256  # pixels, the side of an image of noise
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,9 @@ class FlatNoise:
     Attributes
     ----------
     levels : (C,) ndarray
-        Standard deviations, in colour with a margin: noise that is too strong for its level
-        somewhere stays in the image as a whole blotch, while one that is a little weaker costs next
-        to nothing.
+        Standard deviations in the flat blocks.
     quiet : float
-        Level of the luminance in its quietest patches.
+        Standard deviation of the luminance in its quietest patches, whitened.
     correlations : (C, LARGE + 1, LARGE + 1) ndarray
         By offset, from (-LARGE / 2, -LARGE / 2) on; 1 in the middle.
     spread : float
@@ -99,12 +95,42 @@ class FlatNoise:
         """
         least, differ = self.neighbors.min(), self.neighbors.std()
         share = white / max(self.quiet, np.finfo(float).tiny)
-        if least < 0.13 or share > 0.75 - 0.8 * least:
+        if least < 0.08 or share > max(0.75 - 0.8 * least, 0.35):
             return False
         if self.kurtosis < 3.7 - share:
             return bool(differ < 0.15)
         filtered = len(self.levels) > 1 and self.kurtosis < 4.3 and self.unevenness < 0.45
         return bool(filtered and least > 0.3 and differ < 0.1)
+
+    def corrected(self):
+        """The same without what the way of measuring adds or takes away.
+
+        Blocks that happen to have little noise are taken for flat, and a block without its mean
+        lacks what is wider than a block.  How much that changes levels and correlations is seen in
+        an image of nothing but noise of the measured kind (parametric bootstrap).
+        """
+        noise = _synthetic(self.correlations) * self.levels[:, None, None]
+        again = measure(noise, np.ones(noise.shape[1:], bool))
+        correlations = 2 * self.correlations - again.correlations
+        return replace(
+            self,
+            levels=self.levels**2 / again.levels,
+            quiet=self.quiet * self.levels[0] / again.quiet,
+            correlations=np.stack([regularized(c) for c in correlations]),
+        )
+
+    def denoising_levels(self):
+        """(C,) standard deviations to denoise with.
+
+        In grey images that is the level of the quietest patches.  What a camera has filtered,
+        strongly here and weakly there, is stronger than they say.  Noise that is too strong for its
+        level somewhere stays in the image as a whole blotch, while one that is a little weaker
+        costs next to nothing.
+        """
+        if len(self.levels) == 1:
+            return np.array([self.quiet])
+        luminance = _CAMERA_MARGIN * np.sqrt(self.levels[0] * self.quiet)
+        return np.array([luminance, *(_CHROMA_MARGIN * self.levels[1:])])
 
 
 def measure(channels, usable):
@@ -134,24 +160,34 @@ def measure(channels, usable):
     middle = slice(reach - SMALL // 2, reach + SMALL // 2 + 1)
     correlations[0, middle, middle] = _luminance_correlation(covariances)
     level, spread = _level(medium, 0)
-    quiet = _quiet_level(channels[0], correlations[0], usable)
-    if len(channels) == 1:
-        levels = [_QUIET_MARGIN * quiet]
-    else:
-        levels = [np.sqrt(level * (1.1 + 2 * spread) * _CAMERA_MARGIN * quiet)]
+    levels = [level]
     for c in range(1, len(channels)):
         bins = [_autocovariance(b[:, c], reach) for b in large]
         correlations[c] = _without_tail(np.median(bins, axis=0), reach * 3 // 4, reach)
-        levels.append(_CHROMA_MARGIN * _level(large, c)[0])
+        levels.append(_level(large, c)[0])
     return FlatNoise(
         np.array(levels),
-        quiet,
+        _quiet_level(channels[0], correlations[0], usable),
         correlations,
         spread,
         np.array([_neighbor_correlation(covariance) for covariance in covariances]),
         float(np.median([_kurtosis(b[:, 0]) for b in medium])),
         float(np.median([np.std(np.log(_variances(b[:, 0]))) for b in medium])),
     )
+
+
+def _synthetic(correlations):
+    """(C, H, W) noise of variance 1 with these correlations, always the same."""
+    generator = np.random.default_rng(0)
+    channels = []
+    for correlation in correlations:
+        around = np.zeros((_SYNTHETIC, _SYNTHETIC))
+        around[: correlation.shape[0], : correlation.shape[1]] = regularized(correlation)
+        around = np.roll(around, [-(n // 2) for n in correlation.shape], (0, 1))
+        amplitude = np.sqrt(np.maximum(fft2(around).real, 0))
+        white = generator.standard_normal(around.shape)
+        channels.append(ifft2(fft2(white) * amplitude).real)
+    return np.array(channels)
 
 
 def _flat(channels, usable, side):

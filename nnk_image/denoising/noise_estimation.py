@@ -12,7 +12,6 @@ IEEE Transactions on Image Processing 22 (2013).
 """
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -66,7 +65,7 @@ def estimate_noise(image, *, channel_axis=None, mask=None):
     ----------
     X. Liu, M. Tanaka, M. Okutomi, "Single-image noise level estimation for blind denoising", IEEE
     Transactions on Image Processing 22 (2013), for white noise; for correlated noise see
-    `nnk_image.denoising.flat_blocks`.
+    ``nnk_image.denoising.flat_blocks``.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def noise_of(image):
     """The same for a checked image."""
     flat = _correlated_noise(image)
     if flat is not None:
-        return _model_of(flat)
+        return _model_of(flat.corrected(), image.high / 2 - image.low / 2)
     curves = _noise_curves(image)
     if any(curve is not None and curve.signal_dependent for curve in curves):
         return _of_photons(curves, image)
@@ -121,7 +120,7 @@ def _of_photons(curves, image):
 
 
 def _correlated_noise(image):
-    """The `FlatNoise` of a checked image in its own units; None if noise is not correlated."""
+    """The `FlatNoise` of a checked image from -1 to 1; None if noise is not correlated."""
     if image.high <= image.low:
         return None
     pixels = image.pixels
@@ -134,8 +133,7 @@ def _correlated_noise(image):
     flat = flat_blocks.measure(channels, usable)
     if flat is None or not flat.is_correlated_noise(_level(channels[0], _whole_patches(image))):
         return None
-    half = image.high / 2 - image.low / 2
-    return replace(flat, levels=half * flat.levels)
+    return flat
 
 
 def _centred(image):
@@ -144,9 +142,9 @@ def _centred(image):
     return (image.pixels.astype(image.dtype) - centre) / half
 
 
-def _model_of(flat):
-    """The model of correlated noise whose opponent channels have the noise `flat`."""
-    own = flat.correlations * (flat.levels**2)[:, None, None]
+def _model_of(flat, scale):
+    """The model of correlated noise whose opponent channels have `scale` times the noise `flat`."""
+    own = flat.correlations * ((scale * flat.denoising_levels()) ** 2)[:, None, None]
     if len(own) == 1:
         model = NoiseModel(autocovariance=own[0])
     else:
