@@ -95,7 +95,7 @@ class FlatNoise:
         """
         least, differ = self.neighbors.min(), self.neighbors.std()
         share = white / max(self.quiet, np.finfo(float).tiny)
-        if least < 0.08 or share > max(0.75 - 0.8 * least, 0.35):
+        if least < 0.08 or share > max(0.82 - 0.8 * least, 0.35):
             return False
         if self.kurtosis < 3.7 - share:
             return bool(differ < 0.15)
