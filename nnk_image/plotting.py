@@ -545,11 +545,9 @@ def _draw_curve(axes, model, value_range):
 
 def _spectrum(model, size=65):
     """Power of the noise by frequency over that of white noise, the mean of the channels."""
-    if model.correlation is None:
+    own = model.mean_correlation()
+    if own is None:
         return np.ones((size, size))
-    own = model.correlation
-    if own.ndim == 4:
-        own = np.mean([own[c, c] for c in range(len(own))], axis=0)
     size = max(size, *own.shape) | 1
     around = np.zeros((size, size))
     y, x = (slice((size - n) // 2, (size + n) // 2) for n in own.shape)

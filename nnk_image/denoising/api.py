@@ -10,7 +10,7 @@ from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import balanced, best, fast, quick, wavelet_lowpass
+from nnk_image.denoising import balanced, best, fast, quick, stripes, wavelet_lowpass
 from nnk_image.denoising.noise_estimation import noise_of
 from nnk_image.denoising.noise_model import NoiseModel
 from nnk_image.denoising.noise_units import NoiseUnits
@@ -124,6 +124,7 @@ def denoise(
     True
     """
     module = _module(method, tune, guide)
+    run = module.denoise_tuned if tune else module.denoise
     strength = check_positive("strength", strength, "1 is as told, more removes more")
     memory.require_per_pixel(
         image,
@@ -138,19 +139,41 @@ def denoise(
             f"method={method!r} takes noise of one level: use 'fast', 'balanced' or 'best' for "
             "levels that change across the image"
         )
-    whole = WholeImage(noise, (image.low, image.high))
-    units = NoiseUnits(noise, image, whole.limits)
     if guide is not None and guide.shape != image.shape:
         raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
-    n_rows = image.shape[0] * module.progress_units(image)
-    with RowExecutor(n_jobs, progress, n_rows, "denoise") as executor:
+    options = {} if guide is None else {"guide": guide}
+    with RowExecutor(n_jobs, progress, _rows(image, noise, module), "denoise") as executor:
+        if noise.has_stripes:
+            image = stripes.remove(
+                image,
+                noise,
+                lambda part, model: _denoise(part, model, "fast", fast.denoise, executor),
+            )
+            noise = noise.with_stripes(0.0, 0.0)
+        return image.restore(_denoise(image, noise, method, run, executor, **options))
 
-        def denoise_unit(part, standard, name):
-            run = METHODS[name].denoise_tuned if tune else METHODS[name].denoise
-            options = {} if guide is None else {"guide": guide}
-            return run(part, replace(whole, standard=standard), executor, **options)
 
-        return image.restore(units.denoise(method, denoise_unit))
+def _denoise(image, noise, method, run, executor, **options):
+    """(H, W, C) pixels of a checked image without its noise, which has no stripes.
+
+    `run` denoises by `method` what has been brought to unit noise.
+    """
+    whole = WholeImage(noise, (image.low, image.high))
+    units = NoiseUnits(noise, image, whole.limits)
+
+    def denoise_unit(part, standard, name):
+        chosen = run if name == method else METHODS[name].denoise
+        return chosen(part, replace(whole, standard=standard), executor, **options)
+
+    return units.denoise(method, denoise_unit)
+
+
+def _rows(image, noise, module):
+    """How many rows all stages go over, for progress reports."""
+    units = module.progress_units(image)
+    if noise.has_stripes:
+        units += len(stripes.ROUNDS) * fast.progress_units(image)
+    return image.shape[0] * units
 
 
 def _module(method, tune, guide):

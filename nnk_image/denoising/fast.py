@@ -13,8 +13,9 @@ def denoise(image, whole, executor):
     noisy = to_opponent(image.pixels, levels)
     whole = whole.completed(noisy)
     estimate = patch_filter.wiener(noisy, preset, whole, executor)
-    if not whole.standard.is_white and half_size.helps(noisy, whole):
-        low = half_size.run(noisy, preset, whole, executor)
+    # Coloured blotches are wider than a patch.
+    if len(noisy) > 1 and not whole.standard.is_white and half_size.helps(noisy, whole):
+        low = half_size.run(noisy, PRESETS["coarse"], whole, executor)
         estimate = half_size.with_low_frequencies(estimate, low)
     pixels = from_opponent(estimate, levels)
     low, high = float(pixels.min()), float(pixels.max())

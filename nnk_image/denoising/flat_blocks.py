@@ -38,13 +38,14 @@ _MOST_CLIPPED = 0.02  # share of a block's pixels at the ends of the range
 _LOW_QUANTILE = 0.1
 """Of the bins' correlations: texture only adds to them."""
 
+_LEAST = 0.08  # correlation of neighbours that is more than chance
 _PATCH = 7  # side of the patches that are whitened
 _MOST_PATCHES = 40_000
 _FEWEST_PATCHES = 400
 _LEAST_POWER = 0.25  # directions of patch space with less of the noise are not looked at
 _TEXTURED = 2.33  # standard deviations of the energy of white noise that a flat patch is below
 
-_CAMERA_MARGIN, _CHROMA_MARGIN = 1.45, 1.4
+_LUMINANCE_MARGIN, _CHROMA_MARGIN = 1.2, 1.4
 """What levels of colour pictures are multiplied by."""
 
 _SYNTHETIC = 256  # pixels, the side of an image of noise
@@ -95,7 +96,7 @@ class FlatNoise:
         """
         least, differ = self.neighbors.min(), self.neighbors.std()
         share = white / max(self.quiet, np.finfo(float).tiny)
-        if least < 0.08 or share > max(0.82 - 0.8 * least, 0.35):
+        if least < _LEAST or share > max(0.82 - 0.8 * least, 0.35):
             return False
         if self.kurtosis < 3.7 - share:
             return bool(differ < 0.15)
@@ -115,7 +116,7 @@ class FlatNoise:
         return replace(
             self,
             levels=self.levels**2 / again.levels,
-            quiet=self.quiet * self.levels[0] / again.quiet,
+            quiet=self.levels[0] * self.quiet / again.quiet,
             correlations=np.stack([regularized(c) for c in correlations]),
         )
 
@@ -123,14 +124,26 @@ class FlatNoise:
         """(C,) standard deviations to denoise with.
 
         In grey images that is the level of the quietest patches.  What a camera has filtered,
-        strongly here and weakly there, is stronger than they say.  Noise that is too strong for its
-        level somewhere stays in the image as a whole blotch, while one that is a little weaker
-        costs next to nothing.
+        strongly here and weakly there, is stronger than they say: in colour it is the level of the
+        flat blocks, with a margin.  Noise that is too strong for its level somewhere stays in the
+        image as a whole blotch, while one that is a little weaker costs next to nothing.
         """
         if len(self.levels) == 1:
             return np.array([self.quiet])
-        luminance = _CAMERA_MARGIN * np.sqrt(self.levels[0] * self.quiet)
-        return np.array([luminance, *(_CHROMA_MARGIN * self.levels[1:])])
+        return self.levels * [_LUMINANCE_MARGIN, *[_CHROMA_MARGIN] * (len(self.levels) - 1)]
+
+
+def seem_correlated(channels, usable):
+    """Whether neighbours correlate in the flat blocks of every bin; a first quick look.
+
+    Parameters and blocks are those of `measure`.
+    """
+    if min(channels.shape[1:]) < 2 * LARGE:
+        return False
+    bins = _flat(channels, usable, SMALL)
+    if bins is None:
+        return False
+    return min(_neighbor_correlation(_autocovariance(b[:, 0], 1)) for b in bins) > _LEAST
 
 
 def measure(channels, usable):

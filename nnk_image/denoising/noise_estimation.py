@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from nnk_image.base import memory
 from nnk_image.base.image import check_image
-from nnk_image.denoising import flat_blocks
+from nnk_image.denoising import flat_blocks, stripes
 from nnk_image.denoising.color import opponent_matrix, to_opponent
 from nnk_image.denoising.noise_curve import noise_curve
 from nnk_image.denoising.noise_model import NoiseModel
@@ -27,7 +27,7 @@ PATCH = 7
 FLAT_ENERGY = 275.0
 """Gradient energy of a patch of unit white noise that 99 % of patches stay below."""
 
-_MOST_PATCHES = 300_000
+_MOST_PATCHES = 100_000
 _WHITE_UNCERTAINTY = 0.04
 """Relative error of the level of white noise, measured on the classic test images."""
 
@@ -40,7 +40,7 @@ def estimate_noise(image, *, channel_axis=None, mask=None):
 
     The simplest model that explains the image is chosen: white noise of one level per channel;
     noise that grows with the intensity, as that of counted light; or correlated noise, as in
-    photographs that a camera has developed.
+    photographs that a camera has developed.  Stripes are looked for beside any of them.
 
     Parameters
     ----------
@@ -86,6 +86,13 @@ def estimate_noise(image, *, channel_axis=None, mask=None):
 
 def noise_of(image):
     """The same for a checked image."""
+    rows, columns = stripes.stripe_levels(image)
+    if rows or columns:
+        image = stripes.without(image, stripes.first_guess(image, rows, columns))
+    return _noise_without_stripes(image).with_stripes(rows, columns)
+
+
+def _noise_without_stripes(image):
     flat = _correlated_noise(image)
     if flat is not None:
         return _model_of(flat.corrected(), image.high / 2 - image.low / 2)
@@ -130,6 +137,8 @@ def _correlated_noise(image):
         usable &= image.valid
         units[~image.valid] = 0
     channels = to_opponent(units)
+    if not flat_blocks.seem_correlated(channels, usable):
+        return None
     flat = flat_blocks.measure(channels, usable)
     if flat is None or not flat.is_correlated_noise(_level(channels[0], _whole_patches(image))):
         return None
@@ -226,7 +235,7 @@ def noise_levels(image):
 def _whole_patches(image):
     """Positions of patches without absent pixels, thinned out on large images."""
     shape = tuple(n - PATCH + 1 for n in image.shape)
-    step = max(1, int(np.sqrt(shape[0] * shape[1] / _MOST_PATCHES)))
+    step = int(np.ceil(np.sqrt(shape[0] * shape[1] / _MOST_PATCHES)))
     chosen = np.zeros(shape, bool)
     chosen[::step, ::step] = True
     if image.valid is not None:
@@ -241,12 +250,14 @@ def _whole_patches(image):
 def _level(channel, chosen):
     patches = sliding_window_view(channel, (PATCH, PATCH))[chosen].reshape(-1, PATCH**2)
     energy = _gradient_energy(patches)
+    order = np.argsort(energy, kind="stable")  # so that flat patches are the first ones
+    energy, patches = energy[order], patches[order].astype(np.float64, copy=False)
     variance = _smallest_eigenvalue(patches)
     for _ in range(_ROUNDS):
-        flat = energy <= FLAT_ENERGY * variance
-        if flat.sum() < _FEWEST_PATCHES:
+        n_flat = int(np.searchsorted(energy, FLAT_ENERGY * variance, side="right"))
+        if n_flat < _FEWEST_PATCHES:
             break
-        before, variance = variance, _smallest_eigenvalue(patches[flat])
+        before, variance = variance, _smallest_eigenvalue(patches[:n_flat])
         if abs(variance - before) <= 1e-4 * before:
             break
     return np.sqrt(variance)
@@ -262,5 +273,7 @@ def _gradient_energy(patches):
 def _smallest_eigenvalue(patches):
     """Of the covariance, corrected for the number of patches (Marchenko-Pastur edge)."""
     n, size = patches.shape
-    smallest = max(np.linalg.eigvalsh(np.cov(patches, rowvar=False))[0], 0.0)
+    sums = patches.sum(axis=0)
+    covariance = (patches.T @ patches - np.outer(sums, sums) / n) / (n - 1)
+    smallest = max(np.linalg.eigvalsh(covariance)[0], 0.0)
     return smallest / (1 - np.sqrt(size / n)) ** 2 if n > 4 * size else smallest

@@ -18,6 +18,7 @@ class NoiseModel:
     A pixel z is what a camera or microscope made of the intensity x: z has the mean x and the
     variance ``gain (x - offset) + sigma^2`` (photon noise and read noise).  The noise of
     neighbouring pixels may be correlated, and the standard deviation may change across the image.
+    In addition, all pixels of a row, or of a column, may share an offset.
 
     Parameters
     ----------
@@ -32,12 +33,15 @@ class NoiseModel:
     autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like, optional
         Covariance of the noise of two pixels by their offset, from (-a, -b) to (a, b), the
         variance in the middle; or of each channel with each.  With `sigma` or `gain` only its
-        shape counts.
+        shape counts.  What rows or columns share in it becomes `rows` and `columns`.
     psd : (H, W) array_like, optional
         Power spectral density instead: the mean of ``abs(fft2(noise)) ** 2 / (H * W)``, frequency 0
         first.  Its mean is the variance.
     levels : (H, W) array_like, optional
         Standard deviation of each pixel's noise, the same for all channels; instead of `sigma`.
+    rows, columns : float
+        Standard deviation of the offsets that the pixels of each row, or each column, share
+        (stripes), beside the other noise.
 
     Attributes
     ----------
@@ -46,6 +50,7 @@ class NoiseModel:
     correlation : ndarray or None
         `autocovariance` over the variance; None if noise is white.
     levels : (H, W) ndarray or None
+    rows, columns : float
     uncertainty : float or None
         Estimated relative error of the level, for a model that was estimated.
 
@@ -72,9 +77,20 @@ class NoiseModel:
     """
 
     def __init__(
-        self, sigma=None, *, gain=0.0, offset=0.0, autocovariance=None, psd=None, levels=None
+        self,
+        sigma=None,
+        *,
+        gain=0.0,
+        offset=0.0,
+        autocovariance=None,
+        psd=None,
+        levels=None,
+        rows=0.0,
+        columns=0.0,
     ):
         self.uncertainty = None
+        self.rows = check_positive("rows", rows, "standard deviation of stripes", True)
+        self.columns = check_positive("columns", columns, "standard deviation of stripes", True)
         self.gain = _numbers("gain", gain, "growth of the variance with the intensity")
         self.offset = _numbers("offset", offset, "value without light", any_sign=True)
         self.levels = None if levels is None else _check_levels(levels)
@@ -90,6 +106,39 @@ class NoiseModel:
             self.sigma = tuple(np.sqrt(_variances(covariance)).tolist())
         else:
             self.sigma = (0.0,)
+        if covariance is not None and levels is None and not any(self.gain):
+            self._split_stripes_off()
+
+    def _split_stripes_off(self):
+        """Make what rows and columns share in the correlation the model's `rows` and `columns`."""
+        if self.correlation.ndim == 4 or len(self.sigma) > 1:
+            return
+        (sigma,) = self.sigma
+        along_rows = _shared_in_rows(self.correlation)
+        along_columns = _shared_in_rows(self.correlation.T)
+        if along_rows == along_columns == 0:
+            return
+        rest = self.correlation.copy()
+        y, x = (n // 2 for n in rest.shape)
+        rest[y] -= along_rows
+        rest[:, x] -= along_columns
+        share = max(rest[y, x], 0.0)
+        self.rows = float(np.hypot(self.rows, sigma * np.sqrt(along_rows)))
+        self.columns = float(np.hypot(self.columns, sigma * np.sqrt(along_columns)))
+        self.sigma = (sigma * np.sqrt(share),)
+        self.correlation = rest / share if share > _NOTHING else None
+        if share > _NOTHING:
+            beside = np.delete(self.correlation.ravel(), self.correlation.size // 2)
+            if np.abs(beside).max() < _NOTHING:
+                self.correlation = None
+
+    @classmethod
+    def of_covariance(cls, covariance):
+        """The model of Gaussian noise of this (2 a + 1, 2 b + 1) covariance, stripes included."""
+        model = cls()
+        model.sigma = tuple(np.sqrt(_variances(covariance)).tolist())
+        model.correlation = _correlation(covariance)
+        return model
 
     @classmethod
     def of(cls, sigma, image, estimate=None):
@@ -146,10 +195,24 @@ class NoiseModel:
         """Whether `levels` change across the image."""
         return self.levels is not None and bool(np.ptp(self.levels) > 0)
 
+    @property
+    def has_stripes(self):
+        """Whether pixels of a row or of a column share an offset."""
+        return self.rows > 0 or self.columns > 0
+
+    def with_stripes(self, rows, columns):
+        """The model with other stripes, none where 0."""
+        return self._with(rows=rows, columns=columns)
+
+    def _with(self, **changes):
+        """A copy with other attributes."""
+        model = object.__new__(type(self))
+        model.__dict__.update(self.__dict__, **changes)
+        return model
+
     def scaled(self, strength):
         """The model with all standard deviations multiplied by `strength`."""
-        model = object.__new__(type(self))
-        model.__dict__.update(self.__dict__)
+        model = self._with(rows=strength * self.rows, columns=strength * self.columns)
         model.sigma = tuple(strength * s for s in self.sigma)
         model.gain = tuple(strength**2 * g for g in self.gain)
         model.levels = None if self.levels is None else strength * self.levels
@@ -194,6 +257,8 @@ class NoiseModel:
             offset=told.get("offset", 0.0),
             autocovariance=told.get("correlation"),
             levels=levels,
+            rows=told.get("rows", 0.0),
+            columns=told.get("columns", 0.0),
         )
         if told.get("uncertainty") is not None:
             model.uncertainty = check_positive("uncertainty", told["uncertainty"], "error", True)
@@ -225,6 +290,8 @@ class NoiseModel:
             parts.append(f"gain={_short(self.gain)}")
         if any(self.offset):
             parts.append(f"offset={_short(self.offset)}")
+        stripes = {"rows": self.rows, "columns": self.columns}
+        parts += [f"{name}={value:.4g}" for name, value in stripes.items() if value]
         if self.correlation is not None:
             height, width = self.correlation.shape[-2:]
             down, right = self.neighbor_correlation()
@@ -235,19 +302,41 @@ class NoiseModel:
 
     def neighbor_correlation(self):
         """Correlation of the noise of a pixel with the one below and the one to the right."""
-        if self.correlation is None:
+        own = self.mean_correlation()
+        if own is None:
             return 0.0, 0.0
-        own = self.correlation
-        if own.ndim == 4:
-            own = np.mean([own[c, c] for c in range(len(own))], axis=0)
         y, x = (n // 2 for n in own.shape)
         down = own[y + 1, x] if y else 0.0
         right = own[y, x + 1] if x else 0.0
         return float(down), float(right)
 
+    def mean_correlation(self):
+        """(2 a + 1, 2 b + 1) mean of the channels' own correlations; None if noise is white."""
+        own = self.correlation
+        if own is None or own.ndim == 2:
+            return own
+        return np.mean([own[c, c] for c in range(len(own))], axis=0)
+
 
 _VERSION = 1
-_PLAIN = ("sigma", "gain", "offset", "uncertainty")
+_PLAIN = ("sigma", "gain", "offset", "rows", "columns", "uncertainty")
+
+_NOTHING = 0.02  # correlations below that are taken for none
+_LEAST_LENGTH = 8  # pixels at the least, over which stripes must be told from smooth noise
+
+
+def _shared_in_rows(correlation):
+    """The share of the variance that all pixels of a row have in common; 0 if that is little.
+
+    Far along the row the correlation is the same everywhere, and far off the row it is not there.
+    """
+    y, x = (n // 2 for n in correlation.shape)
+    far = np.abs(np.arange(-x, x + 1)) > max(x // 2, _LEAST_LENGTH)
+    if not far.any() or y < 2:
+        return 0.0
+    along, beside = correlation[y, far], correlation[y + 2 :, far]
+    share = float(np.median(along) - np.median(beside))
+    return share if share > _NOTHING and along.min() > share / 2 else 0.0
 
 
 def _short(values):

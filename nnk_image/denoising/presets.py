@@ -56,6 +56,7 @@ class Grouping:
 
 PRESETS = {
     "fast": Preset(9, 16, (7, 8), (7, 8), 48, 10, 6, 3, 2, right_last=True),
+    "coarse": Preset(9, 16, (7,), (7,), 48, 10, 6, 1, 2),
     "balanced": Preset(11, 16, (6,), (8,), 64, 18, 5, 6, 2),
     "best": Preset(11, 16, (6, 6, 8), (6, 7, 8), 64, 18, 4, 9, 3, right_last=True),
 }

@@ -1,0 +1,124 @@
+"""Correlated noise is found in an image, and neither white noise nor texture is taken for it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image import NoiseModel, estimate_noise, estimate_sigma
+from nnk_image.denoising import flat_blocks
+
+KERNELS = {
+    "binomial": np.outer([1.0, 2.0, 1.0], [1.0, 2.0, 1.0]),
+    "mild": np.outer([0.25, 1.0, 0.25], [0.25, 1.0, 0.25]),
+    "wide along rows": np.outer([0.5, 1.0, 0.5], [1.0, 2.0, 3.0, 2.0, 1.0]),
+}
+
+
+def correlated(kernel, shape, seed):
+    """Noise of variance 1: white noise, moved and summed with the weights of a kernel."""
+    kernel = kernel / np.sqrt((kernel**2).sum())
+    white = np.random.default_rng(seed).normal(size=shape)
+    moved = (weight * np.roll(white, (y, x), (0, 1)) for (y, x), weight in np.ndenumerate(kernel))
+    return sum(moved)
+
+
+def true_correlation(kernel):
+    """Of neighbours, down and to the right."""
+    square = (kernel**2).sum()
+    return (kernel[1:] * kernel[:-1]).sum() / square, (
+        kernel[:, 1:] * kernel[:, :-1]
+    ).sum() / square
+
+
+def picture(name):
+    return nnk_image.standard_image(name).astype(float)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", ["camera", "astronaut_grey", "retina"])
+@pytest.mark.parametrize("sigma", [12, 30])
+def test_level_and_correlation_are_found(kernel, name, sigma):
+    clean = picture(name)
+    clean = clean if clean.ndim == 2 else clean.mean(axis=2)
+    model = estimate_noise(clean + sigma * correlated(KERNELS[kernel], clean.shape, 4))
+    assert model.sigma[0] == pytest.approx(sigma, rel=0.12)
+    found = model.neighbor_correlation()
+    assert found == pytest.approx(true_correlation(KERNELS[kernel]), abs=0.15)
+
+
+def test_channels_with_noise_of_their_own():
+    clean = picture("astronaut")
+    kernel = KERNELS["binomial"]
+    noise = np.stack([correlated(kernel, clean.shape[:2], seed) for seed in range(3)], axis=-1)
+    model = estimate_noise(clean + 20 * noise, channel_axis=-1)
+    assert model.correlation.shape[:2] == (3, 3)
+    assert np.all(np.array(model.sigma) > 18)
+    assert np.all(np.array(model.sigma) < 32)  # there is a margin in colour
+    assert model.neighbor_correlation() == pytest.approx(true_correlation(kernel), abs=0.1)
+
+
+@pytest.mark.parametrize("sigma", [2, 5, 10, 25, 50])
+@pytest.mark.parametrize("name", ["camera", "astronaut", "brick", "coffee_grey", "cell", "horse"])
+def test_white_noise_is_white(name, sigma):
+    clean = picture(name)
+    noisy = clean + np.random.default_rng(sigma).normal(0, sigma, clean.shape)
+    assert estimate_noise(noisy, channel_axis=-1 if clean.ndim == 3 else None).correlation is None
+
+
+@pytest.mark.parametrize("name", ["grass", "gravel", "brick", "text", "astronaut", "chelsea"])
+def test_texture_is_no_noise(name):
+    image = nnk_image.standard_image(name)
+    assert estimate_noise(image, channel_axis=-1 if image.ndim == 3 else None).correlation is None
+
+
+def test_absent_pixels_do_not_matter():
+    clean = picture("camera")
+    noisy = clean + 20 * correlated(KERNELS["mild"], clean.shape, 1)
+    mask = np.ones(clean.shape, bool)
+    mask[30:60, 40:200] = False
+    model = estimate_noise(noisy, mask=mask)
+    assert model.sigma[0] == pytest.approx(20, rel=0.15)
+    assert estimate_noise(np.where(mask, noisy, np.nan), mask=mask) == model
+
+
+def test_small_images_are_told_white():
+    noisy = 100 + 5 * correlated(KERNELS["binomial"], (60, 300), 1)
+    assert estimate_noise(noisy).correlation is None
+
+
+def test_what_measuring_does_is_taken_off():
+    noise = correlated(KERNELS["binomial"], (256, 256), 9)[None]
+    raw = flat_blocks.measure(noise, np.ones((256, 256), bool))
+    better = raw.corrected()
+    (true, _), middle = true_correlation(KERNELS["binomial"]), flat_blocks.LARGE // 2
+    errors = [abs(flat.correlations[0, middle + 1, middle] - true) for flat in (raw, better)]
+    assert errors[1] < errors[0]
+    assert errors[1] < 0.08
+    assert better.levels[0] == pytest.approx(1, rel=0.06)
+    assert better.quiet == pytest.approx(1, rel=0.06)
+
+
+def test_estimate_sigma_warns_where_it_reads_too_little():
+    clean = picture("camera")
+    noisy = clean + 20 * correlated(KERNELS["binomial"], clean.shape, 1)
+    with pytest.warns(UserWarning, match="correlated between neighbours"):
+        assert estimate_sigma(noisy) < 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate_sigma(clean + np.random.default_rng(0).normal(0, 20, clean.shape))
+
+
+def test_denoising_blind_is_nearly_as_good_as_knowing():
+    clean = picture("camera")
+    noisy = clean + 20 * correlated(KERNELS["binomial"], clean.shape, 2)
+    kernel = KERNELS["binomial"] / np.sqrt((KERNELS["binomial"] ** 2).sum())
+    covariance = np.zeros((5, 5))
+    for (y, x), weight in np.ndenumerate(kernel):
+        covariance[2 - y : 5 - y, 2 - x : 5 - x] += weight * kernel * 400
+    known = nnk_image.denoise(noisy, NoiseModel(autocovariance=covariance))
+    blind = nnk_image.denoise(noisy)
+    errors = [np.mean((result - clean) ** 2) for result in (known, blind)]
+    assert errors[1] < 1.1 * errors[0]
+    assert errors[0] < 0.35 * np.mean((noisy - clean) ** 2)

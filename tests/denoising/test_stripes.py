@@ -1,0 +1,140 @@
+"""Stripes: offsets of rows and columns are found in an image, taken away, and nothing else is."""
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image import NoiseModel, denoise, estimate_noise
+from nnk_image.base.image import check_image
+from nnk_image.denoising import stripes
+
+CLEAN = nnk_image.standard_image("camera").astype(float)
+RNG = np.random.default_rng(31)
+WHITE = RNG.normal(0, 10, CLEAN.shape)
+ROWS = RNG.normal(0, 12, (CLEAN.shape[0], 1))
+COLUMNS = RNG.normal(0, 8, (1, CLEAN.shape[1]))
+
+
+def rms(values):
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_levels_of_rows_and_columns(dtype):
+    rows, columns = stripes.stripe_levels(check_image((CLEAN + WHITE + ROWS).astype(dtype)))
+    assert rows == pytest.approx(ROWS.std(), rel=0.1)
+    assert columns == 0
+    rows, columns = stripes.stripe_levels(check_image(CLEAN + WHITE + ROWS + COLUMNS))
+    assert rows == pytest.approx(ROWS.std(), rel=0.1)
+    assert columns == pytest.approx(COLUMNS.std(), rel=0.3)
+
+
+@pytest.mark.parametrize("name", ["camera", "brick", "grass", "gravel", "text", "chelsea"])
+@pytest.mark.parametrize("sigma", [0, 3, 20])
+def test_pictures_without_stripes_have_none(name, sigma):
+    picture = nnk_image.standard_image(name).astype(float)
+    noisy = picture + np.random.default_rng(2).normal(0, sigma, picture.shape)
+    axis = -1 if picture.ndim == 3 else None
+    assert stripes.stripe_levels(check_image(noisy, axis)) == (0, 0)
+
+
+def test_the_two_fields_of_a_video_are_no_stripes():
+    fields = CLEAN + 10 * (np.arange(len(CLEAN)) % 2)[:, None]
+    assert stripes.stripe_levels(check_image(fields + WHITE)) == (0, 0)
+
+
+def test_first_guess_finds_most_and_treats_both_axes_alike():
+    noisy = CLEAN + WHITE + ROWS
+    (found,) = stripes.first_guess(check_image(noisy), 12, 0)
+    assert rms(found - (ROWS - ROWS.mean())) < 0.35 * ROWS.std()
+    np.testing.assert_array_equal(np.ptp(found, axis=1), 0)
+    (turned,) = stripes.first_guess(check_image(noisy.T.copy()), 0, 12)
+    np.testing.assert_allclose(turned, found.T, atol=1e-9)
+
+
+def test_stripes_alone_leave_a_flat_image_flat():
+    flat = 100 + np.zeros((64, 48)) + RNG.normal(0, 5, (64, 1)) + RNG.normal(0, 3, (1, 48))
+    image = stripes.without(check_image(flat), stripes.first_guess(check_image(flat), 5, 3))
+    assert np.std(image.pixels) < 0.25 * 5
+    assert np.mean(image.pixels) == pytest.approx(flat.mean())
+
+
+def test_denoising_removes_stripes_given_or_found():
+    noisy = CLEAN + WHITE + ROWS
+    plain = rms(denoise(noisy, float(np.hypot(10, 12))) - CLEAN)
+    given = rms(denoise(noisy, NoiseModel(10.0, rows=12.0)) - CLEAN)
+    found = estimate_noise(noisy)
+    assert found.rows == pytest.approx(12, rel=0.12)
+    assert found.sigma[0] == pytest.approx(10, rel=0.1)
+    assert given < 0.6 * plain
+    assert rms(denoise(noisy) - CLEAN) < 1.05 * given
+
+
+def test_columns_of_each_channel():
+    clean = nnk_image.standard_image("chelsea").astype(float)[:96, :112]
+    rng = np.random.default_rng(3)
+    offsets = rng.normal(0, 15, (1, 112, 3))
+    noisy = clean + rng.normal(0, 5, clean.shape) + offsets
+    result = denoise(noisy, NoiseModel(5.0, columns=15.0), channel_axis=-1)
+    left = (result - clean).mean(axis=0)
+    assert rms(left - left.mean(axis=0)) < 0.35 * 15
+
+
+def test_absent_pixels_stay_and_do_not_matter():
+    noisy = (CLEAN + WHITE + ROWS)[:80, :90]
+    mask = np.ones(noisy.shape, bool)
+    mask[:, 60:] = False
+    mask[40] = False
+    other = np.where(mask, noisy, np.nan)
+    model = NoiseModel(10.0, rows=12.0)
+    result = denoise(other, model, mask=mask)
+    np.testing.assert_array_equal(np.isnan(result), ~mask)
+    np.testing.assert_array_equal(
+        denoise(np.where(mask, noisy, 1e4), model, mask=mask)[mask], result[mask]
+    )
+    assert rms((result - CLEAN[:80, :90])[mask]) < 0.75 * rms((noisy - CLEAN[:80, :90])[mask])
+
+
+@pytest.mark.parametrize("shape", [(1, 40), (40, 1), (1, 1), (2, 3), (33, 9)])
+def test_small_images(shape):
+    image = RNG.normal(100, 10, shape)
+    result = denoise(image, NoiseModel(5.0, rows=4.0, columns=4.0))
+    assert result.shape == shape
+    assert np.isfinite(result).all()
+
+
+def test_threads_and_progress():
+    noisy = (CLEAN + WHITE + ROWS)[:100]
+    model = NoiseModel(10.0, rows=12.0)
+    calls = []
+    one = denoise(noisy, model, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1][0] == calls[-1][1]
+    assert all(done <= total for done, total in calls)
+    np.testing.assert_array_equal(denoise(noisy, model, n_jobs=2), one)
+
+
+def test_a_spectrum_with_stripes_is_split():
+    psd = np.full((128, 256), 9.0)
+    psd[:, 0] += 16 * 256
+    model = NoiseModel(psd=psd)
+    assert model.sigma == pytest.approx((3.0,))
+    assert model.rows == pytest.approx(4.0, rel=1e-6)
+    assert model.columns == 0
+    assert model.correlation is None
+    assert NoiseModel.from_json(model.to_json()) == model
+    assert repr(model) == "NoiseModel(sigma=3, rows=4)"
+    doubled = model.scaled(2)
+    assert (doubled.sigma[0], doubled.rows) == pytest.approx((6, 8))
+
+
+def test_smooth_noise_is_not_split():
+    distance = np.hypot(*np.mgrid[-20:21, -20:21])
+    model = NoiseModel(autocovariance=np.exp(-((distance / 6) ** 2)))
+    assert (model.rows, model.columns) == (0, 0)
+    assert model.correlation.shape == (41, 41)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_bad_stripes_are_refused(value):
+    with pytest.raises((TypeError, ValueError), match="rows="):
+        NoiseModel(rows=value)
