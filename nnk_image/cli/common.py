@@ -43,7 +43,7 @@ def add_kernel(command):
 def add_jobs(command):
     """Add the option ``--jobs``."""
     command.add_argument(
-        "--jobs", type=int, metavar="N", help="threads; -1 for all processors (default: 1)"
+        "--jobs", type=int, default=-1, metavar="N", help="threads (default: -1, all processors)"
     )
 
 

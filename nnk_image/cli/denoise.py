@@ -13,7 +13,7 @@ def add_command(commands):
         commands,
         "denoise",
         run,
-        "Remove noise from image files (PNG, JPEG, TIFF, PNM; 8 or 16 bit; alpha kept).",
+        "Remove noise from image files (PNG, JPEG, TIFF, PNM, read also WebP, AVIF, GIF, BMP).",
         "noisy.jpg clean.png",
         "noisy.png clean.png --sigma 20",
         "cells.tif clean.tif --gain 2.1 --read 5",

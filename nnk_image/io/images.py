@@ -52,7 +52,7 @@ _WRITES = {
 EXTENSIONS = tuple(_WRITES)
 """Extensions of the files that `write_image` writes."""
 
-_READS = (*EXTENSIONS, ".pbm")
+_READS = (*EXTENSIONS, ".pbm", ".webp", ".avif", ".gif", ".bmp")
 
 _DTYPES = {
     "PNG": (np.uint8, np.uint16),
@@ -64,7 +64,10 @@ _HOLDS_ALPHA = ("PNG", "TIFF")
 
 
 def read_image(path: str | os.PathLike, *, max_pixels: int | None = None) -> ImageFile:
-    """Read a PNG, JPEG, TIFF or PBM/PGM/PPM file without losing a bit of its depth.
+    """Read an image file without losing a bit of its depth.
+
+    PNG, JPEG, TIFF and PBM/PGM/PPM, which can also be written; WebP, AVIF, GIF and BMP, which
+    are only read, the first frame of animations, with a warning.
 
     The content decides on the format, not the name. Palettes and CMYK become RGB,
     fewer than 8 bits are scaled to 8, floating point becomes float32, and the
@@ -88,7 +91,7 @@ def read_image(path: str | os.PathLike, *, max_pixels: int | None = None) -> Ima
     ------
     ImageFileError
         If the file is missing, unreadable, damaged, too large, of another format,
-        or holds several frames.
+        or a PNG or TIFF of several frames.
 
     Examples
     --------
@@ -167,6 +170,8 @@ def _format_for(path: str | os.PathLike) -> str:
     extension = Path(path).suffix.lower()
     if extension not in _WRITES:
         problem = f"unknown extension {extension!r}" if extension else "no extension"
+        if extension in _READS:
+            problem = f"{extension} is only read, not written"
         raise ImageFileError(f"{path}: {problem}; use one of {', '.join(EXTENSIONS)}")
     return _WRITES[extension]
 

@@ -83,7 +83,8 @@ class TestDenoise:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("PHOTO", "out.webp"), "unknown extension"),
+            (("PHOTO", "out.xcf"), "unknown extension"),
+            (("PHOTO", "out.webp"), "only read, not written"),
             (("PHOTO", "nowhere/out.png"), "does not exist"),
             (("PHOTO", "out.png", "--sigma", "-3"), "sigma=-3.0"),
             (("PHOTO", "out.png", "--sigma", "nan"), "sigma=nan"),

@@ -121,7 +121,7 @@ def test_unreadable(capsys, photo, tmp_path, monkeypatch):
 
 BAD_OUTPUTS = {
     "folder missing": ("nowhere/out.png", "does not exist; create it first"),
-    "unknown extension": ("out.webp", "unknown extension '.webp'; use one of"),
+    "unknown extension": ("out.xcf", "unknown extension '.xcf'; use one of"),
     "no extension": ("out", "no extension; use one of"),
     "no ordinary file": ("pipe.png", "is not an ordinary file and will not be replaced"),
 }

@@ -328,8 +328,8 @@ def test_pipe_is_refused_without_waiting(tmp_path):
 
 @pytest.mark.parametrize(
     ("data", "name"),
-    [(b"", "empty"), (b"hello, world", "no image"), (b"RIFF\0\0\0\0WEBPVP8 ", "WebP"),
-     (b"\0\0\0\x18ftypheic", "HEIF"), (b"P7\nWIDTH 1", "PAM"), (b"%PDF-1.7", "PDF")],
+    [(b"", "empty"), (b"hello, world", "no image"), (b"\0\0\0\x18ftypheic", "HEIF"),
+     (b"P7\nWIDTH 1", "PAM"), (b"%PDF-1.7", "PDF")],
 )  # fmt: skip
 def test_unknown_formats_are_named(tmp_path, data, name):
     path = tmp_path / "x.png"
@@ -392,8 +392,6 @@ def test_max_pixels_works_both_ways(tmp_path, monkeypatch):
 
 def test_animations_and_documents_are_refused(tmp_path):
     first, *rest = frames()
-    save(tmp_path / "a.gif", first, save_all=True, append_images=rest)
-    assert "GIF" in refusal(read_image, tmp_path / "a.gif")
     for name in ("a.png", "a.tif"):
         save(tmp_path / name, first, save_all=True, append_images=rest)
         assert "3 frames" in refusal(read_image, tmp_path / name)

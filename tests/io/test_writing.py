@@ -201,7 +201,8 @@ def test_transparency_must_match_the_image(tmp_path):
 @pytest.mark.parametrize(
     ("name", "like", "complaint"),
     [
-        ("x.bmp", None, "unknown extension '.bmp'"),
+        ("x.xcf", None, "unknown extension '.xcf'"),
+        ("x.bmp", None, ".bmp is only read"),
         ("x", None, "no extension"),
         ("nowhere/x.png", None, "does not exist"),
         ("folder.png", None, "is a folder"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from . import jpeg, png, pnm, tiff
+from . import jpeg, png, pnm, tiff, web
 from .common import FormatError, ImageFile
 
 __all__ = ["FormatError", "ImageFile", "decode", "encode"]
@@ -24,10 +24,12 @@ _MAGIC = {
     "PPM": (b"P1", b"P2", b"P3", b"P4", b"P5", b"P6"),
 }
 
+# The same for formats that are only read.
+_WEB = {"GIF": (b"GIF87a", b"GIF89a"), "BMP": (b"BM",)}
+_AVIF = (b"avif", b"avis")
+
 # Formats people will try that are not read, so that the refusal can name them.
 _FOREIGN = {
-    "GIF": (b"GIF87a", b"GIF89a"),
-    "BMP": (b"BM",),
     "JPEG 2000": (b"\0\0\0\x0cjP", b"\xff\x4f\xff\x51"),
     "PAM (P7)": (b"P7",),
     "PDF": (b"%PDF",),
@@ -43,9 +45,12 @@ def decode(stream: BinaryIO, max_pixels: int | None = None) -> ImageFile:
     head = stream.read(16)
     stream.seek(0)
     kind = _sniff(head, _MAGIC)
+    if kind is not None:
+        return _MODULES[kind].decode(stream, max_pixels)
+    kind = _web_kind(head)
     if kind is None:
         raise FormatError(_unknown(head))
-    return _MODULES[kind].decode(stream, max_pixels)
+    return web.decode(stream, max_pixels, kind)
 
 
 def encode(image: ImageFile) -> bytes:
@@ -58,12 +63,19 @@ def _sniff(head: bytes, magic: dict[str, tuple[bytes, ...]]) -> str | None:
     return next((kind for kind, marks in magic.items() if head.startswith(marks)), None)
 
 
+def _web_kind(head: bytes) -> str | None:
+    """Return the format of the module `web` that a file belongs to."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:8] == b"ftyp" and head[8:12] in _AVIF:
+        return "AVIF"
+    return _sniff(head, _WEB)
+
+
 def _unknown(head: bytes) -> str:
     """Return why a file that begins like this is refused, and the cure."""
     if not head:
         return "the file is empty; save the image again"
-    webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
-    heif = head[4:8] == b"ftyp"
-    foreign = "WebP" if webp else "HEIF/AVIF" if heif else _sniff(head, _FOREIGN)
+    foreign = "HEIF" if head[4:8] == b"ftyp" else _sniff(head, _FOREIGN)
     what = f"this is a {foreign} file" if foreign else "this is no image format known here"
     return f"{what}; convert it to PNG, JPEG, TIFF or PGM/PPM first"

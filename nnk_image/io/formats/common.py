@@ -24,7 +24,7 @@ class ImageFile:
     alpha : ndarray of shape (H, W) or None
         Opacity in the dtype of `pixels`, from 0 (transparent) to the largest value
         of an integer dtype; None where the file has no transparency.
-    format : {'PNG', 'JPEG', 'TIFF', 'PPM'}
+    format : {'PNG', 'JPEG', 'TIFF', 'PPM', 'WEBP', 'AVIF', 'GIF', 'BMP'}
         The format the bytes are in, whatever the file is called. 'PPM' stands for
         the whole family PBM, PGM and PPM.
     icc_profile : bytes or None

@@ -1,4 +1,4 @@
-"""Helpers for the formats that Pillow decodes: PNG, JPEG and some TIFF."""
+"""Helpers for the formats that Pillow decodes: PNG, JPEG, those of `web` and some TIFF."""
 
 from __future__ import annotations
 
