@@ -1,10 +1,10 @@
-"""Make the standard test images of this folder from those of scikit-image.
+"""Make the standard test images of this folder from those of scikit-image and matplotlib.
 
     python images/make_images.py            write the images and SOURCES.md
     python images/make_images.py --check    compare both with what would be written
 
-Only images that are CC0 or in the public domain are used, as stated in the
-docstrings of `skimage.data`. The pixels are the same on every machine. The bytes of
+Only images that are CC0 or in the public domain are used, as stated in the docstrings of
+`skimage.data`; for the one of matplotlib see `HEADER`. The pixels are the same on every machine. The bytes of
 the files depend on the version of zlib, so --check compares pixels with pixels, and
 the files with the sha256 sums noted in SOURCES.md.
 """
@@ -18,6 +18,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import skimage.data
 from PIL import Image
@@ -34,7 +35,7 @@ class Recipe:
     """How one image is made: grey or colour, cropped around its centre, then shrunk."""
 
     name: str
-    source: str  # function of skimage.data
+    source: str  # function of skimage.data, or a file of matplotlib's sample data
     licence: str
     author: str
     grey: bool = False  # colour to luma
@@ -52,11 +53,23 @@ class Recipe:
             steps.append(f"{self.shrink}x{self.shrink} block means, rounded half up")
         return ", ".join(steps) or "unchanged"
 
+    def origin(self) -> str:
+        """Say where the image comes from."""
+        if self.is_sample:
+            return f"`{self.source}` of matplotlib's sample data"
+        return f"`skimage.data.{self.source}`"
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it is one of matplotlib's sample data."""
+        return "." in self.source
+
 
 LAV = "Lav Varshney"
 NASA = "NASA"
 STEFAN = "Stefan van der Walt"
 RACHEL = "Rachel Michetti"
+NAVY = "U.S. Navy"
 
 RECIPES = (
     Recipe("astronaut", "astronaut", PUBLIC_DOMAIN, NASA),
@@ -71,6 +84,7 @@ RECIPES = (
     Recipe("coffee_grey", "coffee", CC0, RACHEL, grey=True, crop=256),
     Recipe("grass", "grass", CC0, "linolafett (DeviantArt)", shrink=2),
     Recipe("gravel", "gravel", CC0, "CC0Textures (Gravel04)", shrink=2),
+    Recipe("hopper", "grace_hopper.jpg", PUBLIC_DOMAIN, NAVY),
     Recipe("horse", "horse", CC0, "Andreas Preuss (marauder)"),
     Recipe("retina", "retina", CC0, "Mikael Häggström", grey=True, crop=1024, shrink=4),
     Recipe("text", "text", PUBLIC_DOMAIN, "Wikipedia (File:Corner.png)"),
@@ -79,10 +93,17 @@ RECIPES = (
 HEADER = f"""# Sources of the standard images
 
 Made by `make_images.py` from the images of scikit-image (`skimage.data`), whose
-docstrings state the licences given here. {CC0} is the dedication to the public domain at
+docstrings state the licences given here, and from one that matplotlib brings along. {CC0} is the
+dedication to the public domain at
 <https://creativecommons.org/publicdomain/zero/1.0/>. No image needs attribution; the
 authors are named out of courtesy. The sums are those of the PNG files;
 `python images/make_images.py --check` verifies them, and the pixels too.
+
+`hopper.png` is the official portrait of Commodore Grace M. Hopper of 1984, a photograph of the U.S.
+Navy, and as a work of the federal government in the public domain. Matplotlib took it in as such
+(<https://github.com/matplotlib/matplotlib/pull/1599>); a comment in the file names the page it came
+from, <https://commons.wikimedia.org/wiki/File:Grace_Hopper.jpg>. It is a scan of a print, stored as
+JPEG, and the one colour photograph here whose noise is plainly visible.
 
 | file | size (width x height) | origin | what was done | licence, author | sha256 |
 | --- | --- | --- | --- | --- | --- |
@@ -91,7 +112,10 @@ authors are named out of courtesy. The sums are those of the PNG files;
 
 def make(recipe: Recipe) -> np.ndarray:
     """Return the pixels of one image: uint8, (H, W) or (H, W, 3)."""
-    image = getattr(skimage.data, recipe.source)()
+    if recipe.is_sample:
+        image = sample(recipe.source)
+    else:
+        image = getattr(skimage.data, recipe.source)()
     if image.dtype == bool:
         image = image * np.uint8(255)
     if recipe.grey:
@@ -100,6 +124,12 @@ def make(recipe: Recipe) -> np.ndarray:
         top, left = ((side - recipe.crop) // 2 for side in image.shape[:2])
         image = image[top : top + recipe.crop, left : left + recipe.crop]
     return block_means(image, recipe.shrink)
+
+
+def sample(name: str) -> np.ndarray:
+    """Return the pixels of one of matplotlib's sample images."""
+    with Image.open(Path(matplotlib.get_data_path(), "sample_data", name)) as picture:
+        return np.asarray(picture)
 
 
 def luma(image: np.ndarray) -> np.ndarray:
@@ -127,7 +157,7 @@ def write_all() -> None:
         cells = (
             path.name,
             f"{width} x {height}, {'colour' if picture.mode == 'RGB' else 'grey'}",
-            f"`skimage.data.{recipe.source}`",
+            recipe.origin(),
             recipe.steps(),
             f"{recipe.licence}, {recipe.author}",
             f"`{sha256(path)}`",
