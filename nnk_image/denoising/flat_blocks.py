@@ -5,9 +5,10 @@ brightness into bins, for noise changes with it; in each bin the blocks of least
 taken for flat.  What texture is left in them raises the variance and the correlation of some
 bins, so that the lower values are to be believed.
 
-With the correlation known, patches can be whitened.  What is then the same in all directions of
-patch space is noise, while texture lies in few of them: the median of the variances along the main
-directions is a second estimate of the level, which texture hardly raises.
+With the correlation known, patches of the luminance can be whitened.  Noise is then the same in all
+directions of patch space, while texture lies in few of them: the median of the variances along the
+main directions is the level.  Noise is also in every patch: the energies of the quietest patches
+of a bin end at a sharp edge, below which there are none, while those of texture fade out.
 
 References
 ----------
@@ -16,6 +17,7 @@ Processing 24 (2015), estimate noise from the flattest blocks as well, frequency
 """
 
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -27,26 +29,45 @@ BINS = 6
 FLAT = 0.1
 """Share of the blocks of a bin that is taken for flat."""
 
-SMALL, MEDIUM, LARGE = 12, 16, 32
-"""Sides of the blocks: for the correlation of luminance, for its level, and for chroma, whose noise
-is smooth over more pixels."""
+SMALL, LARGE = 12, 32
+"""Sides of the blocks: for luminance, and for chroma, whose noise is smooth over more pixels."""
 
 _FEWEST = 8  # flat blocks of a bin
 _MOST_BLOCKS = 6000
 _MOST_CLIPPED = 0.02  # share of a block's pixels at the ends of the range
+_MOST_BAD = 0.5
+_FEWEST_WHOLE = 0.25  # share of the blocks that are used, if need be with more pixels clipped
 
 _LOW_QUANTILE = 0.1
 """Of the bins' correlations: texture only adds to them."""
 
 _LEAST = 0.08  # correlation of neighbours that is more than chance
 _PATCH = 7  # side of the patches that are whitened
-_MOST_PATCHES = 40_000
-_FEWEST_PATCHES = 400
+_MOST_PATCHES = 60_000
+_FEWEST_PATCHES = 200
 _LEAST_POWER = 0.25  # directions of patch space with less of the noise are not looked at
 _TEXTURED = 2.33  # standard deviations of the energy of white noise that a flat patch is below
 
-_LUMINANCE_MARGIN, _CHROMA_MARGIN = 1.2, 1.4
-"""What levels of colour pictures are multiplied by."""
+QUIET = 3
+"""So many of the bins, those with the lowest levels, are believed the most."""
+
+_EDGE = 0.02, 0.2
+"""Quantiles of the patches' energy; the ratio of their square roots tells how sharp its edge is."""
+
+_SHARP = 0.755
+"""Sharpness, in units of that of noise, from which noise is seen beneath the texture."""
+
+_GAUSSIAN, _FILTERED = 3.7, 5.0  # limits of the kurtosis
+_STRONGEST_FILTERED = 0.12  # level of noise that is not Gaussian; half the range of values is 1
+
+_MARGIN, _MOST_MARGIN = 1.4, 2.1
+"""What levels of colour pictures are multiplied by, and how far above quiet bins they may come."""
+
+_WOVEN_MARGIN = 0.8  # of pictures that are all texture
+
+_PLAIN, _WOVEN = 0.57, 0.67
+"""Correlations of neighbours in colour pictures: up to the first it was mostly noise that was met,
+from the second on mostly texture."""
 
 _SYNTHETIC = 256  # pixels, the side of an image of noise
 
@@ -58,9 +79,9 @@ class FlatNoise:
     Attributes
     ----------
     levels : (C,) ndarray
-        Standard deviations in the flat blocks.
-    quiet : float
-        Standard deviation of the luminance in its quietest patches, whitened.
+        Standard deviations: geometric means over the bins.
+    quiet : (C,) ndarray
+        The same of the quietest bins alone.
     correlations : (C, LARGE + 1, LARGE + 1) ndarray
         By offset, from (-LARGE / 2, -LARGE / 2) on; 1 in the middle.
     spread : float
@@ -69,17 +90,17 @@ class FlatNoise:
         Mean correlation of the luminance of pixels side by side and above each other, in each bin.
     kurtosis : float
         Of the differences of neighbours, in the median bin: 3 for Gaussian noise, more for texture.
-    unevenness : float
-        Standard deviation of the logarithm of the flat blocks' variance, in the median bin.
+    sharpness : float
+        Of the lower edge of the energies in the quietest bins: 1 for noise, less for texture.
     """
 
     levels: np.ndarray
-    quiet: float
+    quiet: np.ndarray
     correlations: np.ndarray
     spread: float
     neighbors: np.ndarray
     kurtosis: float
-    unevenness: float
+    sharpness: float
 
     def is_correlated_noise(self, white):
         """Whether the flat blocks show correlated noise, not white noise, nor texture.
@@ -89,19 +110,20 @@ class FlatNoise:
         correlated noise, the less the stronger the correlation (measured: a half where neighbours
         correlate by 0.2, a third by 0.4, a tenth by 0.6).
 
-        Noise is the same in all bins, and nearly Gaussian.  Fine texture is neither.  Where there
-        is chroma to tell noise from texture, noise may be less Gaussian, as what cameras have
-        filtered is.  The limits separate fifteen photographs of three cameras, and the classic test
-        images with noise of three spectra, from those images without noise and with white noise.
+        Noise is in every patch, is the same in all bins, and nearly Gaussian; what cameras or JPEG
+        have filtered is less so, but weak.  Fine texture is none of these.  The limits separate
+        fifteen photographs of three cameras, those of a synthetic camera, and the classic test
+        images with noise of three spectra or stored as JPEG, from such pictures without noise and
+        with white noise.
         """
         least, differ = self.neighbors.min(), self.neighbors.std()
-        share = white / max(self.quiet, np.finfo(float).tiny)
+        share = white / max(self.quiet[0], np.finfo(float).tiny)
         if least < _LEAST or share > max(0.82 - 0.8 * least, 0.35):
             return False
-        if self.kurtosis < 3.7 - share:
-            return bool(differ < 0.15)
-        filtered = len(self.levels) > 1 and self.kurtosis < 4.3 and self.unevenness < 0.45
-        return bool(filtered and least > 0.3 and differ < 0.1)
+        if self.sharpness < _SHARP or differ > 0.15:
+            return False
+        weak = self.quiet[0] < _STRONGEST_FILTERED and least > 0.25
+        return bool(self.kurtosis < (_FILTERED if weak else _GAUSSIAN - share))
 
     def corrected(self):
         """The same without what the way of measuring adds or takes away.
@@ -116,21 +138,29 @@ class FlatNoise:
         return replace(
             self,
             levels=self.levels**2 / again.levels,
-            quiet=self.levels[0] * self.quiet / again.quiet,
+            quiet=self.levels * self.quiet / again.quiet,
             correlations=np.stack([regularized(c) for c in correlations]),
         )
 
     def denoising_levels(self):
         """(C,) standard deviations to denoise with.
 
-        In grey images that is the level of the quietest patches.  What a camera has filtered,
-        strongly here and weakly there, is stronger than they say: in colour it is the level of the
-        flat blocks, with a margin.  Noise that is too strong for its level somewhere stays in the
-        image as a whole blotch, while one that is a little weaker costs next to nothing.
+        In grey images these are between the levels of all bins and those of the quietest.  What
+        a camera has filtered, strongly here and weakly there, is stronger: in colour a margin is
+        added.
+        Noise that is too strong for its level somewhere stays in the image as a whole blotch, while
+        one that is a little weaker costs next to nothing.  Where neighbours correlate more than
+        those of noise do, it is texture that raises the levels: then the quietest bins' are taken,
+        less a margin, and chroma for no noisier than luminance.
         """
         if len(self.levels) == 1:
-            return np.array([self.quiet])
-        return self.levels * [_LUMINANCE_MARGIN, *[_CHROMA_MARGIN] * (len(self.levels) - 1)]
+            return np.sqrt(self.levels * self.quiet)
+        generous = _MARGIN * self.levels
+        generous[0] = min(generous[0], _MOST_MARGIN * self.quiet[0])
+        trust = np.clip((_WOVEN - self.neighbors.min()) / (_WOVEN - _PLAIN), 0, 1)
+        levels = (_WOVEN_MARGIN * self.quiet) ** (1 - trust) * generous**trust
+        levels[1:] = np.minimum(levels[1:], (1 + trust) * levels[0])
+        return levels
 
 
 def seem_correlated(channels, usable):
@@ -165,27 +195,29 @@ def measure(channels, usable):
         return None
     reach = LARGE // 2
     size = 2 * reach + 1
-    small, medium, large = (_flat(channels, usable, side) for side in (SMALL, MEDIUM, LARGE))
-    if small is None or medium is None or large is None:
+    small, large = _flat(channels, usable, SMALL), _flat(channels, usable, LARGE)
+    if small is None or large is None:
         return None
     covariances = [_autocovariance(b[:, 0], SMALL // 2) for b in small]
     correlations = np.zeros((len(channels), size, size))
     middle = slice(reach - SMALL // 2, reach + SMALL // 2 + 1)
     correlations[0, middle, middle] = _luminance_correlation(covariances)
-    level, spread = _level(medium, 0)
-    levels = [level]
+    luminance, edges = _whitened_levels(channels[0], correlations[0], usable)
+    bins = [luminance]
     for c in range(1, len(channels)):
-        bins = [_autocovariance(b[:, c], reach) for b in large]
-        correlations[c] = _without_tail(np.median(bins, axis=0), reach * 3 // 4, reach)
-        levels.append(_level(large, c)[0])
+        chroma = [_autocovariance(b[:, c], reach) for b in large]
+        correlations[c] = _without_tail(np.median(chroma, axis=0), reach * 3 // 4, reach)
+        bins.append([np.sqrt(np.mean(b[:, c] ** 2)) for b in large])
+    logarithms = np.log(np.maximum(bins, np.finfo(float).tiny))
+    quietest = np.argsort(luminance, kind="stable")[:QUIET]
     return FlatNoise(
-        np.array(levels),
-        _quiet_level(channels[0], correlations[0], usable),
+        np.exp(logarithms.mean(axis=1)),
+        np.exp(np.sort(logarithms, axis=1)[:, :QUIET].mean(axis=1)),
         correlations,
-        spread,
+        float(np.std(logarithms[0]) / np.sqrt(BINS)),
         np.array([_neighbor_correlation(covariance) for covariance in covariances]),
-        float(np.median([_kurtosis(b[:, 0]) for b in medium])),
-        float(np.median([np.std(np.log(_variances(b[:, 0]))) for b in medium])),
+        float(np.median([_kurtosis(b[:, 0]) for b in small])),
+        float(np.exp(np.mean(np.log(edges[quietest])))),
     )
 
 
@@ -210,7 +242,7 @@ def _flat(channels, usable, side):
     windows = sliding_window_view(channels, (side, side), axis=(1, 2))[:, ::step, ::step]
     blocks = np.moveaxis(windows, 0, 2).reshape(-1, len(channels), side, side)
     bad = sliding_window_view(~usable, (side, side))[::step, ::step].mean(axis=(2, 3))
-    blocks = blocks[bad.reshape(-1) <= _MOST_CLIPPED]
+    blocks = blocks[_nearly_whole(bad.reshape(-1))]
     if len(blocks) < BINS * _FEWEST:
         return None
     brightness = blocks[:, 0].mean(axis=(1, 2))
@@ -224,6 +256,14 @@ def _flat(channels, usable, side):
         blocks[b[np.argsort(texture[b], kind="stable")[:n]]]
         for b, n in zip(bins, n_flat, strict=True)
     ]
+
+
+def _nearly_whole(bad):
+    """Which blocks to use, of which so much is clipped or absent.
+
+    Dark pictures may have no whole block; noise cut off at black is noise still, if a little less.
+    """
+    return bad <= max(_MOST_CLIPPED, min(np.quantile(bad, _FEWEST_WHOLE), _MOST_BAD))
 
 
 def _without_plane(blocks):
@@ -286,38 +326,45 @@ def _without_tail(covariance, first, last):
     return lifted / max(lifted[reach, reach], np.finfo(float).tiny)
 
 
-def _level(bins, channel):
-    """Geometric mean over the bins, which single ones with texture hardly raise, and its error."""
-    variances = [np.mean(b[:, channel] ** 2) for b in bins]
-    logarithms = np.log(np.maximum(variances, np.finfo(float).tiny)) / 2
-    return np.exp(np.mean(logarithms)), float(np.std(logarithms) / np.sqrt(len(bins)))
+def _whitened_levels(channel, correlation, usable):
+    """Level of noise of this correlation in the patches of each bin, and the sharpness of its edge.
 
-
-def _quiet_level(channel, correlation, usable):
-    """Level of noise of this correlation in (H, W) pixels, from patches with little texture."""
+    Returns two (BINS,) ndarrays.
+    """
     centre = np.eye(_PATCH**2) - 1 / _PATCH**2
     covariance = centre @ patch_covariance(regularized(correlation), _PATCH) @ centre
     values, vectors = np.linalg.eigh(covariance)
     strong = values > _LEAST_POWER
-    parts = _whole_patches(channel, usable) @ (vectors[:, strong] / np.sqrt(values[strong]))
-    energy = (parts**2).mean(axis=1)
-    limit = 1 + _TEXTURED * np.sqrt(2 / strong.sum())
+    patches = _some_patches(channel, usable)
+    brightness = patches.mean(axis=1)
+    parts = (patches - brightness[:, None]) @ (vectors[:, strong] / np.sqrt(values[strong]))
+    bins = np.array_split(np.argsort(brightness, kind="stable"), BINS)
+    deviation = np.sqrt(2 / strong.sum())  # of the energy of one patch of unit noise
+    levels, edges = zip(*(_level_and_edge(parts[b], deviation) for b in bins), strict=True)
+    return np.array(levels), np.array(edges)
+
+
+def _level_and_edge(parts, deviation):
+    """Level and sharpness of the edge of (n, d) whitened patches."""
+    energy = np.maximum((parts**2).mean(axis=1), np.finfo(float).tiny)
+    low, high = np.quantile(energy, _EDGE)
+    at_noise = [1 + NormalDist().inv_cdf(q) * deviation for q in _EDGE]
+    edge = np.sqrt(low / high * at_noise[1] / at_noise[0])
     variance = np.quantile(energy, FLAT)
     for _ in range(12):
-        flat = parts[energy <= limit * variance]
+        flat = parts[energy <= (1 + _TEXTURED * deviation) * variance]
         if len(flat) < _FEWEST_PATCHES:
             break
         before, variance = variance, np.median(np.linalg.eigvalsh(flat.T @ flat / len(flat)))
         if abs(variance - before) <= 1e-3 * before:
             break
-    return np.sqrt(variance)
+    return np.sqrt(variance), edge
 
 
-def _whole_patches(channel, usable):
-    """Some (n, _PATCH^2) patches, nearly all of whose pixels are usable, less their mean."""
+def _some_patches(channel, usable):
+    """Some (n, _PATCH^2) patches, most of whose pixels are usable."""
     bad = sliding_window_view(~usable, (_PATCH, _PATCH)).mean(axis=(2, 3))
-    positions = np.flatnonzero(bad <= _MOST_CLIPPED)
+    positions = np.flatnonzero(_nearly_whole(bad))
     positions = positions[:: max(1, len(positions) // _MOST_PATCHES)]
     y, x = np.unravel_index(positions, bad.shape)
-    patches = sliding_window_view(channel, (_PATCH, _PATCH))[y, x].reshape(-1, _PATCH**2)
-    return patches - patches.mean(axis=1, keepdims=True)
+    return sliding_window_view(channel, (_PATCH, _PATCH))[y, x].reshape(-1, _PATCH**2)
