@@ -14,6 +14,7 @@ TABLES = (
     "wavelets",
     "threads",
     "denoising",
+    "noise",
     "memory",
     "neighbors",
     "general",

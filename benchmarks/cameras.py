@@ -1,0 +1,105 @@
+"""A simple camera: what a developed photograph of a known scene looks like, noise and all.
+
+Each pixel sees the scene through one colour filter and counts light; the two other colours are
+filled in from its neighbours, the whites are balanced, dark tones brightened, and the result is
+stored as JPEG.
+"""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+from scipy.ndimage import convolve
+from skimage import data
+
+WHITE_BALANCE = (0.5, 1.0, 0.65)
+"""What a white surface gives behind the red, green and blue filter, relative to green."""
+
+READ_NOISE = 3.0
+"""Standard deviation of what reading a pixel adds, in counts."""
+
+_NEAREST = np.outer([1, 2, 1], [1, 2, 1])[..., None]
+
+SCENES = ("astronaut", "chelsea", "coffee", "immunohistochemistry", "motorcycle", "retina")
+SCENES += ("rocket", "hubble_deep_field")
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A photograph, and the one that a camera without noise would have taken.
+
+    Attributes
+    ----------
+    name : str
+    clean, noisy : (H, W, 3) ndarray of uint8
+    """
+
+    name: str
+    clean: np.ndarray
+    noisy: np.ndarray
+
+
+def shots(lights):
+    """Yield photographs of all scenes, each with so much light."""
+    for index, name in enumerate(SCENES):
+        scene = _scene(name)
+        for light in lights:
+            rng = np.random.default_rng([index, light])
+            yield Shot(f"{name}, {light} counts", develop(scene), develop(scene, light, rng))
+
+
+def develop(scene, light=None, rng=None):
+    """What the camera makes of a scene.
+
+    Parameters
+    ----------
+    scene : (H, W, 3) ndarray
+        Values from 0 to 255, as seen on a screen.
+    light : float, optional
+        Counts of a pixel behind the green filter where the scene is white; without it the camera
+        has no noise.
+    rng : numpy.random.Generator, optional
+        Where the noise comes from.
+
+    Returns
+    -------
+    (H, W, 3) ndarray of uint8
+    """
+    y, x = np.indices(scene.shape[:2]) % 2
+    filters = np.stack([(y == 0) & (x == 0), y != x, (y == 1) & (x == 1)], axis=-1).astype(float)
+    linear = (_light_of(scene / 255) * WHITE_BALANCE * filters).sum(axis=-1)
+    if light is not None:
+        counts = rng.poisson(light * linear) + rng.normal(0, READ_NOISE, linear.shape)
+        linear = (counts / light).clip(0, 1)
+    mosaic = linear[..., None] * filters
+    filled = convolve(mosaic, _NEAREST) / convolve(filters, _NEAREST) / WHITE_BALANCE
+    return np.rint(255 * _screen_of(filled.clip(0, 1))).astype(np.uint8)
+
+
+def _light_of(values):
+    """Light that the values of a picture stand for, both from 0 to 1 (sRGB)."""
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def _screen_of(light):
+    """The values of a picture that stand for so much light."""
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+def jpeg(pixels, quality):
+    """The pixels after being stored as JPEG."""
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "JPEG", quality=quality)
+    return np.asarray(Image.open(file))
+
+
+def _scene(name):
+    """A picture at half its size, where it has next to no noise of its own, at most 256 x 256."""
+    picture = data.stereo_motorcycle()[0] if name == "motorcycle" else getattr(data, name)()
+    side = 8 if name == "retina" else 4 if name == "motorcycle" else 2
+    height, width = (n // side * side for n in picture.shape[:2])
+    blocks = picture[:height, :width, :3].reshape(height // side, side, width // side, side, 3)
+    small = blocks.mean(axis=(1, 3))
+    top, left = (max(0, n - 256) // 2 for n in small.shape[:2])
+    return small[top : top + 256, left : left + 256]

@@ -1,0 +1,45 @@
+"""What the tables of noise share: images, scores and times."""
+
+import time
+from statistics import fmean
+
+import numpy as np
+from skimage.metrics import peak_signal_noise_ratio
+
+import nnk_image
+from nnk_image.io.images import image_paths, read_image
+from nnk_image.reproduce.pictures import BUNDLED
+
+
+def images(options):
+    """(name, pixels) of the grey images."""
+    if options.noise_images:
+        read = (
+            (path.stem, read_image(path).pixels) for path in image_paths([options.noise_images])
+        )
+        return [(name, pixels.astype(float)) for name, pixels in read]
+    grey = ((name, nnk_image.standard_image(name)) for name in BUNDLED)
+    return [(name, pixels.astype(float)) for name, pixels in grey if pixels.ndim == 2]
+
+
+def psnr(clean, result, peak=255):
+    return peak_signal_noise_ratio(clean, np.asarray(result, dtype=float), data_range=peak)
+
+
+def cpu(function, *arguments, **options):
+    """What a call returns, and the processor time it took."""
+    start = time.process_time()
+    result = function(*arguments, **options)
+    return result, time.process_time() - start
+
+
+def means(rows):
+    """The mean of each number over rows."""
+    numbers = [key for key, value in rows[0].items() if isinstance(value, int | float)]
+    return {key: fmean(row[key] for row in rows) for key in numbers}
+
+
+def worst(rows, better, than):
+    """The image that loses most, and how much."""
+    row = min(rows, key=lambda row: row[better] - row[than])
+    return f"{row['image']} {row[better] - row[than]:+.2f}"
