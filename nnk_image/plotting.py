@@ -533,7 +533,8 @@ def _draw_curve(axes, model, value_range):
     numbers = (model.of_channels(name, n) for name in ("sigma", "gain", "offset"))
     lines = []
     for c, (sigma, gain, offset) in enumerate(zip(*numbers, strict=True)):
-        variance = sigma**2 + gain * np.maximum(intensity - offset, 0)
+        factor = 1 if model.curve is None else np.interp(intensity, *model.curve)
+        variance = (sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0)
         style = {"color": names[c] if n == 3 else None, "label": names[c]}
         lines += axes.plot(intensity, np.sqrt(variance), **style)
     if n > 1:

@@ -134,6 +134,7 @@ def denoise(
     )
     image = check_image(image, channel_axis, mask)
     noise = NoiseModel.of(sigma, image, noise_of).scaled(strength)
+    noise = noise.without_curve() if method in EVEN_ONLY else noise
     if noise.is_uneven and method in EVEN_ONLY:
         raise ValueError(
             f"method={method!r} takes noise of one level: use 'fast', 'balanced' or 'best' for "
@@ -158,6 +159,7 @@ def _denoise(image, noise, method, run, executor, **options):
 
     `run` denoises by `method` what has been brought to unit noise.
     """
+    noise = noise.on(image)
     whole = WholeImage(noise, (image.low, image.high))
     units = NoiseUnits(noise, image, whole.limits)
 

@@ -69,6 +69,8 @@ _PLAIN, _WOVEN = 0.57, 0.67
 """Correlations of neighbours in colour pictures: up to the first it was mostly noise that was met,
 from the second on mostly texture."""
 
+_CHANGE = 1.2  # ratio of factors that makes a curve
+
 _SYNTHETIC = 256  # pixels, the side of an image of noise
 
 
@@ -92,6 +94,8 @@ class FlatNoise:
         Of the differences of neighbours, in the median bin: 3 for Gaussian noise, more for texture.
     sharpness : float
         Of the lower edge of the energies in the quietest bins: 1 for noise, less for texture.
+    by_brightness : (2, BINS) ndarray
+        Mean luminance of each bin, and the standard deviation there.
     """
 
     levels: np.ndarray
@@ -101,6 +105,7 @@ class FlatNoise:
     neighbors: np.ndarray
     kurtosis: float
     sharpness: float
+    by_brightness: np.ndarray
 
     def is_correlated_noise(self, white):
         """Whether the flat blocks show correlated noise, not white noise, nor texture.
@@ -162,6 +167,17 @@ class FlatNoise:
         levels[1:] = np.minimum(levels[1:], (1 + trust) * levels[0])
         return levels
 
+    def curve(self):
+        """(2, BINS) brightness and factors of the levels there; None if they are much the same.
+
+        The factors are the roots of those that were measured, for texture is in them too.
+        """
+        brightness, levels = self.by_brightness
+        factors = np.sqrt(np.maximum(levels, np.finfo(float).tiny))
+        factors /= np.exp(np.mean(np.log(factors)))
+        changes = factors.max() > _CHANGE * factors.min() and np.all(np.diff(brightness) > 0)
+        return np.array([brightness, factors]) if changes else None
+
 
 def seem_correlated(channels, usable):
     """Whether neighbours correlate in the flat blocks of every bin; a first quick look.
@@ -202,7 +218,7 @@ def measure(channels, usable):
     correlations = np.zeros((len(channels), size, size))
     middle = slice(reach - SMALL // 2, reach + SMALL // 2 + 1)
     correlations[0, middle, middle] = _luminance_correlation(covariances)
-    luminance, edges = _whitened_levels(channels[0], correlations[0], usable)
+    brightness, luminance, edges = _whitened_levels(channels[0], correlations[0], usable)
     bins = [luminance]
     for c in range(1, len(channels)):
         chroma = [_autocovariance(b[:, c], reach) for b in large]
@@ -218,6 +234,7 @@ def measure(channels, usable):
         np.array([_neighbor_correlation(covariance) for covariance in covariances]),
         float(np.median([_kurtosis(b[:, 0]) for b in small])),
         float(np.exp(np.mean(np.log(edges[quietest])))),
+        np.array([brightness, luminance]),
     )
 
 
@@ -327,9 +344,9 @@ def _without_tail(covariance, first, last):
 
 
 def _whitened_levels(channel, correlation, usable):
-    """Level of noise of this correlation in the patches of each bin, and the sharpness of its edge.
+    """Of the patches of each bin: brightness, level of the noise, and sharpness of its edge.
 
-    Returns two (BINS,) ndarrays.
+    Returns three (BINS,) ndarrays.
     """
     centre = np.eye(_PATCH**2) - 1 / _PATCH**2
     covariance = centre @ patch_covariance(regularized(correlation), _PATCH) @ centre
@@ -341,7 +358,7 @@ def _whitened_levels(channel, correlation, usable):
     bins = np.array_split(np.argsort(brightness, kind="stable"), BINS)
     deviation = np.sqrt(2 / strong.sum())  # of the energy of one patch of unit noise
     levels, edges = zip(*(_level_and_edge(parts[b], deviation) for b in bins), strict=True)
-    return np.array(levels), np.array(edges)
+    return np.array([brightness[b].mean() for b in bins]), np.array(levels), np.array(edges)
 
 
 def _level_and_edge(parts, deviation):

@@ -95,7 +95,7 @@ def noise_of(image):
 def _noise_without_stripes(image):
     flat = _correlated_noise(image)
     if flat is not None:
-        return _model_of(flat.corrected(), image.high / 2 - image.low / 2)
+        return _model_of(flat.corrected(), image)
     curves = _noise_curves(image)
     if any(curve is not None and curve.signal_dependent for curve in curves):
         return _of_photons(curves, image)
@@ -151,15 +151,21 @@ def _centred(image):
     return (image.pixels.astype(image.dtype) - centre) / half
 
 
-def _model_of(flat, scale):
-    """The model of correlated noise whose opponent channels have `scale` times the noise `flat`."""
-    own = flat.correlations * ((scale * flat.denoising_levels()) ** 2)[:, None, None]
+def _model_of(flat, image):
+    """The model of an image whose opponent channels, from -1 to 1, have the noise `flat`."""
+    scale, centre = image.high / 2 - image.low / 2, image.high / 2 + image.low / 2
+    curve = flat.curve()
+    levels = scale * flat.denoising_levels()
+    if curve is not None:
+        curve[0] = centre + scale * curve[0] / np.sqrt(len(flat.levels))
+        levels = levels * np.sqrt(np.mean(curve[1] ** 2))
+    own = flat.correlations * (levels**2)[:, None, None]
     if len(own) == 1:
-        model = NoiseModel(autocovariance=own[0])
+        model = NoiseModel(autocovariance=own[0], curve=curve)
     else:
         rotation = opponent_matrix(len(own))
         covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, own)
-        model = NoiseModel(autocovariance=covariance)
+        model = NoiseModel(autocovariance=covariance, curve=curve)
     model.uncertainty = flat.spread
     return model
 

@@ -1,15 +1,21 @@
 """NoiseModel: what the noise of an image is, told by the caller or found in the image."""
 
 import json
-import numbers
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_positive
-
-REACH = 48
-"""Offsets up to this one are kept of the correlation that a spectrum has."""
+from nnk_image.denoising.noise_checks import (
+    check_covariance,
+    check_curve,
+    check_levels,
+    check_numbers,
+    check_per_channel,
+    correlation_of,
+    variances_of,
+)
 
 
 class NoiseModel:
@@ -17,7 +23,8 @@ class NoiseModel:
 
     A pixel z is what a camera or microscope made of the intensity x: z has the mean x and the
     variance ``gain (x - offset) + sigma^2`` (photon noise and read noise).  The noise of
-    neighbouring pixels may be correlated, and the standard deviation may change across the image.
+    neighbouring pixels may be correlated, and the standard deviation may change across the image or
+    with the brightness.
     In addition, all pixels of a row, or of a column, may share an offset.
 
     Parameters
@@ -39,6 +46,10 @@ class NoiseModel:
         first.  Its mean is the variance.
     levels : (H, W) array_like, optional
         Standard deviation of each pixel's noise, the same for all channels; instead of `sigma`.
+    curve : (2, n) array_like, optional
+        Standard deviation by brightness: n >= 2 rising intensities, and the standard deviations
+        there; between them it is interpolated, beyond them constant.  The brightness of a pixel is
+        the mean of its channels, smoothed.  With `sigma` or `autocovariance` only its shape counts.
     rows, columns : float
         Standard deviation of the offsets that the pixels of each row, or each column, share
         (stripes), beside the other noise.
@@ -50,6 +61,8 @@ class NoiseModel:
     correlation : ndarray or None
         `autocovariance` over the variance; None if noise is white.
     levels : (H, W) ndarray or None
+    curve : (2, n) ndarray or None
+        Intensities, and factors of `sigma` there, of mean square 1.
     rows, columns : float
     uncertainty : float or None
         Estimated relative error of the level, for a model that was estimated.
@@ -85,27 +98,37 @@ class NoiseModel:
         autocovariance=None,
         psd=None,
         levels=None,
+        curve=None,
         rows=0.0,
         columns=0.0,
     ):
         self.uncertainty = None
         self.rows = check_positive("rows", rows, "standard deviation of stripes", True)
         self.columns = check_positive("columns", columns, "standard deviation of stripes", True)
-        self.gain = _numbers("gain", gain, "growth of the variance with the intensity")
-        self.offset = _numbers("offset", offset, "value without light", any_sign=True)
-        self.levels = None if levels is None else _check_levels(levels)
-        covariance = _check_covariance(autocovariance, psd)
-        self.correlation = None if covariance is None else _correlation(covariance)
+        self.gain = check_numbers("gain", gain, "growth of the variance with the intensity")
+        self.offset = check_numbers("offset", offset, "value without light", any_sign=True)
+        self.levels = None if levels is None else check_levels(levels)
+        self.curve = None if curve is None else check_curve(curve)
+        covariance = check_covariance(autocovariance, psd)
+        self.correlation = None if covariance is None else correlation_of(covariance)
         if levels is not None and (sigma is not None or any(self.gain)):
             raise ValueError("levels say the noise of each pixel: leave out sigma and gain")
+        if curve is not None and (levels is not None or any(self.gain)):
+            raise ValueError("curve says the noise by brightness: leave out levels and gain")
         if sigma is not None:
-            self.sigma = _numbers("sigma", sigma, "standard deviation of the noise")
+            self.sigma = check_numbers("sigma", sigma, "standard deviation of the noise")
         elif self.levels is not None:
             self.sigma = (float(np.sqrt(np.mean(self.levels**2))),)
         elif covariance is not None and not any(self.gain):
-            self.sigma = tuple(np.sqrt(_variances(covariance)).tolist())
+            self.sigma = tuple(np.sqrt(variances_of(covariance)).tolist())
+        elif self.curve is not None:
+            self.sigma = (float(np.sqrt(np.mean(self.curve[1] ** 2))),)
         else:
             self.sigma = (0.0,)
+        if self.curve is not None:
+            power = np.mean(self.curve[1] ** 2)
+            if abs(power - 1) > 1e-12:  # factors read from a file stay as they are
+                self.curve[1] /= np.sqrt(power)
         if covariance is not None and levels is None and not any(self.gain):
             self._split_stripes_off()
 
@@ -136,8 +159,8 @@ class NoiseModel:
     def of_covariance(cls, covariance):
         """The model of Gaussian noise of this (2 a + 1, 2 b + 1) covariance, stripes included."""
         model = cls()
-        model.sigma = tuple(np.sqrt(_variances(covariance)).tolist())
-        model.correlation = _correlation(covariance)
+        model.sigma = tuple(np.sqrt(variances_of(covariance)).tolist())
+        model.correlation = correlation_of(covariance)
         return model
 
     @classmethod
@@ -170,14 +193,14 @@ class NoiseModel:
         else:
             values = np.atleast_1d(sigma).tolist() if isinstance(sigma, np.ndarray) else sigma
             values = list(values) if isinstance(values, list | tuple) else [values]
-            _check_number("sigma", values, image, np.ndim(sigma) > 1)
+            check_per_channel("sigma", values, image, np.ndim(sigma) > 1)
             model = cls(values)
         return model
 
     def check_fits(self, image):
         """Raise a ValueError if this cannot be the noise of `image`."""
         for name in ("sigma", "gain", "offset"):
-            _check_number(name, getattr(self, name), image)
+            check_per_channel(name, getattr(self, name), image)
         if self.levels is not None and self.levels.shape != image.shape:
             raise ValueError(
                 f"the noise model's levels have shape {self.levels.shape}, the image "
@@ -194,6 +217,23 @@ class NoiseModel:
     def is_uneven(self):
         """Whether `levels` change across the image."""
         return self.levels is not None and bool(np.ptp(self.levels) > 0)
+
+    def on(self, image):
+        """The model with the `levels` that its `curve` gives to the pixels of an `Image`."""
+        if self.curve is None:
+            return self
+        brightness = image.pixels.mean(axis=2, dtype=np.float64)
+        if image.valid is not None:
+            brightness[~image.valid] = brightness[image.valid].mean()
+        brightness = gaussian_filter(brightness, _BRIGHTNESS_WIDTH, mode="nearest")
+        factors = np.interp(brightness, *self.curve)
+        power = np.sqrt(np.mean(factors**2))
+        sigma = tuple(float(power * s) for s in self.sigma)
+        return self._with(curve=None, sigma=sigma, levels=max(sigma) / power * factors)
+
+    def without_curve(self):
+        """The model with the same noise at every brightness."""
+        return self._with(curve=None)
 
     @property
     def has_stripes(self):
@@ -227,7 +267,7 @@ class NoiseModel:
         """All of the model as a text in JSON, which `from_json` reads."""
         arrays = {
             name: None if getattr(self, name) is None else getattr(self, name).tolist()
-            for name in ("correlation", "levels")
+            for name in _ARRAYS
         }
         plain = {name: getattr(self, name) for name in _PLAIN}
         return json.dumps({"noise_model": _VERSION, **plain, **arrays})
@@ -247,7 +287,7 @@ class NoiseModel:
             raise ValueError(f"this is no noise model: not JSON ({error})") from None
         if not isinstance(told, dict) or told.get("noise_model") != _VERSION:
             raise ValueError('this is no noise model: it has no "noise_model": 1')
-        unknown = set(told) - {"noise_model", *_PLAIN, "correlation", "levels"}
+        unknown = set(told) - {"noise_model", *_PLAIN, *_ARRAYS}
         if unknown:
             raise ValueError(f"the noise model has unknown entries: {', '.join(sorted(unknown))}")
         levels = told.get("levels")
@@ -257,6 +297,7 @@ class NoiseModel:
             offset=told.get("offset", 0.0),
             autocovariance=told.get("correlation"),
             levels=levels,
+            curve=told.get("curve"),
             rows=told.get("rows", 0.0),
             columns=told.get("columns", 0.0),
         )
@@ -290,6 +331,9 @@ class NoiseModel:
             parts.append(f"gain={_short(self.gain)}")
         if any(self.offset):
             parts.append(f"offset={_short(self.offset)}")
+        if self.curve is not None:
+            levels = self.curve[1] * np.sqrt(np.mean(np.square(self.sigma)))
+            parts.append(f"curve={', '.join(f'{level:.3g}' for level in levels)}")
         stripes = {"rows": self.rows, "columns": self.columns}
         parts += [f"{name}={value:.4g}" for name, value in stripes.items() if value]
         if self.correlation is not None:
@@ -320,6 +364,9 @@ class NoiseModel:
 
 _VERSION = 1
 _PLAIN = ("sigma", "gain", "offset", "rows", "columns", "uncertainty")
+_ARRAYS = ("correlation", "levels", "curve")
+
+_BRIGHTNESS_WIDTH = 2.0  # pixels, of the Gaussian that smooths the brightness
 
 _NOTHING = 0.02  # correlations below that are taken for none
 _LEAST_LENGTH = 8  # pixels at the least, over which stripes must be told from smooth noise
@@ -342,104 +389,3 @@ def _shared_in_rows(correlation):
 def _short(values):
     text = [f"{value:.4g}" for value in values]
     return text[0] if len(text) == 1 else f"({', '.join(text)})"
-
-
-def _numbers(name, value, what, any_sign=False):
-    """One number or one per channel, as a tuple of floats."""
-    values = value.tolist() if isinstance(value, np.ndarray) else value
-    values = list(values) if isinstance(values, list | tuple) else [values]
-    if not values:
-        raise ValueError(f"{name} has no value: give one number, or one per channel ({what})")
-    if any_sign:
-        for v in values:
-            if isinstance(v, bool) or not isinstance(v, numbers.Real) or not np.isfinite(v):
-                raise ValueError(f"{name}={v!r} must be a finite number ({what})")
-        return tuple(float(v) for v in values)
-    return tuple(check_positive(name, v, what, zero_allowed=True) for v in values)
-
-
-def _check_number(name, values, image, nested=False):
-    if len(values) not in (1, image.channels) or nested:
-        raise ValueError(
-            f"{name} has {len(values)} values, the image {image.channels} channels: give one "
-            "number, or one per channel"
-        )
-
-
-def _check_levels(levels):
-    array = _real_array("levels", levels)
-    if array.ndim != 2:
-        raise ValueError(
-            f"levels have shape {array.shape}: give the standard deviation of each pixel, (H, W), "
-            "which holds for all channels"
-        )
-    bad = ~(np.isfinite(array) & (array > 0))
-    if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(
-            f"{int(bad.sum())} of {array.size} levels are not above 0, the first at row {row}, "
-            f"column {column} ({array[row, column]}); give each pixel its standard "
-            "deviation"
-        )
-    return array
-
-
-def _real_array(name, values):
-    array = np.asarray(values)
-    if array.dtype.kind not in "buif" or array.size == 0:
-        raise TypeError(f"{name} must be an array of real numbers, not {array.dtype} {array.shape}")
-    return array.astype(np.float64)
-
-
-def _check_covariance(autocovariance, psd):
-    """The autocovariance that was given, or that of a spectrum, with offset 0 in the middle."""
-    if autocovariance is not None and psd is not None:
-        raise ValueError("give autocovariance or psd, not both: each follows from the other")
-    if psd is not None:
-        return _covariance_of_spectrum(_real_array("psd", psd))
-    if autocovariance is None:
-        return None
-    array = _real_array("autocovariance", autocovariance)
-    if array.ndim not in (2, 4) or not all(n % 2 for n in array.shape[-2:]):
-        raise ValueError(
-            f"autocovariance has shape {array.shape}: give the covariance for offsets from "
-            "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width)"
-        )
-    if array.ndim == 4 and array.shape[0] != array.shape[1]:
-        raise ValueError(f"autocovariance of shape {array.shape} is not of each channel with each")
-    variances = _variances(array)
-    if not np.isfinite(array).all() or variances.min() <= 0:
-        raise ValueError("autocovariance must be finite, and its middle, the variance, above 0")
-    turned = np.swapaxes(array, 0, 1) if array.ndim == 4 else array
-    if not np.allclose(array, turned[..., ::-1, ::-1], atol=1e-6 * variances.max()):
-        raise ValueError("autocovariance must be the same for an offset and its opposite")
-    return array
-
-
-def _covariance_of_spectrum(psd):
-    if psd.ndim != 2:
-        raise ValueError(f"psd has shape {psd.shape}: give one power spectral density, (H, W)")
-    if not np.isfinite(psd).all() or psd.min() < 0 or psd.max() == 0:
-        raise ValueError(
-            f"psd must be finite and nowhere negative, its smallest value is {psd.min():g}: it is "
-            "the mean of abs(fft2(noise)) ** 2 / (H * W)"
-        )
-    covariance = np.fft.fftshift(np.fft.ifft2(psd).real)
-    y, x = (n // 2 for n in psd.shape)
-    a, b = (min(REACH, (n - 1) // 2) for n in psd.shape)
-    covariance = covariance[y - a : y + a + 1, x - b : x + b + 1]
-    return (covariance + covariance[::-1, ::-1]) / 2
-
-
-def _variances(covariance):
-    """(C,) variances of the channels, (1,) where there is one for all."""
-    y, x = (n // 2 for n in covariance.shape[-2:])
-    middle = covariance[..., y, x]
-    return np.diagonal(middle) if covariance.ndim == 4 else middle.reshape(1)
-
-
-def _correlation(covariance):
-    sigma = np.sqrt(_variances(covariance))
-    if covariance.ndim == 2:
-        return covariance / sigma[0] ** 2
-    return covariance / (sigma[:, None] * sigma)[..., None, None]

@@ -32,6 +32,8 @@ MODELS = [
     NoiseModel(9.0, autocovariance=autocovariance()),
     NoiseModel(gain=[1.0, 2.0, 1.0], autocovariance=autocovariance()),
     NoiseModel(levels=np.linspace(1, 9, 20).reshape(4, 5)),
+    NoiseModel(curve=[[0, 100, 255], [3, 9, 4]]),
+    NoiseModel(autocovariance=autocovariance(7.0), curve=[[0, 255], [1, 2]]),
 ]
 
 
@@ -50,6 +52,7 @@ def test_it_says_itself():
     text = repr(NoiseModel(autocovariance=autocovariance(3.0)))
     assert text == "NoiseModel(sigma=3, correlation=5x5, 0.67 to the right, 0.67 down)"
     assert repr(NoiseModel(levels=[[1.0, 4.0]])) == "NoiseModel(levels=1..4)"
+    assert repr(NoiseModel(curve=[[0, 99], [3, 4]])) == "NoiseModel(sigma=3.536, curve=3, 4)"
 
 
 def test_psd_and_autocovariance_agree():
@@ -91,6 +94,47 @@ def test_levels_that_change_across_the_image():
     noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
     known = mean_square(denoise(noisy, levels))
     assert known < 0.8 * min(mean_square(denoise(noisy, sigma)) for sigma in (20, 25, 30, 35))
+
+
+def by_brightness(seed=0):
+    """An image whose dark parts are noisy, and the curve of its noise."""
+    curve = np.array([[0, 60, 255], [30, 30, 4]])
+    levels = np.interp(CLEAN, *curve)
+    return CLEAN + levels * np.random.default_rng(seed).normal(size=CLEAN.shape), curve
+
+
+def test_levels_that_change_with_the_brightness():
+    noisy, curve = by_brightness()
+    known = mean_square(denoise(noisy, NoiseModel(curve=curve)))
+    assert known < 0.8 * min(mean_square(denoise(noisy, sigma)) for sigma in (15, 20, 25, 30))
+    # Only the shape of the curve counts beside sigma, and strength is on top of both.
+    rms = np.sqrt(np.mean(curve[1] ** 2))
+    louder = NoiseModel(rms / 2, curve=[curve[0], 7 * curve[1]])
+    again = denoise(noisy, louder, strength=2)
+    np.testing.assert_allclose(again, denoise(noisy, NoiseModel(curve=curve)), atol=1e-9)
+
+
+def test_a_level_curve_is_one_number():
+    noisy, _ = by_brightness()
+    level = denoise(noisy, NoiseModel(curve=[[0, 255], [20, 20]]))
+    np.testing.assert_array_equal(level, denoise(noisy, 20))
+
+
+@pytest.mark.parametrize("method", ["quick", "sgw"])
+def test_methods_of_one_level_take_the_mean_of_a_curve(method):
+    noisy, curve = by_brightness()
+    sigma = NoiseModel(curve=curve).sigma
+    told = denoise(noisy, NoiseModel(curve=curve), method=method)
+    np.testing.assert_array_equal(told, denoise(noisy, sigma, method=method))
+
+
+def test_absent_pixels_do_not_enter_the_brightness():
+    noisy, curve = by_brightness()
+    mask = np.ones(CLEAN.shape, bool)
+    mask[20:25, 30:60] = False
+    with_nan = np.where(mask, noisy, np.nan)
+    results = [denoise(z, NoiseModel(curve=curve), mask=mask) for z in (noisy, with_nan)]
+    np.testing.assert_array_equal(results[0][mask], results[1][mask])
 
 
 @pytest.mark.parametrize(("gain", "read"), [(1, 5), (12, 12)])
@@ -156,6 +200,10 @@ def test_colour_with_a_mask():
         (lambda: NoiseModel(levels=[[1.0, np.nan]]), r"column 1 \(nan\)"),
         (lambda: NoiseModel(levels=np.ones(4)), "levels have shape"),
         (lambda: NoiseModel(3, levels=np.ones((2, 2))), "leave out sigma and gain"),
+        (lambda: NoiseModel(curve=[1, 2, 3]), r"curve has shape \(3,\): give \(2, n\)"),
+        (lambda: NoiseModel(curve=[[2, 1], [3, 3]]), "intensities that rise"),
+        (lambda: NoiseModel(curve=[[1, 2], [3, 0]]), "standard deviations above 0"),
+        (lambda: NoiseModel(gain=1, curve=[[1, 2], [3, 3]]), "leave out levels and gain"),
         (lambda: NoiseModel.from_json("[1"), "not JSON"),
         (lambda: NoiseModel.from_json("{}"), "no noise model"),
         (lambda: NoiseModel.from_json('{"noise_model": 1, "sigmas": 3}'), "unknown entries"),
