@@ -23,7 +23,9 @@ def images(options):
 
 
 def psnr(clean, result, peak=255):
-    return peak_signal_noise_ratio(clean, np.asarray(result, dtype=float), data_range=peak)
+    """In dB; infinite where nothing differs."""
+    with np.errstate(divide="ignore"):
+        return peak_signal_noise_ratio(clean, np.asarray(result, dtype=float), data_range=peak)
 
 
 def cpu(function, *arguments, **options):

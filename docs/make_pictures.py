@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from scipy.sparse import triu
 from sklearn.datasets import make_moons
 
@@ -16,6 +16,11 @@ import nnk_image
 CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
 
+PHOTO_CROPS = [(30, 20), (150, 180), (40, 390)]
+"""Upper left corners of parts of the portrait: flag, eye, backdrop."""
+
+PHOTO_SIDE, ZOOM = 100, 3
+"""Pixels of those parts each way, and of the picture for each of them."""
 
 ROOMS = {
     (4, 36): ("base", "an array, checked: Image"),
@@ -57,6 +62,7 @@ def main():
     draw_points(right.subplots(1, 2))
     save(figure, "graphs.png")
     save(draw_rooms(), "rooms.png")
+    draw_photo().save(Path(__file__).with_name("photo.png"), optimize=True)
 
 
 def save(figure, name):
@@ -122,6 +128,26 @@ def draw_rooms():
             ax.annotate("", end, start, arrowprops=form)
         ax.text(*place, name, color=color, fontsize=11, va="center")
     return figure
+
+
+def draw_photo():
+    """Parts of a real photograph as it came, and below them as `denoise` returns it, unasked."""
+    photo = nnk_image.standard_image("hopper")
+    denoised = nnk_image.denoise(photo, channel_axis=-1)
+    rows = {"as it came": photo, "denoise(photo, channel_axis=-1)": denoised}
+    side, gap, line = ZOOM * PHOTO_SIDE, 8, 24
+    width = len(PHOTO_CROPS) * (side + gap) - gap
+    sheet = Image.new("RGB", (width, len(rows) * (line + side) + gap), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    for row, (name, pixels) in enumerate(rows.items()):
+        y = row * (line + side + gap)
+        draw.text((0, y), name, fill="black", font=font)
+        pixels = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+        for column, (top, left) in enumerate(PHOTO_CROPS):
+            part = pixels[top : top + PHOTO_SIDE, left : left + PHOTO_SIDE]
+            part = Image.fromarray(part).resize((side, side), Image.Resampling.NEAREST)
+            sheet.paste(part, (column * (side + gap), y + line))
+    return sheet
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
     python images/make_images.py --check    compare both with what would be written
 
 Only images that are CC0 or in the public domain are used, as stated in the docstrings of
-`skimage.data`; for the one of matplotlib see `HEADER`. The pixels are the same on every machine. The bytes of
-the files depend on the version of zlib, so --check compares pixels with pixels, and
+`skimage.data`; for the one of matplotlib see `HEADER`. The pixels are the same on every machine.
+The bytes of the files depend on the version of zlib, so --check compares pixels with pixels, and
 the files with the sha256 sums noted in SOURCES.md.
 """
 
@@ -112,10 +112,7 @@ JPEG, and the one colour photograph here whose noise is plainly visible.
 
 def make(recipe: Recipe) -> np.ndarray:
     """Return the pixels of one image: uint8, (H, W) or (H, W, 3)."""
-    if recipe.is_sample:
-        image = sample(recipe.source)
-    else:
-        image = getattr(skimage.data, recipe.source)()
+    image = sample(recipe.source) if recipe.is_sample else getattr(skimage.data, recipe.source)()
     if image.dtype == bool:
         image = image * np.uint8(255)
     if recipe.grey:
