@@ -64,7 +64,7 @@ def _opencv(noisy):
 def cost(options):
     """Processor time of each kind of noise, beside white noise that is told."""
     columns = {"": "", "grey": "", "colour": ""}
-    table = Table("Processor time of 'fast', white noise told = 1; medians (quartiles)", columns)
+    table = Table("Processor time of 'fast', white noise told = 1; medians (range)", columns)
     grey = nnk_image.standard_image("camera_512").astype(float)
     colour = nnk_image.standard_image("astronaut").astype(float)
     sides = {"grey": _costs(grey, options.rounds), "colour": _costs(colour, options.rounds)}

@@ -219,7 +219,7 @@ class NoiseModel:
         return self.levels is not None and bool(np.ptp(self.levels) > 0)
 
     def on(self, image):
-        """The model with the `levels` that its `curve` gives to the pixels of an `Image`."""
+        """The model with the `levels` that its `curve` gives to the pixels of a checked image."""
         if self.curve is None:
             return self
         brightness = image.pixels.mean(axis=2, dtype=np.float64)
