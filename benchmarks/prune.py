@@ -166,7 +166,8 @@ class _Scalar:
         step = window.offsets.astype(np.int64) @ [stride, 1]
         alive = np.empty((height, width, can_prune.shape[1]), np.uint64)
         args = planes, stride, window.radius, height, width, step, len(step), delta, can_prune
-        self._function(*args, spec.thresholds(), alive)
+        thresholds = spec.thresholds(np.arange(window.max_delta + 1))
+        self._function(*args, thresholds, alive)
         return alive
 
 

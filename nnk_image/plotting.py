@@ -201,8 +201,9 @@ def plot_neighbours(image, graph, pixel, ax=None, *, radius=None):
     >>> len(links.get_segments()) == graph.adjacency[[80 * 256 + 30]].nnz
     True
     """
+    _check_planar(graph)
     row, column = _check_pixel(pixel, graph)
-    radius = graph.window // 2 + 2 if radius is None else radius
+    radius = np.max(graph.window) // 2 + 2 if radius is None else radius
     around = (slice(max(0, at - radius), at + radius + 1) for at in (row, column))
     crop = _clip(tuple(around), graph.shape)
     ax = _row_of_axes(ax, 1, 4, 4.2)[0]
@@ -249,6 +250,7 @@ def plot_graph(image, graph, crop, ax=None):
     >>> graph = nnk_image.image_graph(image)
     >>> links = plot_graph(image, graph, np.s_[70:90, 20:44])
     """
+    _check_planar(graph)
     crop = _clip(crop, graph.shape)
     pixels = np.arange(graph.n_nodes).reshape(graph.shape)[crop]
     inner = graph.adjacency[pixels.ravel()][:, pixels.ravel()].tocoo()
@@ -295,6 +297,7 @@ def plot_degrees(graph, ax=None, *, count=False):
     >>> bool(picture.get_array().sum() == graph.adjacency.nnz)
     True
     """
+    _check_planar(graph)
     values = graph.neighbour_counts if count else graph.degrees
     if graph.valid is not None:
         values = np.ma.array(values, mask=~graph.valid)
@@ -304,6 +307,14 @@ def plot_degrees(graph, ax=None, *, count=False):
     artist = _show(ax, values, (0, top), title, cmap="magma")
     ax.figure.colorbar(artist, ax=ax, shrink=0.9, extend="max")
     return artist
+
+
+def _check_planar(graph):
+    if len(graph.shape) != 2:
+        raise ValueError(
+            f"this graph is of a volume of shape {graph.shape}, which is no picture; show a slice "
+            "of graph.degrees or graph.neighbour_counts with matplotlib's imshow"
+        )
 
 
 def _check_pixel(pixel, graph):

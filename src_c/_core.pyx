@@ -74,12 +74,13 @@ cdef class Window:
     cdef nnk_window c
     cdef const int32_t[::1] dy, dx, plane, pair_start, pruner
 
-    def __init__(self, radius, n_near, const int32_t[::1] dy, const int32_t[::1] dx,
+    def __init__(self, border, radius, n_near, const int32_t[::1] dy, const int32_t[::1] dx,
                  const int32_t[::1] plane, const int32_t[::1] pair_start,
                  const int32_t[::1] pruner):
         self.dy, self.dx, self.plane = dy, dx, plane
         self.pair_start, self.pruner = pair_start, pruner
-        self.c.radius, self.c.n_offsets, self.c.n_near = radius, dy.shape[0], n_near
+        self.c.border, self.c.radius = border, radius
+        self.c.n_offsets, self.c.n_near = dy.shape[0], n_near
         self.c.dy, self.c.dx, self.c.plane = &dy[0], &dx[0], &plane[0]
         self.c.pair_start, self.c.pruner = &pair_start[0], &pruner[0]
 
@@ -89,18 +90,22 @@ cdef class Edges:
 
     cdef nnk_edges c
     cdef const int32_t[::1] dy, dx
+    cdef const int64_t[::1] line, first_node, step
     cdef const uint64_t[:, :, ::1] forward, backward
 
-    def __init__(self, int64_t height, int64_t width, const int32_t[::1] dy,
-                 const int32_t[::1] dx, backward=True):
-        cdef int64_t words = (width + 63) // 64
-        self.dy, self.dx = dy, dx
-        self.c = nnk_edges(height, width, words, dy.shape[0], &dy[0], &dx[0], NULL, NULL)
+    def __init__(self, int64_t width, const int64_t[::1] line, const int64_t[::1] first_node,
+                 const int32_t[::1] dy, const int32_t[::1] dx, const int64_t[::1] step, backward=True):
+        cdef int64_t words = (width + 63) // 64, height = first_node.shape[0]
+        self.line, self.first_node = line, first_node
+        self.dy, self.dx, self.step = dy, dx, step
+        self.c = nnk_edges(height, width, words, dy.shape[0], line.shape[0], &dy[0], &dx[0],
+                           &line[0], &first_node[0], &step[0], NULL, NULL)
         planes = [np.empty((height, dy.shape[0], words), np.uint64) for _ in range(1 + backward)]
         self.__setstate__(planes)
 
     def __reduce__(self):
-        given = self.c.height, self.c.width, np.asarray(self.dy), np.asarray(self.dx)
+        lines = self.c.width, np.asarray(self.line), np.asarray(self.first_node)
+        given = *lines, np.asarray(self.dy), np.asarray(self.dx), np.asarray(self.step)
         planes = [np.asarray(self.forward)]
         if self.backward is not None:
             planes.append(np.asarray(self.backward))
@@ -128,14 +133,14 @@ cdef class Kernel:
     cdef const unsigned char[::1] planes, spatial
     cdef bint double_features, double_weights
 
-    def __init__(self, planes, spatial, int32_t radius, double two_sigma2):
-        self.given = planes, spatial, radius, two_sigma2
+    def __init__(self, planes, spatial, int64_t border, int32_t radius, double two_sigma2):
+        self.given = planes, spatial, border, radius, two_sigma2
         self.planes, self.spatial = planes.reshape(-1).view(np.uint8), spatial.view(np.uint8)
         self.double_features, self.double_weights = planes.itemsize == 8, spatial.itemsize == 8
         if self.double_features and not self.double_weights:
             raise TypeError("float64 features have float64 weights")
-        self.c = nnk_kernel(&self.planes[0], &self.spatial[0], planes.shape[2], planes.shape[0],
-                            radius, two_sigma2)
+        self.c = nnk_kernel(&self.planes[0], &self.spatial[0], planes.shape[2], border,
+                            planes.shape[0], radius, two_sigma2)
 
     def __reduce__(self):
         return Kernel, self.given
@@ -168,12 +173,14 @@ def all_pairs(Edges edges, const uint64_t[:, ::1] valid, int64_t y0, int64_t y1)
 
 
 def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned char[::1] indices,
-                 bint wide, int32_t radius, const int32_t[::1] offset_at, int64_t y0, int64_t y1):
+                 bint wide, int64_t border, int32_t radius, const int32_t[::1] offset_at,
+                 int64_t y0, int64_t y1):
     """The planes of CSR rows; indptr and indices are byte views of int32, or int64 if `wide`."""
     cdef const unsigned char *columns = &indices[0] if indices.shape[0] else NULL
     cdef int status
     with nogil:
-        status = nnk_edges_of_csr(&edges.c, &indptr[0], columns, wide, radius, &offset_at[0], y0, y1)
+        status = nnk_edges_of_csr(&edges.c, &indptr[0], columns, wide, border, radius,
+                                  &offset_at[0], y0, y1)
     check(status)
 
 

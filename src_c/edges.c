@@ -34,23 +34,26 @@ void nnk_all_pairs(nnk_edges *e, const uint64_t *valid, int64_t y0, int64_t y1)
         }
 }
 
-/* The offset numbers of the row of pixel (y, x), as a bit in the word of each. */
-static void mark_row(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int32_t radius,
-                     const int32_t *offset_at, int64_t y, int64_t x, uint64_t *words)
+/* The offset numbers of the row of pixel (y, x), whose number is `node`, as a bit in the word of each. */
+static void mark_row(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int64_t border,
+                     int32_t radius, const int32_t *offset_at, int64_t y, int64_t x, int64_t node, uint64_t *words)
 {
-    const int64_t side = 2 * radius + 1, width = e->width, last = csr_index(indptr, wide, y * width + x + 1);
-    int64_t row = y > radius ? y - radius : 0; /* columns are sorted: it only grows */
+    const int64_t side = 2 * radius + 1, width = e->width, last = csr_index(indptr, wide, node + 1);
+    int64_t i = csr_index(indptr, wide, node);
+    if (i == last)
+        return;
+    int64_t line = csr_index(indices, wide, i) / width; /* columns are sorted: it only grows */
     const int32_t *at = offset_at + radius - x;
-    for (int64_t i = csr_index(indptr, wide, y * width + x); i < last; i++) {
+    for (; i < last; i++) {
         const int64_t column = csr_index(indices, wide, i);
-        while (column >= (row + 1) * width)
-            row++;
-        words[at[(row - y + radius) * side + column - row * width]] |= 1ull << x % 64;
+        while (column >= (line + 1) * width)
+            line++;
+        words[at[(e->line[line] - y + border) * side + column - line * width]] |= 1ull << x % 64;
     }
 }
 
-int nnk_edges_of_csr(nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int32_t radius,
-                     const int32_t *offset_at, int64_t y0, int64_t y1)
+int nnk_edges_of_csr(nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int64_t border,
+                     int32_t radius, const int32_t *offset_at, int64_t y0, int64_t y1)
 {
     const size_t size = sizeof(uint64_t) * 2 * (size_t)e->half;
     uint64_t *words = malloc(size);
@@ -59,8 +62,8 @@ int nnk_edges_of_csr(nnk_edges *e, const void *indptr, const void *indices, int3
     for (int64_t y = y0; y < y1; y++)
         for (int64_t w = 0; w < e->words; w++) {
             memset(words, 0, size);
-            for (int64_t x = 64 * w; x < 64 * (w + 1) && x < e->width; x++)
-                mark_row(e, indptr, indices, wide, radius, offset_at, y, x, words);
+            for (int64_t x = 64 * w; e->first_node[y] >= 0 && x < 64 * (w + 1) && x < e->width; x++)
+                mark_row(e, indptr, indices, wide, border, radius, offset_at, y, x, e->first_node[y] + x, words);
             for (int64_t o = 0; o < e->half; o++) {
                 plane_row(e, e->backward, y, o)[w] = words[e->half - 1 - o];
                 plane_row(e, e->forward, y, o)[w] = words[e->half + o];

@@ -10,12 +10,17 @@
  * allocate scratch of their own, which they free; they return NNK_OK or
  * NNK_NO_MEMORY.
  *
+ * Images of more than two axes are rows too: the lines along their last axis, one below the
+ * other, with gaps of rows that hold no pixel wherever an axis begins anew, as many as the window
+ * reaches over.  So an offset of the window is (dy, dx) for every pixel, dy counting lines and
+ * gaps, and what leads out of the image ends in a gap or in the border.
+ *
  * Three layouts recur.
  *
- * Feature planes   T plane[channels][height + 2 radius][stride]: the image with
- *                  a border of `radius` pixels on all sides.  Border pixels and
- *                  masked pixels hold NaN; no test on NaN succeeds, so they are
- *                  never neighbours and never prune, with no special case.
+ * Feature planes   T plane[channels][border + height + border][stride]: the image with a border of
+ *                  `border` rows above and below, and `radius` pixels on both sides.  Pixels of
+ *                  borders and gaps and masked pixels hold NaN; no test on NaN succeeds, so they
+ *                  are never neighbours and never prune, with no special case.
  *                  stride >= radius + (width rounded up to 64) + radius.
  *
  * Edge planes      uint64 forward[height][half][words], backward likewise, with

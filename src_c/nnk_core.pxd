@@ -8,6 +8,7 @@ cdef extern from "nnk_core.h" nogil:
     enum: NNK_PAIRS_AT_ONCE
 
     ctypedef struct nnk_window:
+        int64_t border
         int32_t radius, n_offsets, n_near
         const int32_t *dy
         const int32_t *dx
@@ -16,16 +17,19 @@ cdef extern from "nnk_core.h" nogil:
         const int32_t *pruner
 
     ctypedef struct nnk_edges:
-        int64_t height, width, words, half
+        int64_t height, width, words, half, n_lines
         const int32_t *dy
         const int32_t *dx
+        const int64_t *line
+        const int64_t *first_node
+        const int64_t *step
         uint64_t *forward
         uint64_t *backward
 
     ctypedef struct nnk_kernel:
         const void *planes
         const void *spatial
-        int64_t stride
+        int64_t stride, border
         int32_t channels, radius
         double two_sigma2
 
@@ -144,7 +148,7 @@ cdef extern from "nnk_core.h" nogil:
     int nnk_variants(const nnk_kernels **)
     void nnk_symmetrise(nnk_edges *, int64_t, int64_t)
     void nnk_all_pairs(nnk_edges *, const uint64_t *, int64_t, int64_t)
-    int nnk_edges_of_csr(nnk_edges *, const void *, const void *, int32_t, int32_t,
+    int nnk_edges_of_csr(nnk_edges *, const void *, const void *, int32_t, int64_t, int32_t,
                          const int32_t *, int64_t, int64_t)
     void nnk_count_rows(const nnk_edges *, int64_t *, int64_t, int64_t)
     int nnk_count_entries(const nnk_edges *, int32_t, int64_t, nnk_before *, int64_t, int64_t)

@@ -8,8 +8,9 @@ int CAT(nnk_copy_entries, S) NNK_COPY_ENTRIES(T)
     uint64_t *row = new_edge_row(edges);
     const int status = entry && next && row ? NNK_OK : NNK_NO_MEMORY;
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
-        for (int64_t x = 0; x < width; x++)
-            entry[x] = csr_index(indptr, wide, y * width + x);
+        const int64_t node = edges->first_node[y];
+        for (int64_t x = 0; node >= 0 && x < width; x++) /* a gap has no edges */
+            entry[x] = csr_index(indptr, wide, node + x);
         edge_row(edges, y, row);
         begin_row(op, y, next);
         for (int64_t w = 0; w < edges->words; w++)

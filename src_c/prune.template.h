@@ -118,7 +118,7 @@ static void CAT(near_pass_any, S)(const T *centre, int64_t stride, int64_t plane
 static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *win,
                          const T *pair_threshold, const T *threshold, nnk_edges *edges, int64_t y0, int64_t y1)
 {
-    const int64_t plane_size = (edges->height + 2 * win->radius) * stride;
+    const int64_t plane_size = (edges->height + 2 * win->border) * stride;
     const size_t n_vectors = ((size_t)win->n_near + 1) * (size_t)channels * NNK_ABREAST;
     const size_t far = 64 * (size_t)(win->n_offsets - win->n_near) + 1;
     CAT(vec, S) *near = new_aligned(n_vectors * sizeof *near);
@@ -129,9 +129,15 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
         return NNK_NO_MEMORY;
     }
     CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels * NNK_ABREAST;
-    for (int64_t y = y0; y < y1; y++)
+    for (int64_t y = y0; y < y1; y++) {
+        if (edges->first_node[y] < 0) { /* a gap */
+            const size_t row = sizeof(uint64_t) * (size_t)(edges->half * edges->words);
+            memset(plane_row(edges, edges->forward, y, 0), 0, row);
+            memset(plane_row(edges, edges->backward, y, 0), 0, row);
+            continue;
+        }
         for (int64_t w = 0; w < edges->words; w++) {
-            const T *centre = planes + (y + win->radius) * stride + win->radius + 64 * w;
+            const T *centre = planes + (y + win->border) * stride + win->radius + 64 * w;
             const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64;
             CAT(near_pass_any, S)(centre, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
             CAT(far_pass, S)(centre, stride, plane_size, channels, win, threshold, alive, kept);
@@ -141,6 +147,7 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
                     alive[k];
             }
         }
+    }
     free_aligned(near), free(alive), free(kept);
     return NNK_OK;
 }

@@ -12,7 +12,7 @@ static void CAT3(set_steps, FS, S)(const nnk_kernel *kernel, const nnk_edges *ed
     for (int64_t number = 0; number < 2 * edges->half; number++) {
         const full_offset o = offset_of(edges, number);
         steps[number].other = o.dy * kernel->stride + o.dx;
-        steps[number].column = o.dy * edges->width + o.dx;
+        steps[number].column = number < edges->half ? -edges->step[o.half] : edges->step[o.half];
         steps[number].spatial = ((const T *)kernel->spatial)[o.half];
     }
 }
@@ -67,11 +67,11 @@ static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges 
                                       int64_t y, int64_t w, uint64_t *bits, T *spatial, int64_t first,
                                       const nnk_csr_rows *csr, int64_t *underflown)
 {
-    const int64_t n_words = edge_stride(edges) / 64, plane_size = (edges->height + 2 * kernel->radius) * kernel->stride;
+    const int64_t n_words = edge_stride(edges) / 64, plane_size = (edges->height + 2 * kernel->border) * kernel->stride;
     for (int64_t t = 0; t < n_words; t++)
         transpose(bits + 64 * t);
-    const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64, node = y * edges->width + 64 * w;
-    const F *pixel = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius + 64 * w;
+    const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64, node = edges->first_node[y] + 64 * w;
+    const F *pixel = (const F *)kernel->planes + (y + kernel->border) * kernel->stride + kernel->radius + 64 * w;
     T *weights = csr->weights;
     int64_t at = first;
     for (int64_t x = 0; x < n_pixels; x++) {
@@ -98,6 +98,8 @@ static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, c
     if (status == NNK_OK) {
         CAT3(set_steps, FS, S)(kernel, edges, steps);
         for (int64_t y = y0; y < y1; y++) {
+            if (edges->first_node[y] < 0)
+                continue;
             int64_t at = csr->row_start[y];
             edge_row(edges, y, row);
             for (int64_t w = 0; w < edges->words; w++)
@@ -145,7 +147,7 @@ CAT3(list_edge_blocks, FS, S)(const nnk_grid_operator *op, const uint64_t *bits,
 static int CAT3(fill_entries, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, nnk_grid_operator *op,
                                      int64_t y0, int64_t y1)
 {
-    const int64_t plane_size = (edges->height + 2 * kernel->radius) * kernel->stride, n_offsets = 2 * edges->half;
+    const int64_t plane_size = (edges->height + 2 * kernel->border) * kernel->stride, n_offsets = 2 * edges->half;
     CAT3(step, FS, S) *steps = malloc(sizeof *steps * (size_t)n_offsets);
     next_edge_block *next = malloc(sizeof *next * (size_t)op->blocks);
     uint64_t *row = new_edge_row(edges);
@@ -154,7 +156,7 @@ static int CAT3(fill_entries, FS, S)(const nnk_kernel *kernel, const nnk_edges *
     if (status == NNK_OK)
         CAT3(set_steps, FS, S)(kernel, edges, steps);
     for (int64_t y = y0; status == NNK_OK && y < y1; y++) {
-        const F *pixels = (const F *)kernel->planes + (y + kernel->radius) * kernel->stride + kernel->radius;
+        const F *pixels = (const F *)kernel->planes + (y + kernel->border) * kernel->stride + kernel->radius;
         edge_row(edges, y, row);
         begin_row(op, y, next);
         for (int64_t w = 0; w < edges->words; w++) {

@@ -20,7 +20,7 @@ class PixelGrid:
     Attributes
     ----------
     shape : tuple of int
-        (H, W) of an image.
+        (H, W) of an image, (D, H, W) of a volume.
     """
 
     shape: tuple[int, ...]
@@ -52,13 +52,69 @@ class PixelGrid:
         blocks, pad = -(-self.shape[-1] // lanes), -(-radius // lanes) * lanes
         return PaddedRows(lanes, blocks, pad, pad + blocks * lanes + pad)
 
-    def feature_planes(self, radius):
-        """(rows, stride) of a feature plane: the image with a border of `radius` pixels.
+    def lines(self, radii):
+        """How the C core lays out the image as rows, for a window of these radii (`Lines`)."""
+        strides = [1]
+        for n, radius in zip(self.shape[-2:0:-1], radii[-2:0:-1], strict=True):
+            strides.insert(0, strides[0] * (n + radius))
+        axes = [stride * np.arange(n) for n, stride in zip(self.shape, strides, strict=False)]
+        line = np.zeros((), np.int64)
+        for places in axes:
+            line = line[..., None] + places
+        border = sum(stride * radius for stride, radius in zip(strides, radii, strict=False))
+        return Lines(line.ravel(), tuple(strides), border, radii[-1], self.shape[-1])
+
+
+@dataclass(frozen=True)
+class Lines:
+    """An image as rows: its lines along the last axis, one below the other.
+
+    Where another axis begins anew, rows without pixels lie between, so many as a window reaches
+    over: what leads out of the image along any axis ends in such a gap, or in the border.  An
+    image of two axes has no gaps.
+
+    Attributes
+    ----------
+    rows : (n,) int64 ndarray
+        The row of each line, in the order of the pixels.
+    strides : tuple of int
+        Rows from one line to the next, along each axis but the last.
+    border : int
+        Rows that a window reaches over, up and down.
+    radius : int
+        Pixels that it reaches over, to the sides.
+    width : int
+        Pixels of a line.
+    """
+
+    rows: np.ndarray
+    strides: tuple[int, ...]
+    border: int
+    radius: int
+    width: int
+
+    @property
+    def height(self):
+        """Rows from the first line to the last, gaps included."""
+        return int(self.rows[-1]) + 1
+
+    @property
+    def first_node(self):
+        """(height,) int64 ndarray: number of the first pixel of each row, -1 for gaps."""
+        numbers = np.full(self.height, -1, np.int64)
+        numbers[self.rows] = self.width * np.arange(len(self.rows))
+        return numbers
+
+    def row_offsets(self, offsets):
+        """(n,) int32 ndarray: rows that (n, axes) offsets lead over."""
+        return (offsets[:, :-1] @ np.array(self.strides)).astype(np.int32)
+
+    def feature_plane(self):
+        """(rows, stride) of a feature plane: the image in its border.
 
         Rows are read in words of 64 pixels.
         """
-        rows, width = self.shape
-        return rows + 2 * radius, 2 * radius + -(-width // 64) * 64
+        return self.height + 2 * self.border, 2 * self.radius + -(-self.width // 64) * 64
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnk_image.base.checks import check_positive, working_dtype
-from nnk_image.base.geometry import PixelGrid
+
+MOST_AXES = 4
+"""Most spatial axes of an image: volumes in time."""
 
 _EXACT_IN_FLOAT32 = ("b", "u1", "i1")  # products of differences stay below 2^24
 _MAX_EXACT_CHANNELS = 64
+_COLOURS = (3, 4)  # channels of a colour image
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Image:
     Attributes
     ----------
     pixels : (H, W, C) ndarray
-        The values, channels last, in the caller's dtype (or a float one).
+        The values, channels last, in the caller's dtype (or a float one); (D, H, W, C) and so on
+        for images of more axes.
     dtype : numpy.dtype
         Floating type of everything computed from it: float32 or float64.
     valid : (H, W) bool ndarray or None
@@ -43,13 +47,13 @@ class Image:
 
     @property
     def shape(self):
-        """(H, W)."""
-        return self.pixels.shape[:2]
+        """(H, W), or more axes."""
+        return self.pixels.shape[:-1]
 
     @property
     def channels(self):
         """Number of channels, 1 for a grey image."""
-        return self.pixels.shape[2]
+        return self.pixels.shape[-1]
 
     @property
     def largest_square(self):
@@ -64,10 +68,11 @@ class Image:
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
 
 
-def check_image(image, channel_axis=None, mask=None):
+def check_image(image, channel_axis=None, mask=None, most_axes=2):
     """Check an image and its mask, once, for every public function.
 
-    An `Image` has been checked and is returned as it is.
+    An `Image` has been checked and is returned as it is.  At most `most_axes` axes beside that of
+    the channels are allowed.
 
     Returns
     -------
@@ -85,21 +90,47 @@ def check_image(image, channel_axis=None, mask=None):
         return image
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
-    channel_axis = _check_axes(pixels, channel_axis)
+    channel_axis = _check_axes(pixels.shape, channel_axis, most_axes)
     pixels = pixels[..., None] if channel_axis is None else np.moveaxis(pixels, channel_axis, -1)
     if pixels.size == 0:
         raise ValueError(f"the image has no pixel: shape {np.shape(image)}")
     dtype = working_dtype(pixels.dtype)
     if pixels.dtype.kind == "f" and pixels.dtype.newbyteorder("=") != dtype:
         pixels = pixels.astype(dtype)
-    valid = _check_mask(mask, pixels.shape[:2])
+    valid = _check_mask(mask, pixels.shape[:-1])
     if isinstance(image, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(image)
         if channel_axis is not None:
             hidden = hidden.any(axis=channel_axis)
-        valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:2])
+        valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:-1])
     low, high = _finite_range(pixels, valid)
     return Image(pixels, dtype, valid, low, high, channel_axis)
+
+
+def spatial_shape(image, channel_axis, spaced):
+    """The shape of an image that has not been looked at yet, without the axis of its channels.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Wrong number of axes, a bad `channel_axis`, or, unless `spaced`, three axes of which one may
+        be that of colours.
+    """
+    if isinstance(image, Image):
+        return image.shape
+    image = image if hasattr(image, "shape") else np.asarray(image)
+    if isinstance(getattr(image, "dtype", None), np.dtype):
+        _check_dtype(image.dtype)
+    shape = tuple(image.shape)
+    axis = _check_axes(shape, channel_axis, MOST_AXES)
+    if axis is not None:
+        return shape[:axis] + shape[axis + 1 :]
+    if len(shape) == 3 and not spaced and (shape[0] in _COLOURS or shape[-1] in _COLOURS):
+        raise ValueError(
+            f"an image of shape {shape} may be a colour image or a volume: say channel_axis= "
+            "(-1 where the channels come last), or for a volume spacing=(1, 1, 1)"
+        )
+    return shape
 
 
 def data_range_of(image, data_range=None):
@@ -133,14 +164,14 @@ def exact_in_float32(image):
     )
 
 
-def feature_planes(image, radius):
+def feature_planes(image, lines):
     """The features of an image's pixels as the C core reads them.
 
     Parameters
     ----------
     image : Image
-    radius : int
-        Of the window: so wide is the border.
+    lines : Lines
+        Of the image, for a window.
 
     Returns
     -------
@@ -148,20 +179,27 @@ def feature_planes(image, radius):
         Whether float32 holds every product of differences of the features.  It does for values
         of 8 bits: their graph is then that of the float64 image, bit for bit.
     planes : (C, rows, stride) ndarray
-        NaN on the border and where pixels are masked; float32 if `exact`, else of the
+        NaN on the border, in gaps and where pixels are masked; float32 if `exact`, else of the
         image's floating type.
     """
     exact = exact_in_float32(image)
-    height, width = image.shape
-    shape = image.channels, *PixelGrid(image.shape).feature_planes(radius)
+    border, radius, height, width = lines.border, lines.radius, lines.height, lines.width
+    shape = image.channels, *lines.feature_plane()
     planes = np.empty(shape, np.float32 if exact else image.dtype)
-    planes[:, :radius] = planes[:, radius + height :] = np.nan
-    rows = planes[:, radius : radius + height]
+    planes[:, :border] = planes[:, border + height :] = np.nan
+    rows = planes[:, border : border + height]
     rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
     inside = rows[:, :, radius : radius + width]
-    inside[...] = np.moveaxis(image.pixels, -1, 0)
+    pixels = np.moveaxis(image.pixels, -1, 0).reshape(image.channels, -1, width)
+    if len(lines.rows) == height:
+        inside[...] = pixels
+    else:
+        inside[...] = np.nan
+        inside[:, lines.rows] = pixels
     if image.valid is not None:
-        inside[:, ~image.valid] = np.nan
+        absent = np.zeros((height, width), bool)
+        absent[lines.rows] = ~image.valid.reshape(-1, width)
+        inside[:, absent] = np.nan
     return exact, planes
 
 
@@ -173,28 +211,31 @@ def _check_dtype(dtype):
         )
 
 
-def _check_axes(pixels, channel_axis):
+def _check_axes(shape, channel_axis, most_axes):
     """`channel_axis` as a non-negative axis or None, checked against the shape."""
+    axes = len(shape)
     if channel_axis is None:
-        if pixels.ndim == 2:
+        if 2 <= axes <= most_axes:
             return None
         hint = (
-            f"; a colour image of shape {pixels.shape} needs channel_axis= "
+            f"; a colour image of shape {shape} needs channel_axis= "
             "(-1 where the channels come last)"
-            if pixels.ndim == 3
+            if axes == 3
             else ""
         )
-        raise ValueError(f"an image has 2 axes (rows, columns), this one {pixels.ndim}{hint}")
+        allowed = "2 axes (rows, columns)" if most_axes == 2 else f"2 to {most_axes} axes"
+        raise ValueError(f"an image has {allowed}, this one {axes}{hint}")
     if not isinstance(channel_axis, numbers.Integral) or isinstance(channel_axis, bool):
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
-    if pixels.ndim != 3:
+    if not 3 <= axes <= most_axes + 1:
+        allowed = "3" if most_axes == 2 else f"3 to {most_axes + 1}"
         raise ValueError(
-            f"channel_axis={channel_axis} is for arrays of 3 axes, this one has {pixels.ndim}: "
-            f"shape {pixels.shape}; use channel_axis=None for a grey image"
+            f"channel_axis={channel_axis} is for arrays of {allowed} axes, this one has {axes}: "
+            f"shape {shape}; use channel_axis=None for a grey image"
         )
-    if not -3 <= channel_axis < 3:
-        raise ValueError(f"channel_axis={channel_axis} is outside an array of shape {pixels.shape}")
-    return int(channel_axis) % 3
+    if not -axes <= channel_axis < axes:
+        raise ValueError(f"channel_axis={channel_axis} is outside an array of shape {shape}")
+    return int(channel_axis) % axes
 
 
 def _check_mask(mask, shape):
@@ -219,9 +260,10 @@ def _finite_range(pixels, valid):
     bad = ~np.isfinite(pixels).all(axis=-1)
     if valid is not None:
         bad &= valid
-    row, column = (int(i) for i in np.argwhere(bad)[0])
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
+    place = f"row {first[0]}, column {first[1]}" if len(first) == 2 else str(first)
     raise ValueError(
-        f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at row {row}, column "
-        f"{column} ({pixels[row, column].squeeze()}); replace them, or leave them out with "
-        f"mask=numpy.isfinite(image){'.all(axis=channel_axis)' if pixels.shape[2] > 1 else ''}"
+        f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place} "
+        f"({pixels[first].squeeze()}); replace them, or leave them out with "
+        f"mask=numpy.isfinite(image){'.all(axis=channel_axis)' if pixels.shape[-1] > 1 else ''}"
     )

@@ -67,10 +67,10 @@ def require_per_pixel(image, channel_axis, bytes_of, what):
         As for `require`.
     """
     shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
-    if dtype is None or len(shape) not in (2, 3):
+    if dtype is None or not 2 <= len(shape) <= 5:
         return  # a list is small; a wrong number of axes is reported by `check_image`
     channels = 1
-    if len(shape) == 3 and isinstance(channel_axis, int) and -3 <= channel_axis < 3:
+    if isinstance(channel_axis, int) and -len(shape) <= channel_axis < len(shape) > 2:
         channels = int(shape[channel_axis])
     pixels = 1
     for side in shape:

@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 
 from nnk_image import _core
 from nnk_image.base import memory
+from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.exact_weights import nnk_weighted
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -16,7 +17,7 @@ GRAPH_SWEEPS = EDGE_SWEEPS + 2
 
 def image_graph(
     image,
-    window=11,
+    window=None,
     sigma_d=2.0,
     sigma_f=None,
     *,
@@ -25,6 +26,7 @@ def image_graph(
     mask=None,
     directed=False,
     weights="kernel",
+    spacing=None,
     n_jobs=None,
 ):
     """Sparse NNK graph of an image.
@@ -38,12 +40,15 @@ def image_graph(
 
     Parameters
     ----------
-    image : (H, W) array_like, or 3 axes with `channel_axis`
-        Any real dtype and layout; never modified.
-    window : int
-        Side of the window in pixels: odd, 3 to 63.
+    image : (H, W) array_like, or of 3 or 4 axes
+        Any real dtype and layout; never modified.  All axes but `channel_axis` are of space (or
+        time): (D, H, W) is a volume.  Three axes of which the first or the last has 3 or 4 pixels
+        need either `channel_axis` or `spacing`.
+    window : int or sequence of int, optional
+        Side of the window in pixels: odd, 3 to 63; or one per axis, where 1 stands for no
+        neighbours along it.  Default: 11 for two axes, 5 for three, 3 for four.
     sigma_d : float
-        Spatial width of the kernel, in pixels.
+        Spatial width of the kernel, in units of `spacing`.
     sigma_f : float, optional
         Intensity width, in the image's own units.  Default: 10/255 of the data range.
     data_range : float, optional
@@ -55,6 +60,9 @@ def image_graph(
         True for the pixels that take part; the others have no edges and may hold NaN.
     directed : bool
         Keep the edges each pixel chose.  Default: their union.
+    spacing : sequence of float, optional
+        Distance of neighbouring pixels along each axis, such as the size of a voxel; all 1 by
+        default.
     weights : {'kernel', 'nnk'}
         'nnk': of each pixel on its neighbours the exact weights of non-negative kernel
         regression instead of the kernel; in an undirected graph the larger of two.
@@ -81,18 +89,22 @@ def image_graph(
 
     Examples
     --------
-    >>> import nnk_image
+    >>> import numpy as np, nnk_image
     >>> graph = nnk_image.image_graph(nnk_image.standard_image("camera"), sigma_f=10)
     >>> graph.kind, graph.window
     ('nnk', 11)
     >>> graph.adjacency.nnz < 0.1 * nnk_image.bilateral_graph(
     ...     nnk_image.standard_image("camera"), sigma_f=10).adjacency.nnz
     True
+    >>> volume = np.random.default_rng(0).normal(size=(8, 20, 20))
+    >>> nnk_image.image_graph(volume, sigma_f=1, spacing=(2.5, 1, 1)).degrees.shape
+    (8, 20, 20)
     """
     if weights not in ("kernel", "nnk"):
         raise ValueError(f"weights={weights!r} is unknown; choose 'kernel' or 'nnk'")
     with RowExecutor(n_jobs) as executor:
-        spec = GraphSpec(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        given = data_range, channel_axis, mask
+        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, spacing=spacing)
         graph = build_graph(spec, "nnk", executor, directed=bool(directed) or weights == "nnk")
     if weights == "nnk":
         return nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
@@ -101,13 +113,14 @@ def image_graph(
 
 def bilateral_graph(
     image,
-    window=11,
+    window=None,
     sigma_d=2.0,
     sigma_f=None,
     *,
     data_range=None,
     channel_axis=None,
     mask=None,
+    spacing=None,
     n_jobs=None,
 ):
     """Graph of the bilateral filter: every pixel of the window is a neighbour.
@@ -128,7 +141,7 @@ def bilateral_graph(
     """
     with RowExecutor(n_jobs) as executor:
         given = data_range, channel_axis, mask
-        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, kind="bilateral")
+        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, "bilateral", spacing)
         return build_graph(spec, "bilateral", executor)
 
 
@@ -140,12 +153,13 @@ def build_graph(spec, kind, executor, directed=False):
         adjacency,
         spec.image.shape,
         kind,
-        spec.window.size,
+        spec.side,
         spec.sigma_d,
         spec.sigma_f,
         directed,
         spec.image.valid,
         n_underflow if directed else n_underflow // 2,
+        None if spec.spacing is None else spec.window.spacing,
     )
 
 
@@ -155,7 +169,7 @@ def _to_csr(spec, edges, executor):
     The edges of each image row are counted, the counts summed up to where each row starts, and
     then all rows are written independently.
     """
-    height, width = spec.image.shape
+    height, n_nodes = spec.lines.height, PixelGrid(spec.image.shape).size
     row_start = np.zeros(height + 1, np.int64)
     rows, n_neighbours = (height, spec.row_work), row_start[1:]
 
@@ -164,7 +178,7 @@ def _to_csr(spec, edges, executor):
 
     executor.run(count, *rows, speed=BIT_SPEED)
     np.cumsum(row_start, out=row_start)
-    n_nodes, n_stored = height * width, int(row_start[-1])
+    n_stored = int(row_start[-1])
     index_dtype = memory.index_dtype(max(n_stored, n_nodes))
     n_bytes = n_stored * (index_dtype.itemsize + spec.image.dtype.itemsize)
     memory.require(n_bytes, f"the adjacency of {n_stored} entries")

@@ -37,7 +37,7 @@ def nnk_weighted(graph, pixels, directed, n_jobs=None):
 def solve_on(graph, pixels, n_jobs):
     """Weights of each pixel on its neighbours in the graph: the kernel is the bilateral one."""
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
-    places = graph.grid.positions() / graph.sigma_d
+    places = graph.positions() / graph.sigma_d
     levels = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
     features = np.hstack([places, levels.reshape(graph.n_nodes, -1)])
     most = int(np.diff(graph.adjacency.indptr).max(initial=1))

@@ -1,11 +1,14 @@
 """Reading graph files: nothing in them is trusted, every array is checked before use."""
 
+import math
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.graph.window import check_window
+from nnk_image.base.image import MOST_AXES
+from nnk_image.graph.window import check_spacing, check_window
 
 FORMAT = "nnk_image.ImageGraph 1"
 """The member `format` of a graph's file."""
@@ -37,20 +40,24 @@ def _graph_of(cls, parts):
         raise _Damaged("a member is no array")
     if str(parts.get("format", "")) != FORMAT:
         raise _Damaged(f"format {str(parts.get('format', 'missing'))!r}, not {FORMAT!r}")
-    height, width = (int(n) for n in parts["shape"])
-    if height < 1 or width < 1:
-        raise _Damaged(f"shape {height}x{width}")
+    shape = tuple(int(n) for n in parts["shape"])
+    if not 2 <= len(shape) <= MOST_AXES or min(shape) < 1:
+        raise _Damaged(f"shape {'x'.join(map(str, shape))}")
     kind = str(parts["kind"])
     if kind not in KINDS:
         raise _Damaged(f"kind {kind!r}")
-    window = check_window(int(parts["window"]))
+    sides = parts["window"]
+    window = check_window(sides.tolist(), len(shape))
+    spacing = parts.get("spacing")
+    if spacing is not None:
+        spacing = check_spacing(spacing.tolist(), len(shape))
     sigmas = [check_positive(name, float(parts[name]), "width") for name in ("sigma_d", "sigma_f")]
     directed = bool(parts["directed"])
     valid = parts.get("valid")
-    if valid is not None and (valid.dtype != bool or valid.shape != (height, width)):
+    if valid is not None and (valid.dtype != bool or valid.shape != shape):
         raise _Damaged("the mask does not fit the shape")
-    adjacency = _adjacency_of(parts, height * width)
-    _check_offsets(adjacency, PixelGrid((height, width)), window // 2)
+    adjacency = _adjacency_of(parts, math.prod(shape))
+    _check_offsets(adjacency, PixelGrid(shape), np.array(window) // 2)
     if not directed and (adjacency - adjacency.T).nnz:
         raise _Damaged("an undirected graph must be symmetric")
     underflow = int(parts["n_underflow"])
@@ -58,7 +65,7 @@ def _graph_of(cls, parts):
         raise _Damaged(f"n_underflow={underflow}")
     if valid is not None and np.diff(adjacency.indptr)[~valid.ravel()].any():
         raise _Damaged("a pixel outside the mask has edges")
-    return cls(adjacency, (height, width), kind, window, *sigmas, directed, valid, underflow)
+    return cls(adjacency, shape, kind, window, *sigmas, directed, valid, underflow, spacing)
 
 
 def _adjacency_of(parts, n_nodes):
@@ -90,7 +97,7 @@ def _adjacency_of(parts, n_nodes):
     return adjacency
 
 
-def _check_offsets(adjacency, grid, radius):
+def _check_offsets(adjacency, grid, radii):
     rows = np.repeat(np.arange(grid.size), np.diff(adjacency.indptr))
-    if abs(grid.displacements(rows, adjacency.indices)).max(initial=0) > radius:
+    if (abs(grid.displacements(rows, adjacency.indices)) > radii).any():
         raise _Damaged("an edge leaves the window")

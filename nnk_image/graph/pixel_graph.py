@@ -20,16 +20,16 @@ class ImageGraph:
     Attributes
     ----------
     adjacency : (N, N) scipy.sparse.csr_array
-        Kernel weights; N = H W, node = row * W + column.  Sorted columns, no
-        explicit zeros, no self loops; symmetric unless `directed`.
-    shape : (int, int)
-        (H, W) of the image.
+        Kernel weights; N = H W, node = row * W + column, and in the same manner for more axes.
+        Sorted columns, no explicit zeros, no self loops; symmetric unless `directed`.
+    shape : tuple of int
+        (H, W) of the image, (D, H, W) of a volume.
     kind : str
         'nnk' or 'bilateral'.
-    window : int
-        Side of the window, in pixels.
+    window : int or tuple of int
+        Side of the window, in pixels; or one per axis.
     sigma_d, sigma_f : float
-        Kernel widths: pixels, and the image's own units.
+        Kernel widths: pixels or units of `spacing`, and the image's own units.
     directed : bool
         True where edges are kept as Algorithm 4 chose them per pixel.
     valid : (H, W) bool ndarray or None
@@ -37,6 +37,8 @@ class ImageGraph:
     n_underflow : int
         Edges left out because their weight was below the smallest normal number of
         its type.
+    spacing : tuple of float or None
+        Distance of pixels along each axis; None means 1.
 
     Examples
     --------
@@ -48,14 +50,15 @@ class ImageGraph:
     """
 
     adjacency: csr_array
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     kind: str
-    window: int
+    window: int | tuple[int, ...]
     sigma_d: float
     sigma_f: float
     directed: bool = False
     valid: np.ndarray | None = field(default=None)
     n_underflow: int = 0
+    spacing: tuple[float, ...] | None = None
 
     @property
     def grid(self):
@@ -105,11 +108,20 @@ class ImageGraph:
         return laplacian.laplacian(self.adjacency, kind)
 
     def to_pygsp(self):
-        """The graph as a `pygsp.graphs.Graph`, with pixel positions as coordinates (x, -y)."""
+        """The graph as a `pygsp.graphs.Graph`, with pixel positions as coordinates (x, -y).
+
+        Those of a volume are (x, -y, z); beyond three axes there are none.
+        """
         from pygsp.graphs import Graph
 
-        y, x = self.grid.positions().T
-        return Graph(self.adjacency.copy(), coords=np.stack([x, -y], axis=1).astype(float))
+        places = self.positions()[:, ::-1] * ([1, -1, 1, 1][: len(self.shape)])
+        coordinates = {"coords": places} if len(self.shape) < 4 else {}
+        return Graph(self.adjacency.copy(), **coordinates)
+
+    def positions(self):
+        """(N, axes) float ndarray: where the pixels are, in units of `spacing`."""
+        places = self.grid.positions().astype(float)
+        return places if self.spacing is None else places * self.spacing
 
     def to_networkx(self):
         """The graph as a networkx graph with nodes 0 .. N-1 and edge attribute 'weight'."""
@@ -131,8 +143,7 @@ class ImageGraph:
             File to write; a file of that name is replaced once the new one is complete.
         """
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "adjacency"}
-        if parts["valid"] is None:
-            del parts["valid"]
+        parts = {name: part for name, part in parts.items() if part is not None}
         matrix = self.adjacency
         with atomic_output(path) as file:
             np.savez(
@@ -160,7 +171,7 @@ class ImageGraph:
         edges = "directed edges" if self.directed else "edges"
         masked = "" if self.valid is None else f", {int((~self.valid).sum())} pixels masked"
         return (
-            f"<ImageGraph {self.kind} {self.shape[0]}x{self.shape[1]}: {self.n_nodes} nodes, "
+            f"<ImageGraph {self.kind} {'x'.join(map(str, self.shape))}: {self.n_nodes} nodes, "
             f"{self.n_edges} {edges} ({per_node:.2f} neighbours per pixel), window={self.window}, "
             f"sigma_d={self.sigma_d:g}, sigma_f={self.sigma_f:g}, "
             f"{self.adjacency.dtype}{masked}>"

@@ -9,8 +9,19 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
-from nnk_image.base.image import Image, check_image, data_range_of, feature_planes
-from nnk_image.graph.window import check_window, window_of
+from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.image import (
+    MOST_AXES,
+    Image,
+    check_image,
+    data_range_of,
+    feature_planes,
+    spatial_shape,
+)
+from nnk_image.graph.window import check_spacing, check_window, window_on
+
+DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
+"""Side of the window by the number of axes: each holds some 100 pixels."""
 
 EDGE_SWEEPS = 2
 """Sweeps over all rows of `choose_edges`, for progress bars."""
@@ -25,8 +36,8 @@ class GraphSpec:
     Parameters
     ----------
     image : Image, or as for `image_graph`
-    window, sigma_d, sigma_f, data_range, channel_axis, mask
-        As for `image_graph`; the last two are part of an `Image` already.
+    window, sigma_d, sigma_f, data_range, channel_axis, mask, spacing
+        As for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
     kind : {'nnk', 'bilateral'}
         Which graph has to fit into memory.
 
@@ -34,6 +45,12 @@ class GraphSpec:
     ----------
     image : Image
     window : Window
+    side : int or tuple of int
+        Of the window.
+    spacing : sequence of float or None
+        As given.
+    lines : Lines
+        How the image lies in memory.
     sigma_d, sigma_f : float
     two_sigma2 : float
         ``2 sigma_f^2``, the divisor within the kernel's exponential.
@@ -55,31 +72,36 @@ class GraphSpec:
         channel_axis=None,
         mask=None,
         kind="nnk",
+        spacing=None,
     ):
         # What is cheap to check comes first, the size before anything is copied.
-        self.window = window_of(check_window(window))
+        shape = spatial_shape(image, channel_axis, spacing is not None)
+        self.side = check_window(
+            DEFAULT_WINDOW[len(shape)] if window is None else window, len(shape)
+        )
+        self.spacing = spacing
+        self.window, self.lines = window_on(shape, self.side, check_spacing(spacing, len(shape)))
         _require_memory(image, channel_axis, self.window, kind)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
         if data_range is not None:
             check_positive("data_range", data_range, "largest minus smallest possible value")
-        self.image = check_image(image, channel_axis, mask)
+        self.image = check_image(image, channel_axis, mask, MOST_AXES)
         self.sigma_f = (
             data_range_of(self.image, data_range) * 10 / 255 if sigma_f is None else sigma_f
         )
-        self.exact, self.planes = feature_planes(self.image, self.window.radius)
+        self.exact, self.planes = feature_planes(self.image, self.lines)
         self.two_sigma2, self.mu = _kernel_numbers(self)
 
     @property
     def row_work(self):
         """Work in a row, as a number of grey pixels with the default window: for chunks of rows."""
-        _, width = self.image.shape
-        return int(width * self.window.work * self.image.channels)
+        return int(self.lines.width * self.window.work * self.image.channels)
 
-    def thresholds(self):
-        """Thresholds ``mu Delta`` for Delta = 0 .. max_delta, in the type of the features."""
-        values = self.mu * np.arange(self.window.max_delta + 1)
+    def thresholds(self, delta):
+        """Thresholds ``mu Delta`` in the type of the features."""
+        values = self.mu * delta
         if self.exact:  # products are integers: at most t exactly where at most floor(t)
             values = np.minimum(np.floor(values), 2.0**24)
         return values.astype(self.planes.dtype)
@@ -87,7 +109,9 @@ class GraphSpec:
     def kernel(self):
         """The kernel that weighs edges, for the C core."""
         spatial = self.window.spatial_kernel(self.sigma_d).astype(self.image.dtype)
-        return _core.Kernel(self.planes, spatial, self.window.radius, self.two_sigma2)
+        return _core.Kernel(
+            self.planes, spatial, self.lines.border, self.lines.radius, self.two_sigma2
+        )
 
 
 def _kernel_numbers(spec):
@@ -126,8 +150,7 @@ def choose_edges(spec, kind, executor, directed=False):
         return _all_pairs(spec, executor)
     edges = _prune(spec, executor)
     if not directed:
-        height, _ = spec.image.shape
-        rows = height, spec.row_work
+        rows = spec.lines.height, spec.row_work
         executor.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), *rows, speed=BIT_SPEED)
         edges.release_backward()
     return edges
@@ -135,24 +158,30 @@ def choose_edges(spec, kind, executor, directed=False):
 
 def _prune(spec, executor):
     """Directed edges of Algorithm 4."""
-    height, width = spec.image.shape
-    edges = _core.Edges(height, width, spec.window.dy, spec.window.dx)
-    threshold = spec.thresholds()
-    pair_threshold = threshold[spec.window.pair_delta]
+    edges = new_edges(spec.image.shape, spec.window, spec.lines)
+    threshold = spec.thresholds(spec.window.far_deltas())
+    pair_threshold = spec.thresholds(spec.window.pair_delta)
 
     def work(y0, y1):
         _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
 
-    executor.run(work, height, spec.row_work)
+    executor.run(work, spec.lines.height, spec.row_work)
     return edges
+
+
+def new_edges(shape, window, lines, backward=True):
+    """Edge planes of an image, not yet written; an undirected graph needs no `backward` ones."""
+    step = window.forward.astype(np.int64) @ np.array(PixelGrid(shape).strides)
+    layout = lines.width, lines.rows, lines.first_node
+    return _core.Edges(*layout, window.dy, window.dx, step, backward)
 
 
 def _all_pairs(spec, executor):
     """Every edge of the bilateral graph."""
-    height, width = spec.image.shape
-    edges = _core.Edges(height, width, spec.window.dy, spec.window.dx, backward=False)
-    bits = np.zeros((height, -(-width // 64) * 64), bool)
-    bits[:, :width] = True if spec.image.valid is None else spec.image.valid
+    height, width = spec.lines.height, spec.lines.width
+    edges = new_edges(spec.image.shape, spec.window, spec.lines, backward=False)
+    bits, valid = np.zeros((height, -(-width // 64) * 64), bool), spec.image.valid
+    bits[spec.lines.rows, :width] = True if valid is None else valid.reshape(-1, width)
     valid = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
     executor.run(lambda y0, y1: _core.all_pairs(edges, valid, y0, y1), height, spec.row_work)
     return edges

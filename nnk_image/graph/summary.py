@@ -3,11 +3,12 @@
 import base64
 import html
 import io
+import math
 
 import numpy as np
 from PIL import Image
 
-from nnk_image.graph.window import window_of
+from nnk_image.graph.window import window_on
 
 THUMBNAIL = 128
 """Longest side of the card's picture, in pixels."""
@@ -66,15 +67,19 @@ def _spread(values):
 
 def _reduction(graph):
     """Share of the pairs of pixels within the window that are not linked."""
-    height, width = graph.shape
-    pairs = 0
-    for dy, dx in window_of(graph.window).forward.tolist():  # dy >= 0
+    pairs, window = 0, window_on(graph.shape, graph.window, (1.0,) * len(graph.shape))[0]
+    for offset in window.forward.tolist():
+        here, there = (
+            tuple(
+                slice(max(0, sign * o), max(0, n + min(0, sign * o)))
+                for n, o in zip(graph.shape, offset, strict=True)
+            )
+            for sign in (-1, 1)
+        )
         if graph.valid is None:
-            pairs += max(0, height - dy) * max(0, width - abs(dx))
+            pairs += math.prod(max(0, n - abs(o)) for n, o in zip(graph.shape, offset, strict=True))
         else:
-            here = graph.valid[: max(0, height - dy), max(0, -dx) : max(0, width - max(0, dx))]
-            there = graph.valid[dy:, max(0, dx) : max(0, width + min(0, dx))]
-            pairs += int(np.count_nonzero(here & there))
+            pairs += int(np.count_nonzero(graph.valid[here] & graph.valid[there]))
     return 1 - graph.n_edges / (pairs * (2 if graph.directed else 1)) if pairs else 0.0
 
 
@@ -102,7 +107,7 @@ def lines_of(graph):
     direction = "directed" if graph.directed else "undirected"
     lines = {
         "graph": f"{graph.kind}, {direction}, {figures['dtype']}",
-        "image": f"{graph.shape[0]}x{graph.shape[1]}, {graph.n_nodes:,} nodes",
+        "image": f"{'x'.join(map(str, graph.shape))}, {graph.n_nodes:,} nodes",
         "edges": f"{graph.n_edges:,}" + (fewer if graph.kind != "bilateral" else ""),
         "neighbours": f"{figures['neighbours']['mean']:.2f} per pixel, {least} to {most}",
         "degree": f"{degree['mean']:.4g} on average, {degree['min']:.4g} to {degree['max']:.4g}",
@@ -143,9 +148,10 @@ def card(graph):
 
 
 def _thumbnail(graph):
-    """The degrees as the URI of a small PNG."""
-    step = -(-max(graph.shape) // THUMBNAIL)
-    degrees = graph.degrees[::step, ::step].astype(float)
+    """The degrees as the URI of a small PNG; those of the middle slice of a volume."""
+    step = -(-max(graph.shape[-2:]) // THUMBNAIL)
+    middle = tuple(n // 2 for n in graph.shape[:-2])
+    degrees = graph.degrees[middle][::step, ::step].astype(float)
     grey = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)
     file = io.BytesIO()
     Image.fromarray(grey.astype(np.uint8)).save(file, "PNG")

@@ -1,4 +1,4 @@
-"""The window around a pixel: offsets by distance and threshold factors.
+"""The window around a pixel: offsets by distance and threshold factors, in any number of axes.
 
 Everything in Algorithm 4 that depends on positions only: computed once per
 window size and kept.
@@ -12,31 +12,43 @@ from functools import lru_cache
 import numpy as np
 
 from nnk_image import _core
+from nnk_image.base.checks import check_positive
+from nnk_image.base.geometry import PixelGrid
 
 MAX_WINDOW = 63
 """Largest window side: neighbours hardly change beyond 7, cost grows with the area."""
 
+MAX_OFFSETS = MAX_WINDOW**2
+"""Most pixels of a window, whatever its sides."""
+
 NEAR = 120
 """So many nearest offsets are tried as pruners for many pixels at once, in vectors (measured):
-all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel."""
+all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel, but only in square
+windows of images: elsewhere all are tried in vectors."""
+
+_ROUNDING = 1e-12
+"""Of threshold factors where pixels are not squares: relative, and as a share of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A square window of odd side and what Algorithm 4 precomputes for it.
+    """A window of odd sides and what Algorithm 4 precomputes for it.
 
     Attributes
     ----------
-    size, radius : int
-        Side w = 2 radius + 1.
-    offsets : (w^2 - 1, 2) int32 ndarray
-        (row, column) offsets by increasing distance, (0, 0) left out.
-    forward : (half, 2) int32 ndarray
-        Those after (0, 0) in row-major order, in that order; the others are their
-        negatives.
-    pair_delta : int32 ndarray
+    radii : tuple of int
+        Pixels it reaches over along each axis, to either side.
+    spacing : tuple of float
+        Distance of pixels along each axis.
+    offsets : (n, axes) int32 ndarray
+        By increasing distance, 0 left out.
+    forward : (n / 2, axes) int32 ndarray
+        Those after 0 in row-major order, in that order; the others are their negatives.
+    dy, dx : (n / 2,) int32 ndarray
+        The forward offsets in rows (`Lines`) and in pixels along them.
+    pair_delta : ndarray
         Threshold factor of each candidate pair of the compiled near pass.
-    max_delta : int
+    max_delta : int or float
         Largest threshold factor of any pair.
     core : nnk_image._core.Window
         The same for the C core.
@@ -46,23 +58,20 @@ class Window:
     Algorithm 4 (function Precompute) of the thesis, section 3.1.2.2.
     """
 
-    size: int
-    radius: int
+    radii: tuple[int, ...]
+    spacing: tuple[float, ...]
     offsets: np.ndarray
     forward: np.ndarray
+    dy: np.ndarray
+    dx: np.ndarray
     pair_delta: np.ndarray = field(repr=False)
-    max_delta: int
+    max_delta: float
     core: _core.Window = field(repr=False)
 
     @property
-    def dy(self):
-        """Row offsets of `forward`."""
-        return np.ascontiguousarray(self.forward[:, 0])
-
-    @property
-    def dx(self):
-        """Column offsets of `forward`."""
-        return np.ascontiguousarray(self.forward[:, 1])
+    def radius(self):
+        """Pixels it reaches over along the last axis."""
+        return self.radii[-1]
 
     @property
     def work(self):
@@ -70,60 +79,133 @@ class Window:
         return max(1, len(self.offsets) / 120)
 
     def delta(self):
-        """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k].
+        """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k], in units of `spacing`.
 
         Neighbour j can prune k where the factor is not negative and j is not k.
         """
-        return _delta(self.offsets)
+        return _delta(self.offsets, self.spacing)
+
+    def far_deltas(self):
+        """(n,) ndarray of the threshold factors 0, 1, .. that the far pass may meet."""
+        far = len(self.offsets) > NEAR and _is_plain(self.radii, self.spacing)
+        return np.arange(self.max_delta + 1 if far else 1)
 
     def spatial_kernel(self, sigma_d):
         """Spatial part of the bilateral kernel for each forward offset."""
-        squares = (self.forward.astype(float) ** 2).sum(axis=1).tolist()
+        squares = ((self.forward * np.array(self.spacing)) ** 2).sum(axis=1).tolist()
         return np.array([math.exp(-s / (2 * sigma_d**2)) for s in squares])
 
 
-def check_window(window):
-    """`window` as an int: odd, from 3 to `MAX_WINDOW`."""
-    if isinstance(window, bool) or not isinstance(window, numbers.Integral):
-        raise TypeError(f"window must be an odd integer, the side in pixels, not {window!r}")
-    if window < 3 or window % 2 == 0 or window > MAX_WINDOW:
-        raise ValueError(f"window={window} must be odd, from 3 to {MAX_WINDOW}: the side in pixels")
-    return int(window)
+def check_window(window, axes=2):
+    """`window` as an int, odd, from 3 to `MAX_WINDOW`, or as a tuple of such, one per axis.
+
+    In a tuple 1 is allowed too: no neighbours along that axis.
+    """
+    if isinstance(window, bool) or not isinstance(window, numbers.Integral | tuple | list):
+        raise TypeError(
+            f"window must be an odd integer, the side in pixels, or one per axis, not {window!r}"
+        )
+    each = isinstance(window, tuple | list)
+    sides = window if each else [window] * axes
+    if len(sides) != axes:
+        raise ValueError(f"window has {len(sides)} sides, the image {axes} axes: give one per axis")
+    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) for n in sides):
+        raise TypeError(f"window={window!r} must have odd integers as sides")
+    sides, least = [int(n) for n in sides], 1 if each else 3
+    if not all(least <= n <= MAX_WINDOW and n % 2 for n in sides):
+        raise ValueError(
+            f"window={window} must be odd, from {least} to {MAX_WINDOW}: the side in pixels"
+        )
+    if max(sides) == 1:
+        raise ValueError(f"window={window} holds no neighbour: one side must be 3 at the least")
+    if math.prod(sides) > MAX_OFFSETS:
+        raise ValueError(
+            f"window={window} holds {math.prod(sides)} pixels in {axes} axes, "
+            f"{MAX_OFFSETS} are the most: choose smaller sides"
+        )
+    return tuple(sides) if each else sides[0]
+
+
+def check_spacing(spacing, axes):
+    """`spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
+    if spacing is None:
+        return (1.0,) * axes
+    if not np.iterable(spacing) or len(spacing) != axes:
+        raise ValueError(f"spacing={spacing!r} must be {axes} numbers, one for each axis")
+    return tuple(check_positive("spacing", s, "distance of pixels along an axis") for s in spacing)
+
+
+def window_of(size):
+    """The `Window` of images (two axes) whose side is `size` (checked)."""
+    return _window((size // 2,) * 2, (1.0, 1.0), (1,), size // 2)
+
+
+def window_on(shape, window, spacing):
+    """The `Window` for images of a shape, and their `Lines`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    window : int or tuple of int
+        As `check_window` returns it.
+    spacing : tuple of float
+    """
+    sides = (window,) * len(shape) if isinstance(window, int) else window
+    radii = tuple(side // 2 for side in sides)
+    if len(shape) > 2:  # nothing is farther away than the other end of the axis
+        within = tuple(min(r, n - 1) for r, n in zip(radii, shape, strict=True))
+        radii = within if any(within) else radii  # a window cannot be empty
+    lines = PixelGrid(shape).lines(radii)
+    return _window(radii, spacing, lines.strides, lines.border), lines
 
 
 @lru_cache(maxsize=16)
-def window_of(size):
-    """The `Window` of side `size` (checked)."""
-    radius = size // 2
-    y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1].astype(np.int32)
-    offsets = np.stack([y.ravel(), x.ravel()], axis=1)
-    offsets = np.delete(offsets, len(offsets) // 2, axis=0)
+def _window(radii, spacing, strides, border):
+    sides = [np.arange(-r, r + 1) for r in radii]
+    offsets = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(radii))
+    offsets = np.delete(offsets, len(offsets) // 2, axis=0).astype(np.int32)
     forward = offsets[len(offsets) // 2 :]
-    offsets = offsets[np.argsort((offsets**2).sum(axis=1), kind="stable")]
+    squares = ((offsets * np.array(spacing)) ** 2).sum(axis=1)
+    offsets = offsets[np.argsort(squares, kind="stable")]
 
-    delta = _delta(offsets)
-    near = min(NEAR, len(offsets))
-    starts, pruners = _pairs(offsets, delta, near)
+    delta = _delta(offsets, spacing)
+    near = min(NEAR, len(offsets)) if _is_plain(radii, spacing) else len(offsets)
+    starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
+    rows = np.array(strides)
+    all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
     core = _core.Window(
-        radius,
+        border,
+        radii[-1],
         near,
-        np.ascontiguousarray(offsets[:, 0]),
-        np.ascontiguousarray(offsets[:, 1]),
+        all_dy,
+        np.ascontiguousarray(offsets[:, -1]),
         _plane_numbers(offsets, forward),
         starts,
         pruners,
     )
     candidates = np.repeat(np.arange(len(offsets)), np.diff(starts))
     pair_delta = delta[pruners, candidates]
-    return Window(size, radius, offsets, forward, pair_delta, int(delta.max()), core)
+    dx, max_delta = np.ascontiguousarray(forward[:, -1]), delta.max(initial=0).item()
+    return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
 
 
-def _delta(offsets):
-    gram = offsets @ offsets.T
-    return gram - np.diag(gram)[:, None]
+def _is_plain(radii, spacing):
+    """Whether the far pass, which reckons distances in pixels of two axes, is right."""
+    return len(radii) == 2 and all(s == 1 for s in spacing)
 
 
-def _pairs(offsets, delta, near):
+def _delta(offsets, spacing):
+    if all(s == 1 for s in spacing):
+        gram = offsets @ offsets.T
+        return gram - np.diag(gram)[:, None]
+    scaled = offsets * np.array(spacing)
+    gram = scaled @ scaled.T
+    delta = gram - np.diag(gram)[:, None]
+    delta[abs(delta) < _ROUNDING * abs(delta).max()] = 0
+    return delta * (1 + _ROUNDING)  # where values are integers, ties are common
+
+
+def _pairs(squares, delta, near):
     """For each offset those among the `near` first ones that may prune it.
 
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
@@ -131,9 +213,8 @@ def _pairs(offsets, delta, near):
     candidate has a large threshold factor for its own distance.  It also prunes most often, so
     it comes first.
     """
-    squares = (offsets[:near] ** 2).sum(axis=1)
     starts, pruners = [0], []
-    for k in range(len(offsets)):
+    for k in range(len(delta)):
         (j,) = np.nonzero(delta[:near, k] >= 0)
         j = j[j != k]
         j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
@@ -146,5 +227,8 @@ def _pairs(offsets, delta, near):
 def _plane_numbers(offsets, forward):
     """The edge plane of each offset: its index in `forward`, or -1 minus that of its negative."""
     number = {tuple(o): i for i, o in enumerate(forward.tolist())}
-    planes = [number.get((y, x), -1 - number.get((-y, -x), 0)) for y, x in offsets.tolist()]
+    planes = []
+    for offset in offsets.tolist():
+        opposite = tuple(-o for o in offset)
+        planes.append(number.get(tuple(offset), -1 - number.get(opposite, 0)))
     return np.array(planes, np.int32)

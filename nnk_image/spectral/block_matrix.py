@@ -14,7 +14,7 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.graph.pruning import BIT_SPEED, choose_edges
+from nnk_image.graph.pruning import BIT_SPEED, choose_edges, new_edges
 
 KEPT = 1 << 27
 """Most bytes of entries that are kept though they could be made anew."""
@@ -49,12 +49,14 @@ class MatrixWeights:
         self._data = adjacency.data.astype(dtype, copy=False)
         self._indptr, indices = adjacency.indptr.view(np.uint8), adjacency.indices.view(np.uint8)
         self._wide = wide = adjacency.indices.dtype == np.int64
-        self.edges = edges = _core.Edges(*graph.shape, window.dy, window.dx)
-        numbers = np.arange(window.size**2, dtype=np.int32)
+        radius = window.radius
+        lines = PixelGrid(graph.shape).lines(window.radii)
+        self.edges = edges = new_edges(graph.shape, window, lines)
+        numbers = np.arange((2 * radius + 1) ** 2, dtype=np.int32)
         numbers[len(numbers) // 2 :] -= 1  # (0, 0) has none
 
         def read(y0, y1):
-            _core.edges_of_csr(edges, self._indptr, indices, wide, window.radius, numbers, y0, y1)
+            _core.edges_of_csr(edges, self._indptr, indices, wide, radius, radius, numbers, y0, y1)
 
         executor.run(read, *graph.shape)
 

@@ -15,11 +15,13 @@ class CsrRecurrence:
     ----------
     adjacency : (N, N) csr_array
         As from `check_adjacency`, of the dtype to compute in.
+    shape : tuple of int, optional
+        Of a signal; (N,) by default.
     """
 
-    def __init__(self, adjacency):
+    def __init__(self, adjacency, shape=None):
         self.n = adjacency.shape[0]
-        self.shape, self.dtype = (self.n,), adjacency.dtype
+        self.shape, self.dtype = shape or (self.n,), adjacency.dtype
         self._adjacency = adjacency
         self._rows = (
             adjacency.indptr.view(np.uint8),
@@ -28,18 +30,19 @@ class CsrRecurrence:
             adjacency.data,
         )
         self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * max(1, self.n)))
-        self.degrees = adjacency @ np.ones(self.n, self.dtype)
+        self.degrees = (adjacency @ np.ones(self.n, self.dtype)).reshape(self.shape)
 
     def largest_edge_sum(self, executor):
         """Largest sum of the degrees of an edge's ends."""
         starts = self._adjacency.indptr[:-1]
         filled = starts < self._adjacency.indptr[1:]
-        ends = self.degrees[self._adjacency.indices]
-        return float((self.degrees[filled] + np.maximum.reduceat(ends, starts[filled])).max())
+        degrees = self.degrees.ravel()
+        ends = degrees[self._adjacency.indices]
+        return float((degrees[filled] + np.maximum.reduceat(ends, starts[filled])).max())
 
     def set_laplacian(self, terms, executor):
         """Choose L by its `node_terms` as a function of degrees."""
-        diagonal, square = terms(self.degrees)
+        diagonal, square = terms(self.degrees.ravel())
         self._laplacian = diagonal, np.empty(0, self.dtype) if square is None else 1 / square
 
     def sweeps(self, order):
@@ -51,7 +54,8 @@ class CsrRecurrence:
         return order + 1
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All Chebyshev series on one signal: (n_bands, N)."""
+        """All Chebyshev series on one signal: (n_bands, *shape)."""
+        signal = signal.reshape(-1)
         result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
         older, old = np.empty(0, self.dtype), np.ascontiguousarray(signal)
         for c in np.ascontiguousarray(coefficients.T)[1:]:
@@ -59,15 +63,16 @@ class CsrRecurrence:
                 old,
                 self._step(4 / lambda_max, 2.0, older, old, result, c, False, executor),
             )
-        return result
+        return result.reshape(-1, *self.shape)
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
-        rows = np.ascontiguousarray(coefficients.T)
+        rows, bands = np.ascontiguousarray(coefficients.T), bands.reshape(len(bands), -1)
         older = old = np.zeros(self.n, bands.dtype)
         for c in rows[:0:-1]:
             older, old = old, self._step(4 / lambda_max, 2.0, older, old, bands, c, True, executor)
-        return self._step(2 / lambda_max, 1.0, older, old, bands, rows[0], True, executor)
+        result = self._step(2 / lambda_max, 1.0, older, old, bands, rows[0], True, executor)
+        return result.reshape(self.shape)
 
     def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
         result = np.empty_like(x)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from nnk_image.base.checks import check_positive
+from nnk_image.graph.build import build_graph
 from nnk_image.graph.laplacian import (
     check_adjacency,
     check_kind,
@@ -80,7 +81,10 @@ class LaplacianOperator:
         if isinstance(graph, ImageGraph):
             if graph.directed:
                 check_symmetric(graph.adjacency)
-            recurrence = GridRecurrence.of_graph(graph, dtype, executor)
+            if len(graph.shape) == 2:
+                recurrence = GridRecurrence.of_graph(graph, dtype, executor)
+            else:
+                recurrence = CsrRecurrence(graph.adjacency.astype(dtype, copy=False), graph.shape)
             return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
         adjacency = check_adjacency(graph).astype(dtype, copy=False)
         return cls(CsrRecurrence(adjacency), kind, executor, tau)
@@ -89,6 +93,10 @@ class LaplacianOperator:
     def of_spec(cls, spec, kind, executor, tau=None, bound=None):
         """Of the NNK graph of a `GraphSpec`, which is never written as a matrix."""
         tau = _check_laplacian(kind, tau)
+        if len(spec.image.shape) > 2:
+            return cls.of_graph(
+                build_graph(spec, "nnk", executor), kind, spec.image.dtype, executor, tau
+            )
         recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
         return cls(recurrence, kind, executor, tau, bound, pruned=True)
 

@@ -128,13 +128,14 @@ class SpectralGraphWavelets:
     def of_image(
         cls,
         image,
-        window=11,
+        window=None,
         sigma_d=2.0,
         sigma_f=None,
         *,
         data_range=None,
         channel_axis=None,
         mask=None,
+        spacing=None,
         **options,
     ):
         """The transform on an image's NNK graph, without that graph as a matrix.
@@ -144,7 +145,7 @@ class SpectralGraphWavelets:
 
         Parameters
         ----------
-        image, window, sigma_d, sigma_f, data_range, channel_axis, mask
+        image, window, sigma_d, sigma_f, data_range, channel_axis, mask, spacing
             As for `image_graph`.
         **options
             As for `SpectralGraphWavelets`, but for `dtype`: arithmetic is in the image's
@@ -169,7 +170,8 @@ class SpectralGraphWavelets:
         """
         if "dtype" in options:
             raise TypeError("of_image takes no dtype; convert the image: image.astype(dtype)")
-        spec = GraphSpec(image, window, sigma_d, sigma_f, data_range, channel_axis, mask)
+        given = data_range, channel_axis, mask
+        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, spacing=spacing)
         laplacian, tau = options.get("laplacian", "combinatorial"), options.get("tau")
         with RowExecutor(options.get("n_jobs")) as executor:
             operator = LaplacianOperator.of_spec(spec, laplacian, executor, tau)

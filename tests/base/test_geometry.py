@@ -49,7 +49,29 @@ def test_padded_rows_are_whole_blocks_with_room_at_both_sides(dtype, width, radi
 
 @given(height=st.integers(1, 300), width=st.integers(1, 300), radius=st.integers(1, 20))
 def test_feature_planes_have_a_border_and_whole_words(height, width, radius):
-    rows, stride = PixelGrid((height, width)).feature_planes(radius)
+    lines = PixelGrid((height, width)).lines((radius, radius))
+    rows, stride = lines.feature_plane()
     assert rows == height + 2 * radius
+    np.testing.assert_array_equal(lines.rows, np.arange(height))
+    np.testing.assert_array_equal(lines.first_node, width * np.arange(height))
     assert (stride - 2 * radius) % 64 == 0
     assert width <= stride - 2 * radius < width + 64
+
+
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=4).map(tuple), st.data())
+def test_lines_lead_to_the_pixel_at_an_offset_or_out_of_the_image(shape, data):
+    radii = tuple(data.draw(st.integers(0, min(2, n))) for n in shape)
+    lines, grid = PixelGrid(shape).lines(radii), PixelGrid(shape)
+    strides = np.array(lines.strides)
+    first_node = np.full(lines.height + 2 * lines.border, -1)
+    first_node[lines.border : lines.border + lines.height] = lines.first_node
+    offsets = list(itertools.product(*(range(-r, r + 1) for r in radii)))
+    for pixel in itertools.product(*map(range, shape)):
+        for offset in offsets:
+            there = np.add(pixel, offset)
+            row = (np.array(pixel[:-1]) + offset[:-1]) @ strides
+            node = first_node[lines.border + row]
+            if ((there >= 0) & (there < shape)).all():
+                assert node + there[-1] == there @ np.array(grid.strides)
+            elif 0 <= there[-1] < shape[-1]:
+                assert node == -1

@@ -198,12 +198,12 @@ def test_images_without_pixels(shape, build):
 @pytest.mark.parametrize(
     ("shape", "channel_axis", "says"),
     [
-        ((), None, "2 axes .* this one 0"),
-        ((5,), None, "2 axes .* this one 1"),
-        ((5, 5, 3), None, r"needs channel_axis= \(-1 where the channels come last"),
-        ((2, 5, 5, 3), None, "2 axes .* this one 4"),
+        ((), None, "2 to 4 axes, this one 0"),
+        ((5,), None, "2 to 4 axes, this one 1"),
+        ((5, 5, 3), None, r"say channel_axis= \(-1 where the channels come last\), or .*spacing="),
+        ((2, 2, 5, 5, 3), None, "2 to 4 axes, this one 5"),
         ((5, 5), -1, "use channel_axis=None for a grey image"),
-        ((2, 5, 5, 3), -1, "arrays of 3 axes, this one has 4"),
+        ((2, 2, 2, 2, 2, 3), -1, "arrays of 3 to 5 axes, this one has 6"),
         ((5, 5, 3), 3, r"channel_axis=3 is outside .*\(5, 5, 3\)"),
         ((5, 5, 3), -4, "channel_axis=-4 is outside"),
     ],
@@ -271,7 +271,7 @@ def test_bad_windows(build):
     for window in (-1, 0, 1, 2, 12, 65):
         with pytest.raises(ValueError, match=f"window={window} must be odd, from 3 to 63"):
             build(GREY, window)
-    for window in (5.0, True, "5", None):
+    for window in (5.0, True, "5", np.array([5, 5])):
         with pytest.raises(TypeError, match="window must be an odd integer"):
             build(GREY, window)
 

@@ -54,7 +54,7 @@ def test_number_of_candidate_pairs(size, pairs):
 @pytest.mark.parametrize("size", [3, 5, 7, 11, 13])
 def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
     offsets, delta = window_of(size).offsets, window_of(size).delta()
-    starts, pruners = _pairs(offsets, delta, min(NEAR, len(offsets)))
+    starts, pruners = _pairs((offsets**2).sum(axis=1), delta, min(NEAR, len(offsets)))
     assert (np.diff(starts) % _core.PAIRS_AT_ONCE == 0).all()
     for k in range(len(offsets)):
         listed = pruners[starts[k] : starts[k + 1]]
@@ -95,6 +95,23 @@ def test_good_sizes(size):
 def test_sizes_out_of_range(size):
     with pytest.raises(ValueError, match=rf"window={size} must be odd, from 3 to 63"):
         check_window(size)
+
+
+@pytest.mark.parametrize(
+    ("size", "axes", "error", "says"),
+    [
+        ((3, 5), 3, ValueError, "window has 2 sides, the image 3 axes"),
+        ((3, 4, 5), 3, ValueError, "must be odd, from 1 to 63"),
+        ((1, 1, 1), 3, ValueError, "holds no neighbour"),
+        ((3, 5.0, 3), 3, TypeError, "must have odd integers as sides"),
+        (17, 3, ValueError, "holds 4913 pixels in 3 axes, 3969 are the most"),
+    ],
+)
+def test_sides_for_each_axis(size, axes, error, says):
+    with pytest.raises(error, match=says):
+        check_window(size, axes)
+    assert check_window((1, 3, 5), 3) == (1, 3, 5)
+    assert check_window([3, 3, 5, 1], 4) == (3, 3, 5, 1)
 
 
 @pytest.mark.parametrize("size", [5.0, 2.5, np.float64(11), True, "11", None, np.array([5])])
