@@ -160,9 +160,9 @@ class _Scalar:
         """(H, W, words) bits of the offsets, by increasing distance, that survive."""
         (height, width), (planes,) = spec.image.shape, spec.planes
         window, stride = spec.window, planes.shape[1]
-        if window.size not in self._tables:  # like ours, kept: in the round not counted
-            self._tables[window.size] = _tables_of(window)
-        delta, can_prune = self._tables[window.size]
+        if window.radius not in self._tables:  # like ours, kept: in the round not counted
+            self._tables[window.radius] = _tables_of(window)
+        delta, can_prune = self._tables[window.radius]
         step = window.offsets.astype(np.int64) @ [stride, 1]
         alive = np.empty((height, width, can_prune.shape[1]), np.uint64)
         args = planes, stride, window.radius, height, width, step, len(step), delta, can_prune
