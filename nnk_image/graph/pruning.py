@@ -18,7 +18,7 @@ from nnk_image.base.image import (
     feature_planes,
     spatial_shape,
 )
-from nnk_image.graph.window import check_spacing, check_window, window_on
+from nnk_image.graph.window import check_spacing, check_window, n_offsets, window_on
 
 DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
 """Side of the window by the number of axes: each holds some 100 pixels."""
@@ -76,12 +76,11 @@ class GraphSpec:
     ):
         # What is cheap to check comes first, the size before anything is copied.
         shape = spatial_shape(image, channel_axis, spacing is not None)
-        self.side = check_window(
-            DEFAULT_WINDOW[len(shape)] if window is None else window, len(shape)
-        )
-        self.spacing = spacing
-        self.window, self.lines = window_on(shape, self.side, check_spacing(spacing, len(shape)))
-        _require_memory(image, channel_axis, self.window, kind)
+        default = DEFAULT_WINDOW[len(shape)]
+        self.side = check_window(default if window is None else window, len(shape))
+        self.spacing, distances = spacing, check_spacing(spacing, len(shape))
+        _require_memory(image, channel_axis, n_offsets(self.side, len(shape)), kind)
+        self.window, self.lines = window_on(shape, self.side, distances)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
@@ -130,11 +129,10 @@ def _kernel_numbers(spec):
     return float(two_sigma2), float(mu)
 
 
-def _require_memory(image, channel_axis, window, kind):
+def _require_memory(image, channel_axis, n_offsets, kind):
     """Raise MemoryError unless the graph of an image, of which only the shape counts, may fit."""
     if isinstance(image, Image):
         return
-    n_offsets = len(window.offsets)
     neighbours = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):

@@ -126,6 +126,11 @@ def check_window(window, axes=2):
     return tuple(sides) if each else sides[0]
 
 
+def n_offsets(window, axes):
+    """How many pixels are in a checked window, beside the one in the middle."""
+    return math.prod(window if isinstance(window, tuple) else (window,) * axes) - 1
+
+
 def check_spacing(spacing, axes):
     """`spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
     if spacing is None:
