@@ -56,8 +56,9 @@ def image_graph(
         uint8 and uint16, 1 for floats within [0, 1].
     channel_axis : int, optional
         Axis of the channels of a colour image; pixels are then compared as vectors.
-    mask : (H, W) bool array_like, optional
-        True for the pixels that take part; the others have no edges and may hold NaN.
+    mask : bool array_like, optional
+        Of the image's shape without the channels: True for the pixels that take part; the others
+        have no edges and may hold NaN.
     directed : bool
         Keep the edges each pixel chose.  Default: their union.
     spacing : sequence of float, optional

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
+from nnk_image.base.edges import edges_of
 from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.imports import uninterrupted
 from nnk_image.graph import laplacian
 from nnk_image.graph.npz import FORMAT, load_graph
 from nnk_image.graph.summary import card
@@ -112,7 +114,8 @@ class ImageGraph:
 
         Those of a volume are (x, -y, z); beyond three axes there are none.
         """
-        from pygsp.graphs import Graph
+        with uninterrupted():
+            from pygsp.graphs import Graph
 
         places = self.positions()[:, ::-1] * ([1, -1, 1, 1][: len(self.shape)])
         coordinates = {"coords": places} if len(self.shape) < 4 else {}
@@ -123,10 +126,36 @@ class ImageGraph:
         places = self.grid.positions().astype(float)
         return places if self.spacing is None else places * self.spacing
 
+    def to_edge_index(self):
+        """The edges as arrays in the layout of PyTorch Geometric, which need not be installed.
+
+        Returns
+        -------
+        edge_index : (2, E) int64 ndarray
+            Where edges start, and where they end.  A pixel's edges come from its neighbours, so
+            that a layer which adds up weighted messages multiplies by `adjacency`.  They are sorted
+            by their ends; an undirected edge is there both ways.
+        edge_weight : (E,) float ndarray
+            A copy of their weights.
+
+        Examples
+        --------
+        >>> import numpy as np, nnk_image
+        >>> graph = nnk_image.bilateral_graph(np.zeros((1, 3)), window=3)
+        >>> edge_index, edge_weight = graph.to_edge_index()
+        >>> edge_index
+        array([[1, 0, 2, 1],
+               [0, 1, 1, 2]])
+
+        In PyTorch Geometric: ``Data(edge_index=torch.from_numpy(edge_index), ...)``.
+        """
+        return edges_of(self.adjacency)
+
     def to_networkx(self):
         """The graph as a networkx graph with nodes 0 .. N-1 and edge attribute 'weight'."""
         try:
-            import networkx
+            with uninterrupted():
+                import networkx
         except ImportError:
             raise ImportError(
                 "to_networkx needs networkx: pip install 'nnk_image[networkx]'"

@@ -148,8 +148,13 @@ def choose_edges(spec, kind, executor, directed=False):
         return _all_pairs(spec, executor)
     edges = _prune(spec, executor)
     if not directed:
-        rows = spec.lines.height, spec.row_work
-        executor.run(lambda y0, y1: _core.symmetrise(edges, y0, y1), *rows, speed=BIT_SPEED)
+        executor.run(
+            lambda y0, y1: _core.symmetrise(edges, y0, y1),
+            spec.lines.height,
+            spec.row_work,
+            speed=BIT_SPEED,
+            counts_as=len(spec.lines.rows),
+        )
         edges.release_backward()
     return edges
 
@@ -163,7 +168,7 @@ def _prune(spec, executor):
     def work(y0, y1):
         _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
 
-    executor.run(work, spec.lines.height, spec.row_work)
+    executor.run(work, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     return edges
 
 

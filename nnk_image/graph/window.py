@@ -26,8 +26,8 @@ NEAR = 120
 all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel, but only in square
 windows of images: elsewhere all are tried in vectors."""
 
-_ROUNDING = 1e-12
-"""Of threshold factors where pixels are not squares: relative, and as a share of the largest."""
+_TIE = 1e-12
+"""By this share thresholds are raised where pixels are not squares, so that ties stay ties."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,16 +133,19 @@ def n_offsets(window, axes):
 
 def check_spacing(spacing, axes):
     """`spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
-    if spacing is None:
-        return (1.0,) * axes
-    if not np.iterable(spacing) or len(spacing) != axes:
-        raise ValueError(f"spacing={spacing!r} must be {axes} numbers, one for each axis")
+    if spacing is None or not np.iterable(spacing):
+        spacing = (1.0 if spacing is None else spacing,) * axes
+    if len(spacing) != axes:
+        raise ValueError(
+            f"spacing={spacing!r} must be one number, or {axes} numbers, one for each axis"
+        )
     return tuple(check_positive("spacing", s, "distance of pixels along an axis") for s in spacing)
 
 
-def window_of(size):
-    """The `Window` of images (two axes) whose side is `size` (checked)."""
-    return _window((size // 2,) * 2, (1.0, 1.0), (1,), size // 2)
+def window_of(window):
+    """The square `Window` of images (two axes) that holds a checked window, of whatever sides."""
+    radius = (max(window) if isinstance(window, tuple) else window) // 2
+    return _window((radius,) * 2, (1.0, 1.0), (1,), radius)
 
 
 def window_on(shape, window, spacing):
@@ -205,9 +208,10 @@ def _delta(offsets, spacing):
         return gram - np.diag(gram)[:, None]
     scaled = offsets * np.array(spacing)
     gram = scaled @ scaled.T
-    delta = gram - np.diag(gram)[:, None]
-    delta[abs(delta) < _ROUNDING * abs(delta).max()] = 0
-    return delta * (1 + _ROUNDING)  # where values are integers, ties are common
+    squares = np.diag(gram)
+    delta = gram - squares[:, None]
+    delta[abs(delta) < 16 * np.finfo(float).eps * np.sqrt(np.outer(squares, squares))] = 0
+    return delta * (1 + _TIE)  # where values are integers, ties are common
 
 
 def _pairs(squares, delta, near):
@@ -216,12 +220,12 @@ def _pairs(squares, delta, near):
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
     ``pruners[starts[k] : starts[k + 1]]``.  A pruner that lies in the direction of the
     candidate has a large threshold factor for its own distance.  It also prunes most often, so
-    it comes first.
+    it comes first.  None of them comes after k, even where rounding hides which is nearer: what
+    the C core has decided already is all that it may ask for.
     """
     starts, pruners = [0], []
     for k in range(len(delta)):
-        (j,) = np.nonzero(delta[:near, k] >= 0)
-        j = j[j != k]
+        (j,) = np.nonzero(delta[: min(near, k), k] >= 0)  # those after k are not nearer
         j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
         padding = -len(j) % _core.PAIRS_AT_ONCE
         pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)

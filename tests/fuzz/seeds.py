@@ -1,0 +1,152 @@
+"""Small files of every format and kind that is read: what the fuzzer of the readers begins with."""
+
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import tifffile
+from PIL import Image, features
+
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.io import ImageFile, StackFile, write_image, write_stack
+
+_RNG = np.random.default_rng(20261123)
+_GREY = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
+_COLOUR = _RNG.integers(0, 256, (5, 7, 3), dtype=np.uint8)
+_CLEAR = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
+_DEEP = _RNG.integers(0, 65536, (5, 7), dtype=np.uint16)
+_DEEP_COLOUR = _RNG.integers(0, 65536, (5, 7, 3), dtype=np.uint16)
+_SINGLE = _RNG.random((5, 7), dtype=np.float32)
+_VOLUME = _RNG.integers(0, 65536, (2, 5, 7), dtype=np.uint16)
+
+# Name -> pixels, opacity
+_PICTURES = {
+    "grey.png": (_GREY, None),
+    "clear.png": (_COLOUR, _CLEAR),
+    "deep.png": (_DEEP_COLOUR, None),
+    "deep_clear.png": (_DEEP, _DEEP[::-1]),
+    "grey.jpg": (_GREY, None),
+    "colour.jpg": (_COLOUR, None),
+    "grey.tif": (_GREY, None),
+    "clear.tif": (_COLOUR, _CLEAR),
+    "deep.tif": (_DEEP_COLOUR, None),
+    "float.tif": (_SINGLE, None),
+    "grey.pgm": (_GREY, None),
+    "deep.ppm": (_DEEP_COLOUR, None),
+}
+
+
+def seeds():
+    """Name -> bytes of a file that is read without an error."""
+    files = {**_by_pillow(), **_by_tifffile(), **_plain_pnm(), "b.npy": _columns_first()}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_pictures(folder)
+        _write_stacks(folder)
+        _write_graphs(folder)
+        return files | {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _write_pictures(folder):
+    for name, (pixels, alpha) in _PICTURES.items():
+        like = ImageFile(pixels, alpha, icc_profile=b"a profile", dpi=(72.0, 72.0))
+        write_image(folder / name, pixels, like=like)
+
+
+def _write_stacks(folder):
+    spacing = (2.0, 0.5, 0.5)
+    for name in ("zyx.tif", "zyx.npy", "zyx.nii", "zyx.nii.gz"):
+        write_stack(folder / name, _VOLUME, like=StackFile(_VOLUME, "ZYX", spacing, "um"))
+    moving = np.stack([_VOLUME, _VOLUME[::-1]]).astype(float)
+    sequence = StackFile(moving, "TZYX", (1.5, *spacing), "mm")
+    for name in ("tzyx.tif", "tzyx.nii"):
+        write_stack(folder / name, moving, like=sequence)
+
+
+def _write_graphs(folder):
+    image, mask = _GREY[:4, :5].astype(float), _GREY[:4, :5] > 40
+    graphs = {
+        "nnk": image_graph(image, 3, sigma_f=30),
+        "masked": image_graph(image.astype(np.float32), 5, sigma_f=30, mask=mask, directed=True),
+        "volume": bilateral_graph(_VOLUME[:, :3, :4], 3, sigma_f=3e4, spacing=(2, 1, 1)),
+    }
+    for name, graph in graphs.items():
+        graph.save(folder / f"{name}.npz")
+        with np.load(folder / f"{name}.npz") as arrays:
+            np.savez_compressed(folder / f"{name}_packed.npz", **arrays)
+
+
+def _by_pillow():
+    """Kinds of pictures that only others write."""
+    grey, colour = Image.fromarray(_GREY), Image.fromarray(_COLOUR)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned upright
+    files = {
+        "palette.png": _saved(colour.quantize(7), "PNG", transparency=2),
+        "bits.png": _saved(grey.convert("1"), "PNG"),
+        "key.png": _saved(grey, "PNG", transparency=9),
+        "turned.jpg": _saved(colour, "JPEG", exif=exif, progressive=True),
+        "cmyk.jpg": _saved(colour.convert("CMYK"), "JPEG"),
+        "colour.bmp": _saved(colour, "BMP"),
+        "bits.bmp": _saved(grey.convert("1"), "BMP"),
+        "frames.gif": _saved(grey, "GIF", save_all=True, append_images=[colour.quantize(5)]),
+        "colour.tif": _saved(colour, "TIFF", compression="tiff_lzw"),
+        "jpeg.tif": _saved(colour, "TIFF", compression="jpeg"),
+        "bits.tif": _saved(grey.convert("1"), "TIFF", compression="group4"),
+        "palette.tif": _saved(colour.quantize(7), "TIFF"),
+        "cmyk.tif": _saved(colour.convert("CMYK"), "TIFF"),
+        "lzw16.tif": _saved(Image.fromarray(_DEEP), "TIFF", compression="tiff_lzw"),
+        "packbits.tif": _saved(grey, "TIFF", compression="packbits"),
+        "pages.tif": _saved(grey, "TIFF", save_all=True, append_images=[grey]),
+    }
+    for kind in {"webp", "avif"} & {*features.get_supported()}:
+        files[f"colour.{kind}"] = _saved(colour, kind)
+    return files
+
+
+def _saved(picture, kind, **options):
+    stream = io.BytesIO()
+    picture.save(stream, kind, **options)
+    return stream.getvalue()
+
+
+def _by_tifffile():
+    """Layouts of TIFF: ImageJ, OME, tiles, planes, both byte orders, large offsets, odd numbers."""
+    sizes = {"PhysicalSizeX": 0.25, "PhysicalSizeXUnit": "µm", "TimeIncrement": 3.0}
+    imagej = {"axes": "ZYX", "spacing": 2.5, "unit": "um", "Labels": ["a", "b"], "finterval": 2.0}
+    wide = np.arange(32 * 32, dtype=np.uint16).reshape(32, 32)
+    planes = np.moveaxis(_DEEP_COLOUR, -1, 0)
+    return {
+        "imagej.tif": _tiff(_VOLUME, imagej=True, metadata=imagej, resolution=(4.0, 5.0)),
+        "ome.tif": _tiff(_VOLUME, ome=True, metadata={"axes": "TYX", **sizes}),
+        "tiles.tif": _tiff(wide, tile=(16, 16), compression="zlib", predictor=2),
+        "planes.tif": _tiff(planes, photometric="rgb", planarconfig="separate", byteorder=">"),
+        "big.tif": _tiff(_VOLUME, bigtiff=True, photometric="minisblack", compression="zlib"),
+        "half.tif": _tiff(_SINGLE.astype(np.float16), byteorder=">"),
+        "signed.tif": _tiff(_VOLUME.astype(np.int32), photometric="minisblack", metadata=None),
+        "strips.tif": _tiff(_GREY, compression="lzma", rowsperstrip=2),
+        "white.tif": _tiff(_DEEP, photometric="miniswhite"),
+    }
+
+
+def _tiff(pixels, **options):
+    stream = io.BytesIO()
+    tifffile.imwrite(stream, pixels, **options)
+    return stream.getvalue()
+
+
+def _plain_pnm():
+    """Pictures as decimal numbers, and bits."""
+    return {
+        "plain.pbm": b"P1\n# bits\n3 2\n1 0 1\n010\n",
+        "plain.pgm": b"P2 3 2 15\n0 3 6\n9 12 15\n",
+        "plain.ppm": b"P3\n1 2 # size\n300\n0 150 300 9 8 7\n",
+        "bits.pbm": b"P4\n9 2\n\xaa\x80\x55\x00",
+    }
+
+
+def _columns_first():
+    stream = io.BytesIO()
+    np.save(stream, np.asfortranarray(_VOLUME.astype(">f4")))
+    return stream.getvalue()

@@ -1,0 +1,35 @@
+"""A little of the fuzzing that `run.py` does for as long as wished."""
+
+import random
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+differential, mutations, readers, seeds = map(
+    import_module, ("differential", "mutations", "readers", "seeds")
+)
+SEEDS = seeds.seeds()
+
+
+@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.filterwarnings("ignore")  # libraries warn of much that is read all the same
+def test_changed_files_are_read_or_refused(name, tmp_path):
+    read, rng = readers.Readers(tmp_path), random.Random(name)
+    assert read(SEEDS[name])
+    for _ in range(20):
+        read(mutations.mutate(SEEDS[name], rng, list(SEEDS.values())))
+
+
+@pytest.mark.parametrize("number", range(0, 200, 10))
+def test_same_bits_whatever_computes_them(number):
+    for case in range(number, number + 10):
+        differential.check(case)
+
+
+@pytest.mark.parametrize("number", [150, 6336, 9177, 11274])
+def test_cases_that_once_failed(number):
+    """Windows of unequal sides; noise estimates of colours in other layouts."""
+    differential.check(number)

@@ -1,0 +1,155 @@
+"""Tables of pandas and polars, tensors of PyTorch, and edges for PyTorch Geometric."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from graph_checks import assert_equal
+
+import nnk_image
+from nnk_image import ImageGraph, bilateral_graph, image_graph, nnk_graph, nnk_neighbors
+
+RNG = np.random.default_rng(8)
+POINTS = np.column_stack([RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60)])
+GREY = RNG.integers(0, 256, (20, 24), dtype=np.uint8)
+
+
+# --- tables ------------------------------------------------------------------------------
+
+
+def pandas_tables():
+    table = pd.DataFrame(POINTS, columns=list("abcd"))
+    yield "numbers", table
+    yield "a column of booleans", table.assign(d=table["d"] > 0)
+    yield "types that know absent values", table.astype("Float64")
+    yield "one such type", table.assign(b=table["b"].astype("Float64"))
+    yield "integers", table.assign(d=table["d"].astype("Int8"))
+
+
+TABLES = dict(pandas_tables())
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_tables_of_pandas(table):
+    assert_equal(nnk_graph(table, 9), nnk_graph(POINTS, 9))
+    found = nnk_neighbors(table, table + 0.0, n_neighbors=9).to_csr()
+    assert_equal(found, nnk_neighbors(POINTS, POINTS, n_neighbors=9).to_csr())
+
+
+def test_pandas_in_single_precision():
+    single = POINTS.astype(np.float32)
+    assert_equal(nnk_graph(pd.DataFrame(single), 9), nnk_graph(single, 9))
+
+
+def test_tables_that_hold_no_numbers():
+    table = pd.DataFrame(POINTS, columns=list("abcd"))
+    with pytest.raises(TypeError, match="X must hold real numbers, not object"):
+        nnk_graph(table.assign(a=table["a"].astype(str)))
+    absent = table.astype("Float64")
+    absent.iloc[3, 1] = pd.NA
+    with pytest.raises(ValueError, match="not finite, the first at row 3, column 1"):
+        nnk_graph(absent)
+
+
+def test_tables_of_polars():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame(POINTS, schema=list("abcd"))
+    expected = nnk_graph(POINTS, 9)
+    assert_equal(nnk_graph(table, 9), expected)
+    assert_equal(nnk_graph(table.with_columns(polars.col("d").cast(polars.Int16)), 9), expected)
+    with pytest.raises(ValueError, match="not finite, the first at row 0, column 0"):
+        nnk_graph(table.with_columns(a=polars.Series([None, *POINTS[1:, 0]])))
+
+
+# --- tensors -----------------------------------------------------------------------------
+
+
+class Tensor:
+    """What a tensor of PyTorch in the memory of the processor is to numpy."""
+
+    def __init__(self, array):
+        self._array = array
+        self.shape, self.ndim = tuple(array.shape), array.ndim
+        self.dtype = type("dtype", (), {"itemsize": array.itemsize})()  # none of numpy's
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array if dtype is None else self._array.astype(dtype)
+
+    def __len__(self):
+        return self.shape[0]
+
+
+def tensor_kinds():
+    try:
+        import torch
+    except ImportError:
+        return [Tensor]
+    return [Tensor, torch.from_numpy]
+
+
+@pytest.mark.parametrize("tensor", tensor_kinds())
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_images_in_tensors(tensor, dtype):
+    image = GREY.astype(dtype)
+    mask = GREY > 20
+    given = {"sigma_f": 20.0}
+    one = image_graph(tensor(image), mask=tensor(mask), **given)
+    assert_equal(one.adjacency, image_graph(image, mask=mask, **given).adjacency)
+    for method in ("fast", "sgw"):
+        expected = nnk_image.denoise(image, 20, method=method)
+        found = nnk_image.denoise(tensor(image), 20, method=method)
+        np.testing.assert_array_equal(found, expected, strict=True)
+    colour = np.stack([image, image[::-1], image], axis=0)
+    expected = nnk_image.denoise(colour, 20, channel_axis=0)
+    found = nnk_image.denoise(tensor(colour), 20, channel_axis=0)
+    np.testing.assert_array_equal(found, expected, strict=True)
+    wavelets = nnk_image.SpectralGraphWavelets.of_image(tensor(image), **given)
+    np.testing.assert_array_equal(wavelets.analyze(tensor(image)), wavelets.analyze(image))
+    noise = nnk_image.estimate_noise(tensor(image))
+    assert repr(noise) == repr(nnk_image.estimate_noise(image))
+
+
+@pytest.mark.parametrize("tensor", tensor_kinds())
+def test_points_in_tensors(tensor):
+    assert_equal(nnk_graph(tensor(POINTS), 9), nnk_graph(POINTS, 9))
+
+
+# --- edges -------------------------------------------------------------------------------
+
+
+def summed_messages(edge_index, edge_weight, signal):
+    """What a layer of weighted sums does: each edge carries its start's value to its end."""
+    start, end = edge_index
+    return np.bincount(end, edge_weight * signal[start], minlength=len(signal))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("shape", [(7, 9), (3, 5, 6), (1, 1)])
+def test_edges_of_an_image(directed, shape):
+    image = RNG.normal(size=shape)
+    graph = image_graph(image, 3, sigma_f=1, directed=directed, spacing=(1,) * len(shape))
+    edge_index, edge_weight = graph.to_edge_index()
+    assert edge_index.dtype == np.int64
+    assert edge_index.flags.c_contiguous
+    assert edge_index.shape == (2, len(edge_weight)) == (2, graph.adjacency.nnz)
+    assert not np.shares_memory(edge_weight, graph.adjacency.data)
+    signal = RNG.normal(size=image.size)
+    sums = summed_messages(edge_index, edge_weight, signal)
+    np.testing.assert_allclose(sums, graph.adjacency @ signal, atol=1e-13)
+    if not directed:
+        both = {tuple(edge) for edge in edge_index.T.tolist()}
+        assert both == {(end, start) for start, end in both}
+
+
+def test_edge_weights_keep_their_type():
+    graph = bilateral_graph(GREY.astype(np.float32), 3, sigma_f=30)
+    assert isinstance(graph, ImageGraph)
+    assert graph.to_edge_index()[1].dtype == np.float32
+
+
+def test_edges_lead_from_points_to_queries():
+    queries = RNG.normal(size=(11, 4))
+    found = nnk_neighbors(POINTS, queries, n_neighbors=8)
+    edge_index, edge_weight = found.to_edge_index()
+    dense = np.zeros((11, 60))
+    dense[edge_index[1], edge_index[0]] = edge_weight
+    np.testing.assert_array_equal(dense, found.to_csr().toarray())

@@ -1,0 +1,74 @@
+"""What a release says of itself: one version, an import that is light, facts for bug reports."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import nnk_image
+from nnk_image import _core
+from nnk_image.base.threads import resolve_n_jobs
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_one_version():
+    """It is written in pyproject.toml; the citation and the changes must follow."""
+    version = PROJECT["version"]
+    assert nnk_image.__version__ == metadata.version("nnk_image") == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
+    for path in (ROOT / "nnk_image").rglob("*.py"):
+        assert f'"{version}"' not in path.read_text(encoding="utf-8"), path
+
+
+def test_the_import_loads_next_to_nothing():
+    """numpy, scipy and the C core come with the first use, and so does importlib.metadata."""
+    script = (
+        "import sys; before = set(sys.modules); import nnk_image; print(*set(sys.modules) - before)"
+    )
+    run = [sys.executable, "-c", script]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    of_python = {name for name in loaded if name.partition(".")[0] in sys.stdlib_module_names}
+    assert set(loaded) - of_python == {
+        "nnk_image",
+        "nnk_image._moved",
+        "nnk_image.base",
+        "nnk_image.base.imports",
+    }
+    assert len(of_python) < 10
+
+
+def test_configuration(capsys):
+    facts = nnk_image.show_config("dict")
+    assert facts["nnk_image"] == nnk_image.__version__
+    assert facts["simd"].startswith(f"{_core.simd_variant()} (of ")
+    assert facts["threads"] == resolve_n_jobs(-1)
+    assert facts["gil"] in ("on", "off")
+    assert facts["versions"]["numpy"] == metadata.version("numpy")
+    assert "unknown" not in (facts["blas"], facts["python"])
+    assert nnk_image.show_config() is None
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == len(facts) - 1 + len(facts["versions"])
+    assert printed[0].split() == ["nnk_image", nnk_image.__version__]
+    with pytest.raises(ValueError, match="mode='json' must be 'print' or 'dict'"):
+        nnk_image.show_config("json")
+
+
+def test_configuration_without_optional_packages(monkeypatch, capsys):
+    version = metadata.version
+
+    def without_matplotlib(name):
+        if name == "matplotlib":
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(metadata, "version", without_matplotlib)
+    assert nnk_image.show_config("dict")["versions"]["matplotlib"] is None
+    nnk_image.show_config()
+    assert re.search(r"^matplotlib +not installed$", capsys.readouterr().out, re.M)
