@@ -218,26 +218,28 @@ cdef class GridOperator:
 
     cdef nnk_grid_operator c
     cdef const int32_t[::1] dy, dx
+    cdef const int64_t[::1] first_node
     cdef const int32_t[:, :, ::1] before
     cdef const int64_t[:, ::1] row_start
     cdef const uint64_t[::1] entry
     cdef const unsigned char[::1] weight, diagonal, row_scale
 
-    def __init__(self, int64_t height, int64_t width, int64_t blocks, int64_t stride, int64_t pad,
-                 int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
-                 const int32_t[:, :, ::1] before, const int64_t[:, ::1] row_start,
-                 const uint64_t[::1] entry, const unsigned char[::1] weight):
-        self.dy, self.dx, self.before, self.row_start = dy, dx, before, row_start
-        self.entry, self.weight = entry, weight
-        self.c = nnk_grid_operator(height, width, blocks, stride, pad, radius, dy.shape[0], &dy[0], &dx[0],
+    def __init__(self, int64_t width, int64_t blocks, int64_t stride, int64_t pad, int64_t border,
+                 int64_t n_nodes, int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
+                 const int64_t[::1] first_node, const int32_t[:, :, ::1] before,
+                 const int64_t[:, ::1] row_start, const uint64_t[::1] entry, const unsigned char[::1] weight):
+        self.dy, self.dx, self.first_node = dy, dx, first_node
+        self.before, self.row_start, self.entry, self.weight = before, row_start, entry, weight
+        self.c = nnk_grid_operator(first_node.shape[0], width, blocks, stride, pad, border, n_nodes, radius,
+                                   dy.shape[0], &dy[0], &dx[0], &first_node[0],
                                    <const nnk_before *> &before[0, 0, 0],
                                    <const nnk_start *> &row_start[0, 0], row_start.shape[0],
                                    <uint64_t *> &entry[0], <void *> &weight[0], NULL, NULL)
 
     def __reduce__(self):
-        sizes = self.c.height, self.c.width, self.c.blocks, self.c.stride, self.c.pad
+        sizes = self.c.width, self.c.blocks, self.c.stride, self.c.pad, self.c.border, self.c.n_nodes
         offsets = np.asarray(self.dy), np.asarray(self.dx)
-        places = np.asarray(self.before), np.asarray(self.row_start)
+        places = np.asarray(self.first_node), np.asarray(self.before), np.asarray(self.row_start)
         entries = *places, np.asarray(self.entry), np.asarray(self.weight)
         laplacian = np.asarray(self.diagonal), np.asarray(self.row_scale)
         return GridOperator, (*sizes, self.c.radius, *offsets, *entries), laplacian
@@ -312,7 +314,7 @@ cdef class ChebyshevSweep:
     """Some orders of the recurrence, going down a segment of the blocks [b0, b1) (nnk_sweep).
 
     All images of type `real`; `older` is empty at the start, `start` where the bands are not
-    set there.  The tile's order k has rows [top + k radius, bottom + k radius): from the
+    set there.  The tile's order k has rows [top + k border, bottom + k border): from the
     first of the image if `top` is None, to the last if there is none `below`.
     """
 
@@ -347,14 +349,14 @@ cdef class ChebyshevSweep:
         self.front, self.end = 0, op.c.height
         if top is not None:
             self.above, self.c.row_begin = np.zeros(shared, np.uint8), top
-            self.c.above, self.front = address(self.above), top + op.c.radius
+            self.c.above, self.front = address(self.above), top + op.c.border
         self.body = self.end
         if below is not None:
             self.below, self.c.row_end = below.above, bottom
-            self.c.below, self.end = below.c.above, bottom + op.c.radius
+            self.c.below, self.end = below.c.above, bottom + op.c.border
             self.body = self.end - 1
         # The last order of the block is behind the front by the rows of the others.
-        self.head = min(self.front + 2 * self.c.orders * op.c.radius, self.body)
+        self.head = min(self.front + 2 * self.c.orders * op.c.border, self.body)
 
     def go_to(self, int64_t row):
         """Let the front go on to a row; stops between chunks of rows on Ctrl-C.
@@ -422,54 +424,78 @@ cdef class Patches:
     """Reference patches on a grid and the members of their groups (nnk_patches)."""
 
     cdef nnk_patches c
-    cdef const int32_t[::1] rows, columns
+    cdef const int64_t[::1] lines
+    cdef const int32_t[::1] columns
     cdef int32_t[:, :, ::1] members
     cdef int32_t[:, ::1] n_members
     cdef object kept  # the arrays that the struct points to
 
-    def __init__(self, int64_t height, int64_t width, int32_t patch, int32_t radius, int32_t group,
-                 const int32_t[::1] rows, const int32_t[::1] columns):
-        self.rows, self.columns = rows, columns
-        self.members = np.empty((rows.shape[0], columns.shape[0], group), np.int32)
-        self.n_members = np.empty((rows.shape[0], columns.shape[0]), np.int32)
-        self.c = nnk_patches(height, width, patch, radius, group, rows.shape[0], columns.shape[0],
-                             &rows[0], &columns[0], NULL, NULL)
+    def __init__(self, shape, patch, radius, int32_t group, const int64_t[::1] lines,
+                 const int32_t[::1] columns):
+        cdef int axis
+        cdef int missing = NNK_AXES - len(shape)
+        self.lines, self.columns = lines, columns
+        self.members = np.empty((lines.shape[0], columns.shape[0], group), np.int32)
+        self.n_members = np.empty((lines.shape[0], columns.shape[0]), np.int32)
+        for axis in range(NNK_AXES):
+            self.c.shape[axis] = self.c.patch[axis] = 1
+            self.c.radius[axis] = 0
+            if axis >= missing:
+                self.c.shape[axis] = shape[axis - missing]
+                self.c.patch[axis] = patch[axis - missing]
+                self.c.radius[axis] = radius[axis - missing]
+        self.c.group, self.c.n_lines, self.c.n_columns = group, lines.shape[0], columns.shape[0]
+        self.c.lines, self.c.columns = &lines[0], &columns[0]
+        self.c.bias = self.c.variances = NULL
 
     def set_noise(self, bias, variances):
         """Noise that is correlated or uneven: contiguous arrays of the image's type, or None.
 
-        bias : ((2 radius + 1)^2,)
-        variances : (H, W)
+        bias : 2 radius + 1 values along each axis
+        variances : of the image's shape
         """
         self.c.bias = address(bias) if bias is not None else NULL
         self.c.variances = address(variances) if variances is not None else NULL
         self.kept = bias, variances
 
     def groups(self):
-        """Positions y * width + x of the members, int64 (n_rows, n_columns, group), and their numbers."""
-        rows = np.asarray(self.rows, np.int64)[:, None, None] * self.c.width
-        reference = rows + np.asarray(self.columns, np.int64)[:, None]
+        """Numbers of the members' first pixels, int64 (n_lines, n_columns, group), and how many they are."""
+        lines = np.asarray(self.lines)[:, None, None] * self.c.shape[NNK_AXES - 1]
+        reference = lines + np.asarray(self.columns, np.int64)[:, None]
         return reference + np.asarray(self.members), np.asarray(self.n_members)
 
 
-def match(Patches patches, const real[:, ::1] image, int64_t g0, int64_t g1):
-    """Find the members of the groups of grid rows [g0, g1)."""
+cdef nnk_box box_of(corner, shape):
+    """A box of an image, given by its first pixel and its shape."""
+    cdef nnk_box box
+    cdef int axis
+    cdef int missing = NNK_AXES - len(shape)
+    for axis in range(NNK_AXES):
+        box.first[axis] = corner[axis - missing] if axis >= missing else 0
+        box.shape[axis] = shape[axis - missing] if axis >= missing else 1
+    return box
+
+
+def match(Patches patches, const real[::1] image, int64_t g0, int64_t g1):
+    """Find the members of the groups of grid lines [g0, g1)."""
     cdef int status
     with nogil:
         if real is float:
-            status = kernels.match_f32(&patches.c, &image[0, 0], &patches.members[0, 0, 0],
+            status = kernels.match_f32(&patches.c, &image[0], &patches.members[0, 0, 0],
                                        &patches.n_members[0, 0], g0, g1)
         else:
-            status = kernels.match_f64(&patches.c, &image[0, 0], &patches.members[0, 0, 0],
+            status = kernels.match_f64(&patches.c, &image[0], &patches.members[0, 0, 0],
                                        &patches.n_members[0, 0], g0, g1)
     check(status)
 
 
 def patch_pass(Patches patches, bint first, bint right, double sigma, double tau, tables,
-               const real[:, ::1] y, const real[:, ::1] z, const real[:, ::1] x,
-               real[:, ::1] sum_x, real[:, ::1] sum_z, real[:, ::1] weights, int64_t first_row,
-               int64_t g0, int64_t g1):
-    """Filter the groups of grid rows [g0, g1); an empty `sum_z` is not wanted.
+               const real[::1] y, const real[::1] z, const real[::1] x,
+               real[::1] sum_x, real[::1] sum_z, real[::1] weights, corner, shape, int64_t g0,
+               int64_t g1):
+    """Filter the groups of grid lines [g0, g1); an empty `sum_z` is not wanted.
+
+    The sums are of the box of the image that begins at pixel `corner` and has this `shape`.
 
     `tables` are covariance, whitening and `between` of correlated noise, contiguous and of the
     image's type; None where noise is white.
@@ -477,15 +503,15 @@ def patch_pass(Patches patches, bint first, bint right, double sigma, double tau
     cdef int status
     cdef nnk_patch_pass step
     step.first, step.right, step.sigma, step.tau = first, right, sigma, tau
-    step.y, step.z, step.x = &y[0, 0], &z[0, 0], &x[0, 0]
-    step.sum_x, step.weights, step.first_row = &sum_x[0, 0], &weights[0, 0], first_row
+    step.y, step.z, step.x = &y[0], &z[0], &x[0]
+    step.sum_x, step.weights, step.box = &sum_x[0], &weights[0], box_of(corner, shape)
     step.covariance = step.whitening = step.between = NULL
     if tables is not None:
         step.covariance, step.whitening = address(tables[0]), address(tables[1])
         step.between = address(tables[2])
     step.sum_z = NULL
     if sum_z.shape[0]:
-        step.sum_z = &sum_z[0, 0]
+        step.sum_z = &sum_z[0]
     with nogil:
         if real is float:
             status = kernels.patch_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],
@@ -496,13 +522,16 @@ def patch_pass(Patches patches, bint first, bint right, double sigma, double tau
     check(status)
 
 
-def shared_pass(Patches patches, double sigma, const real[:, :, ::1] y, const real[:, :, ::1] x,
-                real[:, :, ::1] sums, int64_t first_row, int64_t g0, int64_t g1):
-    """Filter the groups of grid rows [g0, g1), all channels of a group by one filter."""
+def shared_pass(Patches patches, double sigma, const real[:, ::1] y, const real[:, ::1] x,
+                real[:, ::1] sums, corner, shape, int64_t g0, int64_t g1):
+    """Filter the groups of grid lines [g0, g1), all channels of a group by one filter.
+
+    The sums are of the box of the image that begins at pixel `corner` and has this `shape`.
+    """
     cdef int status
     cdef nnk_shared_pass step
-    step.channels, step.sigma, step.y, step.x = y.shape[0], sigma, &y[0, 0, 0], &x[0, 0, 0]
-    step.sums, step.first_row, step.n_rows = &sums[0, 0, 0], first_row, sums.shape[1]
+    step.channels, step.sigma, step.y, step.x = y.shape[0], sigma, &y[0, 0], &x[0, 0]
+    step.sums, step.box = &sums[0, 0], box_of(corner, shape)
     with nogil:
         if real is float:
             status = kernels.shared_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],

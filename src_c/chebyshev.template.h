@@ -1,12 +1,12 @@
 /* The Chebyshev recurrence on a grid operator.  T, S: type and suffix.
  *
  * A block of orders is computed in one sweep down the rows: order k follows
- * order k - 1 at a distance of `radius` rows, so the rows of the operator are
+ * order k - 1 at a distance of `border` rows, so the rows of the operator are
  * read once per block of orders and while still in cache, and the orders in between live
  * in rings of a few rows.  Wide images are swept strip of columns by strip, or
  * these rows would not stay in cache.  A strip recomputes what it needs of its
  * neighbours' pixels.  Threads have tiles of the rows, which move down by
- * `radius` rows with each order; of these a tile keeps the first 2 radius rows
+ * `border` rows with each order; of these a tile keeps the first 2 border rows
  * for the one above.  Every pixel is computed by the same operations wherever it
  * is computed, so results do not depend on blocks of orders, strips and tiles.
  */
@@ -23,12 +23,12 @@ typedef struct {
 /* Where the rows of order k of the block (0-based) begin and end in this tile. */
 static inline int64_t CAT(first_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
-    return s->given->above ? s->given->row_begin + (k + 1) * s->op->radius : 0;
+    return s->given->above ? s->given->row_begin + (k + 1) * s->op->border : 0;
 }
 
 static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
-    return s->given->below ? s->given->row_end + (k + 1) * s->op->radius : s->op->height;
+    return s->given->below ? s->given->row_end + (k + 1) * s->op->border : s->op->height;
 }
 
 /* Row y of order k of the block (0-based), pixel x at [pad + x]; -1 and -2 are the
@@ -36,7 +36,7 @@ static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_sweep *g = s->given;
-    const int64_t stride = s->op->stride, n_shared = 2 * s->op->radius;
+    const int64_t stride = s->op->stride, n_shared = 2 * s->op->border;
     if (k == -1)
         return (const T *)g->old + y * stride;
     if (k == -2)
@@ -53,11 +53,11 @@ static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int6
 static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, int64_t from, int64_t to)
 {
     const nnk_sweep *g = s->given;
-    const int64_t width = s->op->width, end = to < width ? to : width;
+    const int64_t width = s->op->width, end = to < width ? to : width, node = s->op->first_node[y];
     T *row = s->clenshaw + s->op->pad;
     memset(row + from, 0, sizeof *row * (size_t)(end - from));
-    for (int32_t b = 0; b < g->n_bands; b++) {
-        const T *band = (const T *)g->bands + (b * s->op->height + y) * width;
+    for (int32_t b = 0; node >= 0 && b < g->n_bands; b++) {
+        const T *band = (const T *)g->bands + b * s->op->n_nodes + node;
         const T c = (T)g->coefficients[b * g->orders + k];
         for (int64_t x = from; x < end; x++)
             row[x] += c * band[x];
@@ -70,16 +70,13 @@ static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t 
 static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
-    int32_t o = 0;
-    for (int32_t dy = -op->radius; dy <= op->radius; dy++) { /* offsets are in row-major order */
-        const int32_t end = o + 2 * op->radius + (dy != 0);
+    for (int32_t o = 0; o < op->n_offsets;) { /* one row of offsets after the other */
+        const int32_t dy = op->dy[o];
         const int64_t there = y + dy;
-        if (there >= 0 && there < op->height) {
-            const T *row = CAT(sweep_row, S)(s, k, there) + op->pad;
-            for (int32_t i = o; i < end; i++)
-                s->neighbour[i] = row + op->dx[i];
-        }
-        o = end;
+        const T *row = there >= 0 && there < op->height ? CAT(sweep_row, S)(s, k, there) + op->pad : NULL;
+        for (; o < op->n_offsets && op->dy[o] == dy; o++)
+            if (row)
+                s->neighbour[o] = row + op->dx[o];
     }
 }
 
@@ -98,7 +95,7 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
 static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
 {
     const nnk_grid_operator *op = s->op;
-    const T *const inputs[] = {(const T *)s->given->old + op->radius * op->stride, s->given->older, op->diagonal,
+    const T *const inputs[] = {(const T *)s->given->old + op->border * op->stride, s->given->older, op->diagonal,
                                op->row_scale};
     for (int i = 0; i < 4; i++)
         for (int64_t x = from; inputs[i] && x < to; x += 64 / sizeof(T))
@@ -184,11 +181,14 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
     while (end > first && y < CAT(first_row, S)(s, end - 1))
         end--;
     const int starts = g->start && first == 0;
+    const int64_t node = s->op->first_node[y];
+    if (node < 0)
+        return; /* a gap */
     const T *rows[NNK_MAX_ORDERS], *zeroth = starts ? CAT(sweep_row, S)(s, -1, y) + begin : NULL;
     for (int32_t k = first; k < end; k++)
         rows[k - first] = CAT(sweep_row, S)(s, k, y) + begin;
     for (int32_t b = 0; b < g->n_bands && first < end; b++) {
-        T *band = (T *)g->bands + (b * s->op->height + y) * s->op->width + left, c[NNK_MAX_ORDERS];
+        T *band = (T *)g->bands + b * s->op->n_nodes + node + left, c[NNK_MAX_ORDERS];
         for (int32_t k = first; k < end; k++)
             c[k - first] = (T)g->coefficients[b * g->orders + k];
         for (int64_t x = 0; x < width; x += 64 / sizeof(T)) /* the next row */
@@ -210,17 +210,17 @@ static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void
     memcpy((T *)image + y * op->stride + left, CAT(sweep_row, S)(s, k, y) + left, sizeof(T) * (size_t)(right - left));
 }
 
-/* The front goes over rows [y0, y1), order k radius rows behind order k - 1; at the
+/* The front goes over rows [y0, y1), order k border rows behind order k - 1; at the
  * end of the tile until the last order has come through. */
 static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_sweep *g = s->given;
     const int32_t last = g->orders - 1;
-    const int64_t radius = s->op->radius, lag = last * radius;
+    const int64_t border = s->op->border, lag = last * border;
     const int64_t end = y1 == CAT(end_row, S)(s, 0) ? CAT(end_row, S)(s, last) + lag : y1;
     for (int64_t front = y0; front < end; front++) {
         for (int32_t k = 0; k <= last; k++) {
-            const int64_t y = front - k * radius;
+            const int64_t y = front - k * border;
             if (y >= CAT(first_row, S)(s, k) && y < CAT(end_row, S)(s, k))
                 CAT(recurrence_row, S)(s, k, y);
         }
@@ -243,7 +243,7 @@ static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_sw
     s.ring_stride = 2 * op->pad + (to - from) * CAT(BLOCK, S);
     for (int32_t k = 0; k < given->orders; k++) {
         const int32_t behind = given->orders - 1 - k;
-        s.ring_rows[k] = (behind > 2 ? behind : 2) * op->radius + 1;
+        s.ring_rows[k] = (behind > 2 ? behind : 2) * op->border + 1;
         s.ring_start[k + 1] = s.ring_start[k] + s.ring_rows[k] * s.ring_stride;
     }
     return s;
@@ -253,7 +253,7 @@ static void CAT(sweep_room, S)(const nnk_grid_operator *op, const nnk_sweep *giv
 {
     const CAT(sweep, S) s = CAT(new_sweep, S)(op, given);
     *rings = sizeof(T) * (size_t)s.ring_start[given->orders];
-    *shared = sizeof(T) * (size_t)(2 * op->radius * given->orders * s.ring_stride);
+    *shared = sizeof(T) * (size_t)(2 * op->border * given->orders * s.ring_stride);
 }
 
 static int CAT(sweep_rows, S)(const nnk_grid_operator *op, const nnk_sweep *given, void *rings, int64_t y0, int64_t y1)

@@ -60,7 +60,11 @@ static inline double_block_f32 join_f32(const float *p, const float *q)
 }
 /* Expanding straight from memory is several times slower on some processors (measured: Zen 4), and
  * GCC would make one instruction of the two. */
+#ifdef __clang__
+#define IN_REGISTER(v) (void)(v)
+#else
 #define IN_REGISTER(v) __asm__("" : "+v"(v))
+#endif
 static inline double_block_f32 expand_f32(const float **p, uint32_t lanes)
 {
     __m512 next = _mm512_loadu_ps(*p);

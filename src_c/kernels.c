@@ -7,6 +7,7 @@
 
 #include "aligned.h"
 #include "bits.h"
+#include "boxes.h"
 #include "csr.h"
 #include "gaussian.h"
 #include "nnk_core.h"

@@ -61,9 +61,9 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  *               tile's end the rest; it reads no row behind the front by more than the radius,
  *               but T_0 for `start`.  rings: kept from call to call, zero before the first
  *   sweep_room  bytes of the rings, and of what a tile shares with the one above it
- *   match       members of the groups of grid rows [g0, g1): nearest by squared difference,
+ *   match       members of the groups of grid lines [g0, g1): nearest by squared difference,
  *               nearer positions in reading order first among equals
- *   patch_pass  one pass over the groups of grid rows [g0, g1)
+ *   patch_pass  one pass over the groups of grid lines [g0, g1)
  *   shared_pass the same with one filter for all channels
  */
 #define NNK_KERNELS_OF(S, T)                                                                                   \

@@ -40,10 +40,11 @@ cdef extern from "nnk_core.h" nogil:
         int64_t entry, weight
 
     ctypedef struct nnk_grid_operator:
-        int64_t height, width, blocks, stride, pad
+        int64_t height, width, blocks, stride, pad, border, n_nodes
         int32_t radius, n_offsets
         const int32_t *dy
         const int32_t *dx
+        const int64_t *first_node
         const nnk_before *before
         const nnk_start *row_start
         int64_t n_held
@@ -66,13 +67,21 @@ cdef extern from "nnk_core.h" nogil:
         const double *coefficients
         const double *start
 
+    enum: NNK_AXES
+
     ctypedef struct nnk_patches:
-        int64_t height, width
-        int32_t patch, radius, group, n_rows, n_columns
-        const int32_t *rows
+        int64_t shape[4]
+        int32_t patch[4]
+        int32_t radius[4]
+        int32_t group, n_lines, n_columns
+        const int64_t *lines
         const int32_t *columns
         const void *bias
         const void *variances
+
+    ctypedef struct nnk_box:
+        int64_t first[4]
+        int64_t shape[4]
 
     ctypedef struct nnk_patch_pass:
         int32_t first, right
@@ -83,7 +92,7 @@ cdef extern from "nnk_core.h" nogil:
         void *sum_x
         void *sum_z
         void *weights
-        int64_t first_row
+        nnk_box box
         const void *covariance
         const void *whitening
         const void *between
@@ -94,7 +103,7 @@ cdef extern from "nnk_core.h" nogil:
         const void *y
         const void *x
         void *sums
-        int64_t first_row, n_rows
+        nnk_box box
 
     ctypedef struct nnk_csr_rows:
         const int64_t *row_start

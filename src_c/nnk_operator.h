@@ -8,11 +8,14 @@
 
 enum { NNK_MAX_ORDERS = 16 };
 
-/* An operator  L = diag(a) - diag(r) W  on the pixel grid, the adjacency W stored
+/* An operator  L = diag(a) - diag(r) W  on the pixel grid, laid out as rows, the adjacency W stored
  * by blocks of LANES adjacent pixels of one row (8 float, 4 double).  An edge block is what a block has
  * of edges towards pixel + offset; offsets are all those of the window, numbered in
  * row-major order, and so are a block's edge blocks.  Two of them make an entry, which says where the
  * edges are; weights are stored of edges only.
+ *   border, radius   rows and columns that the window reaches over
+ *   first_node   first_node[height]: number of a row's first pixel, -1 for a gap (a row without
+ *                pixels, where the signals of the recurrence are 0); n_nodes pixels there are
  *   before       [height][blocks + 1]: entries and weights before each block of a row, from 0
  *                on in each row
  *   row_start    where those of row y begin: row_start[y % n_held].  With n_held < height
@@ -33,9 +36,10 @@ typedef struct {
 } nnk_start;
 
 typedef struct {
-    int64_t height, width, blocks, stride, pad;
+    int64_t height, width, blocks, stride, pad, border, n_nodes;
     int32_t radius, n_offsets;
     const int32_t *dy, *dx;
+    const int64_t *first_node;
     const nnk_before *before;
     const nnk_start *row_start;
     int64_t n_held;
@@ -55,9 +59,9 @@ typedef struct {
  *                         inputs are read with a halo of orders * radius columns
  *   above, below          memory shared with the tiles above and below, NULL at the ends
  *                         of the image; zero at first, the lower one writes it
- *   row_begin, row_end    rows [row_begin + k radius, row_end + k radius) of the tile's order
+ *   row_begin, row_end    rows [row_begin + k border, row_end + k border) of the tile's order
  *                         k = 1, 2, .. of the block, where there are tiles above, below
- *   bands, coefficients   n_bands images [height][width] and, per band,
+ *   bands, coefficients   n_bands images of the nodes and, per band,
  *                         `orders` numbers, order by order.
  *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
  *                         set instead, to start[s] T_0 and that sum

@@ -1,16 +1,18 @@
 /* Groups of similar patches: filter them, put them back.  T, S: type
  * and suffix.  See nnk_core.h for what a pass computes. */
 
-/* What one group needs, allocated once per chunk of rows. */
+/* What one group needs, allocated once per chunk of grid lines. */
 typedef struct {
     int64_t reference;      /* position of the group's reference patch */
+    int64_t *lines, *sum_lines; /* from a patch's first pixel to its lines, in the image and in the sums */
+    int64_t *in_sums;       /* [k] where each member begins in the sums */
     int32_t n, k, row;      /* pixels of a patch; patches, this group; padded n */
     T *pilot, *value;       /* [k][row]: centred pilot and values */
     T *solved, *result;     /* [k][row] */
     T *gram, *cross;        /* [row][row] */
     T *shared, *inner, *theta; /* [square][square], square: padded group; only for correlated noise */
     T *transposed;          /* [row][square], likewise */
-    int64_t *place;         /* [k] in a grid as wide as `between`: offsets of members become differences */
+    int64_t *place;         /* [k] in an array like `between`: offsets of members become differences */
     T *mean;                /* [row] */
     T *pivots;              /* four rows, for the inverse */
     T *weight;              /* [k] */
@@ -19,19 +21,20 @@ typedef struct {
 /* Patch rows of the members into a padded matrix, `image` beginning at the reference patch; `patch` is
  * a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
-CAT(gather_sized, S)(const T *image, int64_t width, const int32_t *members, int32_t k, int64_t row, T *out,
-                     const int32_t patch)
+CAT(gather_sized, S)(const T *image, const int64_t *lines, int32_t n_lines, const int32_t *members, int32_t k,
+                     int64_t row, T *out, const int32_t patch)
 {
     for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < patch; r++)
-            memcpy(out + m * row + r * patch, image + members[m] + r * width, sizeof(T) * (size_t)patch);
+        for (int32_t r = 0; r < n_lines; r++)
+            memcpy(out + m * row + r * patch, image + members[m] + lines[r], sizeof(T) * (size_t)patch);
 }
 
-static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *members, int32_t k, int64_t row,
-                           T *out)
+static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *members, int32_t k,
+                           const CAT(workspace, S) *w, T *out)
 {
-#define GATHER(patch) CAT(gather_sized, S)(image, p->width, members, k, row, out, patch)
-    FOR_PATCH(p->patch, GATHER)
+    const int32_t n_lines = patch_lines(p);
+#define GATHER(patch) CAT(gather_sized, S)(image, w->lines, n_lines, members, k, w->row, out, patch)
+    FOR_PATCH(p->patch[NNK_AXES - 1], GATHER)
 #undef GATHER
 }
 
@@ -47,6 +50,15 @@ static void CAT(centre, S)(T *matrix, int32_t k, int64_t row, T *mean)
     for (int32_t m = 0; m < k; m++)
         for (int64_t j = 0; j < row; j++)
             matrix[m * row + j] -= mean[j];
+}
+
+/* The columns of k rows of n numbers as rows, padded to `square` with zeros. */
+static void CAT(transpose, S)(const T *matrix, int32_t k, int32_t n, int64_t row, T *out, int64_t square)
+{
+    memset(out, 0, sizeof(T) * (size_t)n * (size_t)square);
+    for (int32_t i = 0; i < k; i++)
+        for (int32_t j = 0; j < n; j++)
+            out[j * square + i] = matrix[i * row + j];
 }
 
 /* Standard deviation of y - z over a group: how much noise is gone already. */
@@ -70,27 +82,27 @@ static double CAT(removed_noise, S)(const T *y, const T *z, int64_t padded, doub
 /* Add weight x patches to the sums, and the weights to theirs (which may be
  * NULL); `patch` a constant where inlined. */
 static inline __attribute__((always_inline)) void
-CAT(scatter_sized, S)(const T *matrix, int64_t row, const T *weight, const int32_t *members, int32_t k,
-                      int64_t reference, int64_t width, T *sums, T *weights, const int32_t patch)
+CAT(scatter_sized, S)(const CAT(workspace, S) *w, int32_t n_lines, int32_t k, T *sums, T *weights,
+                      const int32_t patch)
 {
     for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < patch; r++) {
-            const int64_t at = reference + members[m] + r * width;
-            const T *in = matrix + m * row + r * patch;
+        for (int32_t r = 0; r < n_lines; r++) {
+            const int64_t at = w->in_sums[m] + w->sum_lines[r];
+            const T *in = w->result + m * w->row + r * patch, weight = w->weight[m];
             for (int32_t c = 0; c < patch; c++)
-                sums[at + c] += weight[m] * in[c];
+                sums[at + c] += weight * in[c];
             if (weights)
                 for (int32_t c = 0; c < patch; c++)
-                    weights[at + c] += weight[m];
+                    weights[at + c] += weight;
         }
 }
 
-static void CAT(scatter, S)(const nnk_patches *p, const T *matrix, int64_t row, const T *weight,
-                            const int32_t *members, int32_t k, int64_t reference, T *sums, T *weights)
+/* The same for the first k results of a group. */
+static void CAT(scatter, S)(const nnk_patches *p, const CAT(workspace, S) *w, int32_t k, T *sums, T *weights)
 {
-#define SCATTER(patch)                                                                                       \
-    CAT(scatter_sized, S)(matrix, row, weight, members, k, reference, p->width, sums, weights, patch)
-    FOR_PATCH(p->patch, SCATTER)
+    const int32_t n_lines = patch_lines(p);
+#define SCATTER(patch) CAT(scatter_sized, S)(w, n_lines, k, sums, weights, patch)
+    FOR_PATCH(p->patch[NNK_AXES - 1], SCATTER)
 #undef SCATTER
 }
 
@@ -100,13 +112,15 @@ static int32_t CAT(whole_blocks, S)(int32_t n) { return (n + CAT(BLOCK, S) - 1) 
 static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->pilot); }
 
 /* One allocation, cut into matrices; zeros, so that padding stays zero. */
-static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k, int correlated)
+static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, const nnk_box *box, int32_t k,
+                                 int correlated)
 {
+    const int32_t n_lines = patch_lines(p), n = n_lines * p->patch[NNK_AXES - 1];
     const size_t row = (size_t)CAT(whole_blocks, S)(n), rows = (size_t)CAT(whole_blocks, S)(k);
-    const size_t matrix = rows * row, square = row * row, lane = row > rows ? row : rows;
+    const size_t square = row * row, lane = row > rows ? row : rows, matrix = rows * lane;
     const size_t between = correlated ? rows * rows : 0, turned = correlated ? matrix : 0;
     const size_t numbers = 4 * matrix + 2 * square + 3 * between + turned + 6 * lane;
-    const size_t bytes = sizeof(T) * numbers + sizeof *w->place * rows;
+    const size_t bytes = sizeof(T) * numbers + sizeof *w->place * 2 * (rows + (size_t)n_lines);
     T *at = new_aligned(bytes);
     if (!at)
         return NNK_NO_MEMORY;
@@ -126,7 +140,21 @@ static int CAT(new_workspace, S)(CAT(workspace, S) *w, int32_t n, int32_t k, int
     w->pivots = at, at += 4 * lane;
     w->weight = at, at += lane;
     w->place = (int64_t *)(void *)at;
+    w->in_sums = w->place + rows;
+    w->lines = w->in_sums + rows;
+    w->sum_lines = w->lines + n_lines;
+    find_patch_lines(p->patch, p->shape, w->lines);
+    find_patch_lines(p->patch, box->shape, w->sum_lines);
     return NNK_OK;
+}
+
+/* Go on to group g of the grid. */
+static void CAT(next_group, S)(const nnk_patches *p, const nnk_box *box, const int32_t *members, int32_t k,
+                               int64_t g, CAT(workspace, S) *w)
+{
+    w->reference = p->lines[g / p->n_columns] * p->shape[NNK_AXES - 1] + p->columns[g % p->n_columns];
+    for (int32_t m = 0; m < k; m++)
+        w->in_sums[m] = place_in_box(p->shape, box, w->reference + members[m]);
 }
 
 /* Add each row's mean patch back. */
@@ -225,6 +253,21 @@ static void CAT(wiener_left, S)(CAT(workspace, S) *w, T ridge)
     }
 }
 
+/* The same for groups of few members: Theta = 1 1'/k + I - c (P P' + c I)^-1, for P is centred. */
+static void CAT(wiener_members, S)(CAT(workspace, S) *w, T ridge)
+{
+    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
+    T *m = w->gram;
+    CAT(transpose, S)(w->pilot, k, n, row, w->solved, square);
+    CAT(gram, S)(w->solved, square, m, k, n);
+    const T c = CAT(add_ridge, S)(m, square, k, ridge);
+    CAT(invert, S)(m, square, k, w->pivots);
+    CAT(complement, S)(m, square, k, c, w->weight);
+    CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
+    for (int32_t i = 0; i < k; i++)
+        w->weight[i] = 1 / (1 / w->weight[i] + (T)1 / k);
+}
+
 /* W = (C + c I)^-1 C with C = P' P, X = Z W, one weight 1 / (|W|^2 / n + 1 / k). */
 static void CAT(wiener_right, S)(CAT(workspace, S) *w, T ridge)
 {
@@ -269,12 +312,15 @@ static void CAT(correlated_right, S)(CAT(workspace, S) *w, const T *covariance, 
 static void CAT(shared_noise, S)(const nnk_patches *p, const int32_t *members, const T *between,
                                  CAT(workspace, S) *w)
 {
-    const int64_t side = 4 * p->radius + 1, centre = 2 * p->radius * (side + 1);
     const int32_t square = CAT(whole_blocks, S)(w->k);
-    for (int32_t m = 0; m < w->k; m++) {
-        const int64_t at = w->reference + members[m];
-        w->place[m] = at / p->width * side + at % p->width;
+    nnk_box window = {{0}, {0}};
+    int64_t centre = 0;
+    for (int axis = 0; axis < NNK_AXES; axis++) {
+        window.shape[axis] = 4 * p->radius[axis] + 1;
+        centre = centre * window.shape[axis] + 2 * p->radius[axis];
     }
+    for (int32_t m = 0; m < w->k; m++)
+        w->place[m] = place_in_box(p->shape, &window, w->reference + members[m]);
     for (int32_t i = 0; i < w->k; i++)
         for (int32_t j = 0; j < w->k; j++)
             w->shared[i * square + j] = between[centre + w->place[j] - w->place[i]];
@@ -289,9 +335,7 @@ static void CAT(correlated_left, S)(const nnk_patches *p, const nnk_patch_pass *
     const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
     CAT(shared_noise, S)(p, members, pass->between, w);
     CAT(product, S)(w->pilot, 1, row, pass->whitening, row, w->solved, row, k, row, n);
-    for (int32_t i = 0; i < k; i++)
-        for (int32_t j = 0; j < n; j++)
-            w->transposed[j * square + i] = w->solved[i * row + j];
+    CAT(transpose, S)(w->solved, k, n, row, w->transposed, square);
     T *m = w->inner;
     CAT(gram, S)(w->transposed, square, m, k, n);
     for (int32_t i = 0; i < k; i++)
@@ -319,6 +363,8 @@ static void CAT(wiener, S)(const nnk_patches *p, const nnk_patch_pass *pass, con
         CAT(correlated_right, S)(w, pass->covariance, (T)(w->k * noise * noise));
     else if (pass->right)
         CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
+    else if (2 * p->group <= w->n)
+        CAT(wiener_members, S)(w, (T)(w->n * noise * noise));
     else
         CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
     CAT(add_mean, S)(w);
@@ -330,10 +376,9 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
 {
     const T *y = (const T *)pass->y + w->reference, *z = (const T *)pass->z + w->reference;
     const T *x = (const T *)pass->x + w->reference;
-    const int64_t reference = w->reference - pass->first_row * p->width;
     const int64_t padded = (int64_t)w->k * w->row;
-    CAT(gather, S)(p, z, members, w->k, w->row, w->value);
-    CAT(gather, S)(p, y, members, w->k, w->row, w->solved);
+    CAT(gather, S)(p, z, members, w->k, w, w->value);
+    CAT(gather, S)(p, y, members, w->k, w, w->solved);
     for (int32_t m = 0; m < w->k; m++) /* products leave rounding where padding was */
         for (int32_t j = w->n; j < w->row; j++)
             w->solved[m * w->row + j] = 0;
@@ -342,17 +387,17 @@ static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pas
     double left = 1 - removed > pass->tau ? 1 - removed : pass->tau;
     left = left > 0.01 ? left : 0.01;
     const double noise = level * left;
-    CAT(gather, S)(p, x, members, w->k, w->row, w->pilot);
-    CAT(wiener, S)(p, pass, members, w, level * left);
+    CAT(gather, S)(p, x, members, w->k, w, w->pilot);
+    CAT(wiener, S)(p, pass, members, w, noise);
     CAT(weigh, S)(p, w, level / pass->sigma);
-    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, reference, pass->sum_x, pass->weights);
+    CAT(scatter, S)(p, w, w->k, pass->sum_x, pass->weights);
     if (!pass->sum_z)
         return;
     const T kept = (T)(pass->tau / left);
-    CAT(gather, S)(p, z, members, w->k, w->row, w->value);
+    CAT(gather, S)(p, z, members, w->k, w, w->value);
     for (int64_t i = 0; i < (int64_t)w->k * w->row; i++)
         w->result[i] = (1 - kept) * w->result[i] + kept * w->value[i];
-    CAT(scatter, S)(p, w->result, w->row, w->weight, members, w->k, reference, pass->sum_z, NULL);
+    CAT(scatter, S)(p, w, w->k, pass->sum_z, NULL);
 }
 
 /* One group of the first estimate: Theta = I - (1 + a^2) c (M - M 1 1' M / 1' M 1) with
@@ -363,18 +408,15 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
     const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
     const double level = pass->sigma * CAT(group_level, S)(p, members, w);
     const T a2 = (T)0.25, c = (T)(n * level * level);
-    CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, row, w->value);
+    CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, w, w->value);
     if (pass->covariance) {
         memcpy(w->pilot, w->value, sizeof(T) * (size_t)k * (size_t)row);
         CAT(centre, S)(w->pilot, k, row, w->mean);
         CAT(correlated_left, S)(p, pass, members, w, (T)(level * level), a2, 1 + a2);
     } else {
-        T *transposed = w->solved, *m = w->pilot; /* [n][square], [square][square] */
-        memset(transposed, 0, sizeof(T) * (size_t)n * (size_t)square);
-        for (int32_t i = 0; i < k; i++)
-            for (int32_t j = 0; j < n; j++)
-                transposed[j * square + i] = w->value[i * row + j];
-        CAT(gram, S)(transposed, square, m, k, n);
+        T *m = w->pilot; /* [square][square] */
+        CAT(transpose, S)(w->value, k, n, row, w->solved, square);
+        CAT(gram, S)(w->solved, square, m, k, n);
         CAT(add_ridge, S)(m, square, k, a2 * c);
         CAT(invert, S)(m, square, k, w->pivots);
         CAT(remove_mean, S)(m, square, k, w->mean);
@@ -382,22 +424,21 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
         CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
     }
     CAT(weigh, S)(p, w, level / pass->sigma);
-    CAT(scatter, S)(p, w->result, row, w->weight, members, k, w->reference - pass->first_row * p->width, pass->sum_x,
-                    pass->weights);
+    CAT(scatter, S)(p, w, k, pass->sum_x, pass->weights);
 }
 
 static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                               const int32_t *n_members, int64_t g0, int64_t g1)
 {
     CAT(workspace, S) w;
-    if (CAT(new_workspace, S)(&w, p->patch * p->patch, p->group, pass->covariance != NULL) != NNK_OK)
+    if (CAT(new_workspace, S)(&w, p, &pass->box, p->group, pass->covariance != NULL) != NNK_OK)
         return NNK_NO_MEMORY;
     for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
         const int32_t *mine = members + g * p->group;
         if (n_members[g] < w.k) /* rows beyond the group must be zero */
             memset(w.pilot, 0, sizeof(T) * (size_t)(w.mean - w.pilot));
         w.k = n_members[g];
-        w.reference = p->rows[g / p->n_columns] * p->width + p->columns[g % p->n_columns];
+        CAT(next_group, S)(p, &pass->box, mine, w.k, g, &w);
         if (pass->first)
             CAT(first_group, S)(p, pass, mine, &w);
         else

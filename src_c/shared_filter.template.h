@@ -120,14 +120,13 @@ static T CAT(response, S)(T *a, int64_t row, int32_t n, T c, T *scratch)
 static void CAT(shared_group, S)(const nnk_patches *p, const nnk_shared_pass *pass, const int32_t *members,
                                  int32_t k, CAT(workspace, S) *w)
 {
-    const int64_t plane = p->height * p->width, sums_plane = pass->n_rows * p->width;
-    const int64_t reference = w->reference - pass->first_row * p->width;
+    const int64_t plane = pixels_of(p->shape), sums_plane = pixels_of(pass->box.shape);
     const int32_t n = w->n, row = w->row;
     T *sums = pass->sums, *weights = sums + pass->channels * sums_plane;
     w->k = k * pass->channels;
     for (int32_t c = 0; c < pass->channels; c++) {
         T *pilot = w->pilot + c * k * row;
-        CAT(gather, S)(p, (const T *)pass->x + c * plane + w->reference, members, k, row, pilot);
+        CAT(gather, S)(p, (const T *)pass->x + c * plane + w->reference, members, k, w, pilot);
         CAT(centre, S)(pilot, k, row, w->mean);
     }
     CAT(gram, S)(w->pilot, row, w->gram, n, w->k);
@@ -136,14 +135,13 @@ static void CAT(shared_group, S)(const nnk_patches *p, const nnk_shared_pass *pa
     for (int32_t m = 0; m < k; m++)
         w->weight[m] = 1 / (square / n + (T)1 / k);
     for (int32_t c = 0; c < pass->channels; c++) {
-        CAT(gather, S)(p, (const T *)pass->y + c * plane + w->reference, members, k, row, w->value);
+        CAT(gather, S)(p, (const T *)pass->y + c * plane + w->reference, members, k, w, w->value);
         CAT(centre, S)(w->value, k, row, w->mean);
         CAT(product, S)(w->value, 1, row, w->gram, row, w->result, row, k, row, n);
         for (int32_t m = 0; m < k; m++)
             for (int32_t j = 0; j < row; j++)
                 w->result[m * row + j] += w->mean[j];
-        CAT(scatter, S)(p, w->result, row, w->weight, members, k, reference, sums + c * sums_plane,
-                        c == 0 ? weights : NULL);
+        CAT(scatter, S)(p, w, k, sums + c * sums_plane, c == 0 ? weights : NULL);
     }
 }
 
@@ -153,10 +151,10 @@ static int CAT(shared_pass, S)(const nnk_patches *p, const nnk_shared_pass *pass
     CAT(workspace, S) w;
     /* eight rows of scratch lie in `solved`, whatever the group */
     const int32_t rows = pass->channels * p->group > 8 ? pass->channels * p->group : 8;
-    if (CAT(new_workspace, S)(&w, p->patch * p->patch, rows, 0) != NNK_OK)
+    if (CAT(new_workspace, S)(&w, p, &pass->box, rows, 0) != NNK_OK)
         return NNK_NO_MEMORY;
     for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
-        w.reference = p->rows[g / p->n_columns] * p->width + p->columns[g % p->n_columns];
+        CAT(next_group, S)(p, &pass->box, members + g * p->group, n_members[g], g, &w);
         CAT(shared_group, S)(p, pass, members + g * p->group, n_members[g], &w);
     }
     CAT(free_workspace, S)(&w);

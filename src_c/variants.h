@@ -5,21 +5,16 @@
 #define NNK_VARIANTS_H
 
 #if defined(NNK_X86)
-#define NNK_HAS_AVX2                                                                            \
-    (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
-#define NNK_HAS_AVX512                                                                          \
-    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&                 \
-     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+#include "processor.h"
 #define NNK_DEFINE_VARIANTS(f, type, table)                                                     \
     extern const type table##_generic, table##_avx2, table##_avx512;                            \
     int f(const type *found[4])                                                                 \
     {                                                                                           \
         int n = 0;                                                                              \
         found[n++] = &table##_generic;                                                          \
-        __builtin_cpu_init();                                                                   \
-        if (NNK_HAS_AVX2)                                                                       \
+        if (vector_level() >= 1)                                                                \
             found[n++] = &table##_avx2;                                                         \
-        if (NNK_HAS_AVX512)                                                                     \
+        if (vector_level() >= 2)                                                                \
             found[n++] = &table##_avx512;                                                       \
         return n;                                                                               \
     }

@@ -30,7 +30,7 @@ def python(script, *arguments, flags=(), timeout=120, **environment):
         timeout=timeout,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, (done.returncode, done.stderr)
     return done.stdout.split()
 
 

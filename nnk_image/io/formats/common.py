@@ -91,6 +91,23 @@ def check_size(width: int, height: int, max_pixels: int | None) -> None:
         )
 
 
+def to_samples(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return `values` in the dtype of a file, rounded and clipped to it if it is of integers."""
+    if values.dtype == dtype or dtype.kind == "f" or values.dtype.kind == "b":
+        return values.astype(dtype, copy=False)
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if values.dtype.kind in "iu":
+        here = np.iinfo(values.dtype)
+        return np.clip(values, max(low, here.min), min(high, here.max)).astype(dtype)
+    if np.isnan(values).any():
+        raise ValueError("image contains NaN, which no integer can hold; replace it first")
+    values = values.astype(np.float32) if values.dtype.itemsize < 4 else values
+    # The largest integer of 32 or 64 bits may be none of these floats, and the next one too large.
+    top = values.dtype.type(high)
+    top = np.nextafter(top, values.dtype.type(0)) if int(top) > high else top
+    return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
+
+
 def check_frames(count: int, kind: str) -> None:
     """Refuse animations and documents: it is not known which of their frames is meant."""
     if count > 1:

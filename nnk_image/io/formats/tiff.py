@@ -7,8 +7,12 @@ round: tifffile reads what it can, Pillow the rest.
 from __future__ import annotations
 
 import io
+import logging
 import math
+import re
+import struct
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import tifffile
@@ -19,11 +23,19 @@ from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, PLANARCONFIG
 from .common import FormatError, ImageFile, assemble, check_frames, check_size, plausible_dpi
 from .pillow import eight_bit_samples, joined_bytes, rawmode_of, with_rawmode
 
+_CUT_OFF = "is damaged or truncated: pages of it are missing; fetch or export the file again"
+
+_OME_SIZE = re.compile(r"\bSize([ZCT])\s*=\s*[\"'](\d{1,18})")
+_LEAST_PLANE = 16  # bytes; a page has more, but may hold several channels
+
 _GREY = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE)
 _COLOUR_CHANNELS = {PHOTOMETRIC.RGB: 3, PHOTOMETRIC.YCBCR: 3, PHOTOMETRIC.SEPARATED: 4}
 
 # What tifffile reads without the imagecodecs package.
 _DTYPES = tuple(np.dtype(name) for name in ("uint8", "uint16", "float16", "float32", "float64"))
+SINGLE_DTYPES = (np.dtype(bool), *_DTYPES)
+"""Types of samples that a picture of one page may have; `decode` makes bits and floats others."""
+
 _COMPRESSIONS = (
     COMPRESSION.NONE,
     COMPRESSION.ADOBE_DEFLATE,
@@ -35,9 +47,9 @@ _COMPRESSIONS = (
 
 def decode(stream, max_pixels: int | None) -> ImageFile:
     """Read a TIFF of one page; 16-bit and 64-bit floats become 32-bit floats."""
-    with tifffile.TiffFile(stream) as file:
+    with quiet_tifffile(), tifffile.TiffFile(stream) as file:
         page = file.pages[0]
-        check_frames(_frames(file), "a multi-page TIFF")
+        check_frames(frames_of(file), "a multi-page TIFF")
         check_size(page.imagewidth, page.imagelength, max_pixels)
         _check_channels(page)
         samples, orientation = _samples(stream, page)
@@ -50,15 +62,53 @@ def decode(stream, max_pixels: int | None) -> ImageFile:
         )
 
 
-def _frames(file: tifffile.TiffFile) -> int:
-    """Count the pictures, thumbnails aside."""
+@contextmanager
+def quiet_tifffile():
+    """Keep what tifffile logs of damaged files off stderr; handlers of a program still get it."""
+    logger, handler = logging.getLogger("tifffile"), logging.NullHandler()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+def frames_of(file: tifffile.TiffFile) -> int:
+    """Count the pictures, thumbnails aside; raises if some are cut off."""
+    if _next_page(file) > file.filehandle.size:
+        raise FormatError(_CUT_OFF)
+    _check_planes(file)
     pages = sum(not page.is_reduced for page in file.pages)
     if pages > 1:
         return pages
     # ImageJ hides a whole stack behind one page; and pages may have depth.
     series = file.series[0]
+    if file.is_imagej and series.kind != "imagej":
+        raise FormatError(_CUT_OFF)
     axes = zip(series.axes, series.shape, strict=True)
     return math.prod(length for axis, length in axes if axis not in "YXS")
+
+
+def _check_planes(file: tifffile.TiffFile) -> None:
+    """Refuse an OME-TIFF that announces more planes than it has bytes for, which all get listed."""
+    largest = {"Z": 1, "C": 1, "T": 1}
+    for axis, number in _OME_SIZE.findall(file.ome_metadata or ""):
+        largest[axis] = max(largest[axis], int(number))
+    if math.prod(largest.values()) > file.filehandle.size // _LEAST_PLANE:
+        raise FormatError(_CUT_OFF)
+
+
+def _next_page(file: tifffile.TiffFile) -> int:
+    """Return the offset that the last page found has for the one after it; 0 ends a file.
+
+    tifffile passes over offsets that lead out of the file, and with them over all pages there.
+    """
+    layout, stream = file.tiff, file.filehandle
+    offset = file.pages[-1].offset
+    stream.seek(offset)
+    (tags,) = struct.unpack(layout.tagnoformat, stream.read(layout.tagnosize))
+    stream.seek(offset + layout.tagnosize + tags * layout.tagsize)
+    return struct.unpack(layout.offsetformat, stream.read(layout.offsetsize))[0]
 
 
 def _check_channels(page) -> None:

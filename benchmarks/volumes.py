@@ -1,0 +1,237 @@
+"""Volumes and sequences: their graphs, wavelets and denoising, beside PyGSP and BM4D.
+
+BM4D (PyPI ``bm4d``, for non-commercial use) and real volumes are brought by hand; without them the
+tables have our own rows, and a phantom and a moving picture.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+from skimage.metrics import structural_similarity
+
+import nnk_image
+from benchmarks.memory import resident
+from benchmarks.noise_scores import cpu, psnr
+from benchmarks.timing import Table
+from nnk_image import SpectralGraphWavelets, denoise, image_graph
+from nnk_image.reproduce.machine import interleaved
+
+SIGMAS = (10.0, 25.0, 50.0)
+METHODS = ("sgw", "quick", "fast", "balanced", "best")
+
+
+def add_options(group):
+    """Command line of these tables."""
+    group.add_argument(
+        "--volumes",
+        type=Path,
+        metavar="FOLDER",
+        help="volumes as NAME.npy, (D, H, W) with values from 0 to 255",
+    )
+    group.add_argument(
+        "--volume-tables",
+        nargs="+",
+        choices=TABLES,
+        default=list(TABLES),
+        metavar="NAME",
+        help=", ".join(TABLES),
+    )
+
+
+def tables(options):
+    """The tables that were asked for."""
+    for name in options.volume_tables:
+        yield from TABLES[name](options)
+
+
+def phantom(side):
+    """Ellipsoids of several brightnesses in a textured body, float32 from 0 to 255."""
+    rng = np.random.default_rng(5)
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, side)] * 3, indexing="ij"), -1)
+    z, y, x = np.moveaxis(grid, -1, 0)
+    volume = 100 + 15 * np.sin(9 * x + 4 * y)
+    for _ in range(14):
+        axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        centre, radii = rng.uniform(-0.5, 0.5, 3), rng.uniform(0.12, 0.6, 3)
+        volume[(((grid - centre) @ axes / radii) ** 2).sum(-1) < 1] += rng.uniform(-60, 90)
+    volume[(z / 0.95) ** 2 + (y / 0.85) ** 2 + (x / 0.9) ** 2 >= 1] = 0
+    return np.clip(volume, 0, 255).astype(np.float32)
+
+
+def moving_picture(frames, side):
+    """A standard image that moves by one pixel down and to the right per frame."""
+    image = nnk_image.standard_image("camera").astype(np.float32)
+    return np.stack([image[40 + t : 40 + t + side, 60 + t : 60 + t + side] for t in range(frames)])
+
+
+def graphs(options):
+    """Time per voxel by window, beside images; a large graph in a process of its own."""
+    columns = {"": "", "offsets": "d", "ns per pixel": ".0f", "neighbours": ".1f"}
+    table = Table("image_graph of noisy float32 pixels, one thread", columns)
+    noise = np.random.default_rng(0)
+    volume = phantom(64)
+    volume += noise.normal(0, 20, volume.shape).astype(np.float32)
+    camera = nnk_image.standard_image("camera").astype(np.float32)
+    image = np.tile(camera, (2, 2)) + noise.normal(0, 20, (512, 512)).astype(np.float32)
+    cases = {f"volume 64^3, {w}^3": (volume, w, w**3 - 1) for w in (3, 5, 7)}
+    cases["image 512^2, 11^2"] = image, 11, 120
+    build = {
+        name: partial(image_graph, pixels, window, sigma_f=30, directed=True)
+        for name, (pixels, window, _) in cases.items()
+    }
+    times = interleaved(build, options.rounds)
+    for name, (pixels, _, offsets) in cases.items():
+        degree = build[name]().adjacency.nnz / pixels.size
+        row = {"": name, "offsets": offsets, "neighbours": degree}
+        table.rows.append(row | {"ns per pixel": 1e9 * np.median(times[name]) / pixels.size})
+    yield table
+
+
+def memory(options):
+    """Time and memory of large volumes, each in a process of its own."""
+    columns = {"": "", "s": ".1f", "peak MiB": ".0f", "bytes per voxel": ".0f"}
+    table = Table("large volumes, one thread, each in a process of its own", columns)
+    table.notes = (
+        "bytes per voxel: what the peak is above what was resident before, volume included",
+    )
+    root = Path(__file__).resolve().parents[1]
+    for name in ALONE:
+        command = [sys.executable, "-m", "benchmarks.volumes", name]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        table.rows.append({"": name} | json.loads(done.stdout))
+    yield table
+
+
+ALONE = {
+    "image_graph, 256^3 uint8": (256, np.uint8, partial(image_graph, sigma_f=30)),
+    "7 bands of_image, 128^3 float32": (
+        *(128, np.float32),
+        lambda v: SpectralGraphWavelets.of_image(v, sigma_f=30).analyze(v),
+    ),
+    **{
+        f"denoise {method}, 128^3 float32": (
+            *(128, np.float32),
+            partial(denoise, sigma=20, method=method),
+        )
+        for method in ("sgw", "quick", "fast", "best")
+    },
+}
+"""Side, type and work of each row of the table of memory."""
+
+
+def _run_alone(name):
+    """Do the work of a row of `memory` in this process; its figures as JSON on stdout."""
+    side, dtype, work = ALONE[name]
+    work(phantom(16).astype(dtype))  # loads all libraries
+    clean = phantom(side)
+    clean += 20 * np.random.default_rng(0).standard_normal(clean.shape, np.float32)
+    volume = np.clip(clean, 0, 255).astype(dtype)
+    del clean
+    before = resident()[0] - volume.nbytes
+    start = time.perf_counter()
+    work(volume)
+    seconds, peak = time.perf_counter() - start, resident()[1]
+    figures = {
+        "s": seconds,
+        "peak MiB": peak / 2**20,
+        "bytes per voxel": (peak - before) / volume.size,
+    }
+    print(json.dumps(figures))
+
+
+def wavelets(options):
+    """Seven bands of 128^3 voxels beside PyGSP on the same graph."""
+    from pygsp import filters
+    from pygsp import graphs as pygsp_graphs
+
+    volume = phantom(128)
+    volume += np.random.default_rng(0).normal(0, 20, volume.shape).astype(np.float32)
+    graph = image_graph(volume, 5, sigma_f=30)
+    transforms = {n: SpectralGraphWavelets(graph, n_jobs=n) for n in (1, 2)}
+    pygsp_graph = pygsp_graphs.Graph(graph.adjacency)
+    pygsp_graph.estimate_lmax()
+    bank = filters.Abspline(pygsp_graph, Nf=7)
+    signal = volume.ravel().astype(float)
+    runs = {
+        "PyGSP, float64": partial(bank.filter, signal, order=transforms[1].order),
+        "ours, float32, 1 thread": partial(transforms[1].analyze, volume),
+        "ours, float32, 2 threads": partial(transforms[2].analyze, volume),
+    }
+    times = interleaved(runs, max(1, options.rounds // 3))
+    columns = {"": "", "s": ".2f", "x PyGSP": ".1f"}
+    table = Table(f"7 bands of 128^3 voxels, order {transforms[1].order}, graph of 5^3", columns)
+    reference = np.median(times["PyGSP, float64"])
+    for name in runs:
+        seconds = np.median(times[name])
+        table.rows.append({"": name, "s": seconds, "x PyGSP": reference / seconds})
+    yield table
+
+
+def denoising(options):
+    """Each volume by each method, slice by slice, and by BM4D."""
+    columns = {"": "", "sigma": ".0f", "dB": ".2f", "SSIM": ".4f", "us of CPU per voxel": ".1f"}
+    everything = []
+    for name, clean in _volumes(options).items():
+        table = Table(f"{name} {'x'.join(map(str, clean.shape))}, float32, one thread", columns)
+        for sigma in SIGMAS:
+            noise = np.random.default_rng(1).normal(0, sigma, clean.shape)
+            noisy = (clean + noise).astype(np.float32)
+            table.rows += [_row(who, run, clean, sigma) for who, run in _contenders(noisy, sigma)]
+        everything += table.rows
+        yield table
+    table = Table(
+        "means over all volumes and levels", {k: columns[k] for k in columns if k != "sigma"}
+    )
+    for who in dict.fromkeys(row[""] for row in everything):
+        own = [row for row in everything if row[""] == who]
+        means = {key: mean(row[key] for row in own) for key in table.columns if key}
+        table.rows.append({"": who} | means)
+    yield table
+
+
+def _volumes(options):
+    found = {"phantom": phantom(64)}
+    if not options.volumes:
+        return found | {"moving picture": moving_picture(24, 112)}
+    paths = sorted(options.volumes.glob("*.npy"))
+    return found | {path.stem: np.load(path).astype(np.float32) for path in paths}
+
+
+def _contenders(noisy, sigma):
+    """(name, function) of all that denoise a volume."""
+    for method in METHODS:
+        yield method, partial(denoise, noisy, sigma, method=method, spacing=1)
+    for method in ("fast", "best"):
+        yield f"slices by {method}", partial(_by_slices, noisy, sigma, method)
+    try:
+        import bm4d
+    except ImportError:
+        return
+    yield "BM4D", partial(bm4d.bm4d, noisy, sigma)
+
+
+def _by_slices(noisy, sigma, method):
+    return np.stack([denoise(page, sigma, method=method) for page in noisy])
+
+
+def _row(who, run, clean, sigma):
+    result, seconds = cpu(run)
+    return {
+        "": who,
+        "sigma": sigma,
+        "dB": psnr(clean, result),
+        "SSIM": structural_similarity(clean, np.asarray(result, clean.dtype), data_range=255),
+        "us of CPU per voxel": 1e6 * seconds / clean.size,
+    }
+
+
+TABLES = {"graphs": graphs, "memory": memory, "wavelets": wavelets, "denoising": denoising}
+
+if __name__ == "__main__":
+    _run_alone(sys.argv[1])

@@ -1,0 +1,40 @@
+/* Pixels of boxes within images of up to NNK_AXES axes. */
+#ifndef NNK_BOXES_H
+#define NNK_BOXES_H
+
+#include "nnk_patches.h"
+
+static inline int64_t pixels_of(const int64_t shape[NNK_AXES])
+{
+    int64_t n = 1;
+    for (int axis = 0; axis < NNK_AXES; axis++)
+        n *= shape[axis];
+    return n;
+}
+
+/* Lines of a patch. */
+static inline int32_t patch_lines(const nnk_patches *p) { return p->patch[0] * p->patch[1] * p->patch[2]; }
+
+/* Pixels from the first one of a patch to the beginning of each of its lines, in an array of this shape. */
+static inline void find_patch_lines(const int32_t patch[NNK_AXES], const int64_t shape[NNK_AXES], int64_t *lines)
+{
+    for (int64_t t = 0; t < patch[0]; t++)
+        for (int64_t z = 0; z < patch[1]; z++)
+            for (int64_t y = 0; y < patch[2]; y++)
+                *lines++ = ((t * shape[1] + z) * shape[2] + y) * shape[3];
+}
+
+/* Position within a box of the pixel at `position` in an image of this shape. */
+static inline int64_t place_in_box(const int64_t shape[NNK_AXES], const nnk_box *box, int64_t position)
+{
+    int64_t place = 0, stride = 1;
+    for (int axis = NNK_AXES - 1; axis >= 0; axis--) {
+        const int64_t above = position / shape[axis];
+        place += (position - above * shape[axis] - box->first[axis]) * stride;
+        stride *= box->shape[axis];
+        position = above;
+    }
+    return place;
+}
+
+#endif

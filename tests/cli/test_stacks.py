@@ -1,0 +1,375 @@
+"""The command line with volumes and sequences: what the library is asked, and what is written."""
+
+import inspect
+import json
+import os
+import pty
+import resource
+import select
+import signal
+import subprocess
+import termios
+import time
+
+import nibabel
+import numpy as np
+import pytest
+import tifffile
+from command import command, process, run
+from PIL import Image
+
+import nnk_image
+from nnk_image.io import read_stack
+
+MANY = {"TYX": (4, 20, 24), "ZYX": (5, 20, 24), "TZYX": (4, 5, 20, 24), "TZCYX": (2, 3, 2, 20, 24)}
+
+
+def noisy(shape, dtype=np.uint16, sigma=60):
+    """A smooth pattern with noise, of any number of axes."""
+    grid = np.meshgrid(*map(np.arange, shape), indexing="ij")
+    values = 2000 + 1500 * np.sin(sum((n + 1) * places / 15 for n, places in enumerate(grid)))
+    values = values + np.random.default_rng(0).normal(0, sigma, shape)
+    return np.clip(np.rint(values), 0, np.iinfo(dtype).max).astype(dtype)
+
+
+@pytest.fixture
+def stack(tmp_path):
+    """An ImageJ stack of 5 slices, .5 um apart, pixels of .25 um; its path and pixels."""
+    path, pixels = tmp_path / "in" / "stack.tif", noisy((5, 40, 48))
+    path.parent.mkdir()
+    about = {"axes": "ZYX", "spacing": 0.5, "unit": "um", "Info": "of the test"}
+    tifffile.imwrite(path, pixels, imagej=True, resolution=(4, 4), metadata=about)
+    return path, pixels
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What `denoise` and `estimate_noise` are asked; they take nothing away."""
+    calls = []
+
+    def denoise(image, sigma=None, **options):
+        calls.append((np.shape(image), options.get("channel_axis"), options.get("spacing")))
+        return np.array(image, float)
+
+    def estimate_noise(image, **options):
+        calls.append(("noise", np.shape(image), options))
+        return nnk_image.NoiseModel(60.0)
+
+    monkeypatch.setattr(nnk_image, "denoise", denoise)
+    monkeypatch.setattr(nnk_image, "estimate_noise", estimate_noise)
+    return calls
+
+
+def denoised(pixels, sigma, **options):
+    """What is to be written for `pixels`."""
+    result = nnk_image.denoise(pixels.astype(np.float32), sigma, **options)
+    ends = np.iinfo(pixels.dtype)
+    return np.clip(np.rint(result), ends.min, ends.max).astype(pixels.dtype)
+
+
+# --- what is written ---------------------------------------------------------------------
+
+
+def test_a_volume_is_denoised_with_its_spacing(capsys, stack, tmp_path):
+    path, pixels = stack
+    out = tmp_path / "out.tif"
+    status, text, err = run(capsys, "denoise", path, out, "--sigma", "60")
+    assert (status, err) == (0, "")
+    assert f"{path}: 5x40x48 ZYX uint16, ZYX together, spacing 2, 1, 1 (Z 0.5, Y 0.25" in text
+    expected = denoised(pixels, 60, spacing=(2, 1, 1))
+    np.testing.assert_array_equal(tifffile.imread(out), expected)
+    assert (expected != pixels).mean() > 0.9
+    with tifffile.TiffFile(path) as old, tifffile.TiffFile(out) as new:
+        assert new.imagej_metadata == old.imagej_metadata
+        assert new.pages[0].tags["XResolution"].value == old.pages[0].tags["XResolution"].value
+
+
+def test_the_noise_of_a_volume_is_found(capsys, stack, tmp_path):
+    path, pixels = stack
+    out, model, report = (tmp_path / name for name in ("out.npy", "m.json", "r.json"))
+    status, text, err = run(capsys, "noise", path, "--out", model)
+    assert (status, err) == (0, "")
+    expected = nnk_image.estimate_noise(pixels, spacing=(2.0, 1.0, 1.0))
+    assert f"{path}: {expected}" in text
+    assert 40 < expected.sigma[0] < 80
+    assert run(capsys, "denoise", path, out, "--json", report)[0] == 0
+    (about,) = json.loads(report.read_text())["images"]
+    assert about["sigma_estimated"] is True
+    assert (about["shape"], about["dtype"]) == ([5, 40, 48], "uint16")
+    assert about["noise"] == str(nnk_image.estimate_noise(pixels.astype("f4"), spacing=(2, 1, 1)))
+
+
+def test_a_sequence_of_colour_pages_is_denoised_as_one(capsys, tmp_path):
+    pixels = noisy((4, 32, 36, 3))
+    tifffile.imwrite(tmp_path / "c.tif", pixels, photometric="rgb", metadata={"axes": "TYXS"})
+    arguments = ("denoise", tmp_path / "c.tif", tmp_path / "o.tif", "--sigma", "60")
+    status, text, err = run(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert "4x32x36x3 TYXS uint16, TYX with colours S, spacing 1, 1, 1" in text
+    expected = denoised(pixels, 60, channel_axis=-1, spacing=(1, 1, 1))
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
+
+
+@pytest.mark.parametrize("sigma", [("--sigma", "60"), ()], ids=["given", "found"])
+def test_slices_are_images_of_their_own(capsys, stack, tmp_path, sigma):
+    path, pixels = stack
+    arguments = ("denoise", path, tmp_path / "o.tif", "--slices", *sigma)
+    status, text, err = run(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert "YX together" in text
+    assert ("estimated in each of 5" in text) == (sigma == ())
+    expected = [denoised(page, 60 if sigma else None) for page in pixels]
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
+
+
+def test_channels_are_images_of_their_own_unless_they_are_called_colours(capsys, tmp_path):
+    pixels = noisy((3, 2, 32, 36))
+    tifffile.imwrite(tmp_path / "c.tif", pixels, imagej=True, metadata={"axes": "ZCYX"})
+    arguments = ("denoise", tmp_path / "c.tif", tmp_path / "o.tif", "--slices", "--sigma", "60")
+    assert run(capsys, *arguments)[0] == 0
+    expected = [[denoised(channel, 60) for channel in page] for page in pixels]
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
+    assert run(capsys, *arguments, "--axes", "ZSYX")[0] == 0
+    expected = [denoised(page, 60, channel_axis=0) for page in pixels]
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
+
+
+def test_nifti_keeps_its_header_and_its_scale(capsys, tmp_path):
+    values = noisy((24, 20, 3)).astype(np.int16)
+    image = nibabel.Nifti1Image(values, np.diag([1.5, 1.5, 4, 1]))
+    image.header.set_slope_inter(0.5, -100)
+    image.header["descrip"] = b"of the test"
+    nibabel.save(image, tmp_path / "v.nii.gz")
+    out = tmp_path / "o.nii.gz"
+    arguments = ("denoise", tmp_path / "v.nii.gz", out, "--slices", "--sigma", "30")
+    status, text, err = run(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert "3x20x24 ZYX int16, YX together" in text
+    assert "(Z 4, Y 1.5, X 1.5 in the file)" in text
+    result = nibabel.load(out)
+    assert result.header == nibabel.load(tmp_path / "v.nii.gz").header
+    slices = values.T.astype(np.float32) * np.float32(0.5) - 100
+    expected = np.stack([nnk_image.denoise(page, 30) for page in slices])
+    np.testing.assert_allclose(result.get_fdata().T, expected, atol=0.2501)
+
+
+def test_a_16_bit_picture_with_signs_is_a_stack_of_one(capsys, tmp_path):
+    pixels = noisy((40, 48)).astype(np.int16) - 2000
+    tifffile.imwrite(tmp_path / "ct.tif", pixels)
+    arguments = ("denoise", tmp_path / "ct.tif", tmp_path / "o.tif", "--sigma", "60")
+    assert run(capsys, *arguments)[0] == 0
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), denoised(pixels, 60))
+
+
+def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
+    path, pixels = stack
+    np.save(path.parent / "n.npy", pixels)
+    nibabel.save(nibabel.Nifti1Image(pixels.T, np.eye(4)), path.parent / "v.nii.gz")
+    Image.fromarray(pixels[0].astype(np.uint8)).save(path.parent / "p.pgm")
+    (path.parent / "notes.gz").write_bytes(b"no image")
+    status, text, err = run(capsys, "denoise", path.parent, tmp_path / "out", "--sigma", "60")
+    assert status == 0
+    assert err.count("found no noise to remove") == 4
+    assert text.count(" -> ") == 4
+    names = sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert names == ["n.npy", "p.pgm", "stack.tif", "v.nii.gz"]
+    for name in ("n.npy", "stack.tif", "v.nii.gz"):
+        np.testing.assert_array_equal(read_stack(tmp_path / "out" / name).pixels, pixels)
+    models = tmp_path / "models"
+    assert run(capsys, "noise", path.parent, "--out", models)[0] == 0
+    names = sorted(p.name for p in models.iterdir())
+    assert names == ["n.json", "p.json", "stack.json", "v.json"]
+
+
+# --- what the library is asked -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("axes", "options", "calls", "told"),
+    [
+        ("ZYX", (), 1, ((5, 20, 24), None, (1, 1, 1))),
+        ("TYX", (), 1, ((4, 20, 24), None, (1, 1, 1))),
+        ("TZYX", (), 1, ((4, 5, 20, 24), None, (1, 1, 1, 1))),
+        ("TZCYX", (), 2, ((2, 3, 20, 24), None, (1, 1, 1, 1))),
+        ("TZCYX", ("--axes", "TZSYX"), 1, ((2, 3, 2, 20, 24), 2, (1, 1, 1, 1))),
+        ("TZCYX", ("--slices",), 12, ((20, 24), None, None)),
+        ("TZYX", ("--slices",), 20, ((20, 24), None, None)),
+        ("TZYX", ("--spacing", "3,1,0.5"), 1, ((4, 5, 20, 24), None, (1, 6, 2, 1))),
+        ("TZYX", ("--spacing", "9,3,1,1"), 1, ((4, 5, 20, 24), None, (9, 3, 1, 1))),
+        ("TZYX", ("--axes", "PZYX"), 4, ((5, 20, 24), None, (1, 1, 1))),
+        ("TZYX", ("--axes", "czyx"), 4, ((5, 20, 24), None, (1, 1, 1))),
+        ("ZYX", ("--axes", "PYX"), 5, ((20, 24), None, None)),
+        ("ZYX", ("--axes", "YXS"), 1, ((5, 20, 24), 2, None)),
+        ("ZYX", ("--axes", "SYX", "--slices"), 1, ((5, 20, 24), 0, None)),
+    ],
+)
+def test_axes_and_spacing(capsys, tmp_path, asked, axes, options, calls, told):
+    pixels = noisy(MANY[axes])
+    tifffile.imwrite(tmp_path / "v.tif", pixels, imagej=True, metadata={"axes": axes})
+    arguments = ("denoise", tmp_path / "v.tif", tmp_path / "o.tif", "--sigma", "60", *options)
+    assert run(capsys, *arguments)[0] == 0
+    assert asked[1:] == [told] * calls  # the first call is for the options
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), pixels)
+
+
+def test_channels_and_samples_at_once(capsys, tmp_path, asked):
+    np.save(tmp_path / "v.npy", np.zeros((2, 4, 20, 24, 3), np.uint8))
+    arguments = ("denoise", tmp_path / "v.npy", tmp_path / "o.npy", "--axes", "CZYXS")
+    assert run(capsys, *arguments)[0] == 0
+    spacing = (1.0, 1.0, 1.0)
+    volume = ((4, 20, 24, 3), 3, spacing)
+    found = ("noise", (4, 20, 24, 3), {"channel_axis": 3, "spacing": spacing})
+    assert asked[1:] == [found, volume] * 2
+
+
+def test_axes_of_length_1_are_left_out(capsys, tmp_path, asked):
+    np.save(tmp_path / "v.npy", np.zeros((1, 1, 20, 24), np.uint8))
+    arguments = ("denoise", tmp_path / "v.npy", tmp_path / "o.npy", "--sigma", "3")
+    assert run(capsys, *arguments)[0] == 0
+    assert asked[1:] == [((20, 24), None, None)]
+    assert np.load(tmp_path / "o.npy").shape == (1, 1, 20, 24)
+
+
+def test_pages_without_a_name_are_told_to_be_a_volume(capsys, tmp_path, asked):
+    tifffile.imwrite(tmp_path / "p.tif", noisy((5, 20, 24)), metadata=None)
+    arguments = ("denoise", tmp_path / "p.tif", tmp_path / "o.tif", "--sigma", "60")
+    status, text, _ = run(capsys, *arguments)
+    assert status == 0
+    assert text.splitlines()[0] == (
+        f"{tmp_path / 'p.tif'}: the file does not say what its axes are: taken to be ZYX; "
+        "--axes says otherwise"
+    )
+
+
+def test_the_library_takes_what_it_is_asked():
+    for function in (nnk_image.denoise, nnk_image.estimate_noise, nnk_image.image_graph):
+        assert {"channel_axis", "spacing"} <= set(inspect.signature(function).parameters)
+
+
+# --- graphs ------------------------------------------------------------------------------
+
+
+def test_the_graph_of_a_volume(capsys, stack, tmp_path):
+    path, pixels = stack
+    out = tmp_path / "g.npz"
+    status, text, err = run(capsys, "graph", path, "--sigma-f", "200", "--out", out)
+    assert (status, err) == (0, "")
+    assert "window 5" in text
+    expected = nnk_image.image_graph(pixels, sigma_f=200, spacing=(2, 1, 1))
+    loaded = nnk_image.ImageGraph.load(out)
+    assert (loaded.adjacency != expected.adjacency).nnz == 0
+    assert loaded.spacing == (2, 1, 1)
+    status, _, err = run(capsys, "graph", path, "--plot", tmp_path / "g.png")
+    assert status == 1
+    assert "is a volume, which --plot cannot draw" in err
+
+
+# --- refusals ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("STACK", "o.png"), ".png cannot hold a stack of 5x40x48 uint16; use one of .tif"),
+        (("STACK", "o.tif", "--spacing", "1,2,3,4"), "has 4 numbers, the axes of space are Z,Y,X"),
+        (("STACK", "o.tif", "--spacing", "1,0,1"), "must be positive"),
+        (("STACK", "o.tif", "--spacing", "1,nan,1"), "must be positive"),
+        (("STACK", "o.tif", "--axes", "YX"), "one letter for each"),
+        (("STACK", "o.tif", "--max-pixels", "99"), "9600 pixels, more than the limit of 99"),
+        (("PHOTO", "o.png", "--spacing", "1,1"), "is a picture; --spacing is for stacks"),
+        (("PHOTO", "o.png", "--axes", "YX"), "no stack: no TIFF, .npy or NIfTI"),
+    ],
+)
+def test_failures_are_one_line(capsys, stack, photo, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    names = {"STACK": stack[0], "PHOTO": photo}
+    arguments = [names.get(word, word) for word in arguments]
+    status, out, err = run(capsys, "denoise", *arguments)
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert message in err
+    assert not {"o.tif", "o.png"} & set(os.listdir(tmp_path))
+
+
+def test_spacing_that_is_no_number_is_wrong_usage(stack):
+    done = process("denoise", stack[0], "o.tif", "--spacing", "a,b")
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
+
+
+def test_several_volumes_have_no_one_graph_or_noise(capsys, stack):
+    for name in ("graph", "noise"):
+        status, out, err = run(capsys, name, stack[0], "--axes", "PYX")
+        assert (status, out, err.count("\n")) == (1, "", 1)
+        assert "are 5 images or volumes, apart along P" in err
+
+
+# --- circumstances -----------------------------------------------------------------------
+
+
+def heed_interrupts():
+    """Jobs that a shell runs in the background ignore SIGINT, and so would all they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("options", [(), ("--slices",)], ids=["volume", "slices"])
+def test_interrupt_leaves_nothing(tmp_path, options):
+    path = tmp_path / "large.npy"
+    np.save(path, np.random.default_rng(0).integers(0, 4096, (60, 512, 512), np.uint16))
+    child = subprocess.Popen(
+        command("denoise", path, tmp_path / "out.tif", "--sigma", "300", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
+    )
+    begun = child.stdout.readline()  # the stack is read, and told
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert "60x512x512" in begun or "does not say" in begun
+    assert child.returncode == 130
+    assert "interrupted" in err
+    assert os.listdir(tmp_path) == ["large.npy"]
+
+
+def test_a_disk_that_is_full(stack, tmp_path):
+    out = tmp_path / "out.tif"
+    out.write_bytes(b"old content")
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+
+    done = process("denoise", stack[0], out, "--slices", "--sigma", "60", preexec_fn=limited)
+    assert done.returncode == 1
+    assert "could not be written (File too large) and was left as it was" in done.stderr
+    assert out.read_bytes() == b"old content"
+    assert sorted(os.listdir(tmp_path)) == ["in", "out.tif"]
+
+
+def test_one_progress_bar_for_all_slices(stack, tmp_path):
+    ours, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 80))
+    words = command("denoise", stack[0], tmp_path / "o.tif", "--sigma", "60", "--slices")
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=terminal, check=False)
+    shown = os.read(ours, 100_000) if select.select([ours], [], [], 0)[0] else b""
+    os.close(terminal)
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"denoise:" in shown
+    assert b"/5 " in shown
+
+
+def test_the_input_may_be_the_output(capsys, stack):
+    path, pixels = stack
+    assert run(capsys, "denoise", path, path, "--slices", "--sigma", "60")[0] == 0
+    expected = [denoised(page, 60) for page in pixels]
+    np.testing.assert_array_equal(tifffile.imread(path), expected)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_help_tells_of_stacks(capsys):
+    for name in ("denoise", "noise", "graph"):
+        status, text, _ = run(capsys, name, "--help")
+        assert status == 0
+        assert "--axes LETTERS" in text
+        assert "--spacing Z,Y,X" in text

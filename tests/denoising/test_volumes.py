@@ -1,0 +1,265 @@
+"""denoise() on volumes, sequences and volumes in time."""
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image import NoiseModel, _core, denoise, estimate_noise, image_graph
+from nnk_image.denoising import METHODS
+from nnk_image.denoising.standard_noise import (
+    StandardNoise,
+    patch_covariance,
+    shared_noise,
+)
+
+RNG = np.random.default_rng(40)
+CAMERA = nnk_image.standard_image("camera").astype(float)
+
+
+def psnr(clean, image):
+    return 10 * np.log10(255**2 / np.mean((image - clean) ** 2))
+
+
+def moving(n=8, side=48):
+    """A sequence in which a picture moves by one pixel from frame to frame."""
+    return np.stack([CAMERA[70 + t : 70 + t + side, 90 : 90 + side] for t in range(n)])
+
+
+def noisy_sequence(sigma, **options):
+    clean = moving(**options)
+    return clean, clean + np.random.default_rng(1).normal(0, sigma, clean.shape)
+
+
+# --- what volumes have in common with images ----------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_volume_of_one_slice_is_the_image(method):
+    image = CAMERA[60:100, 90:135] + RNG.normal(0, 20, (40, 45))
+    expected = denoise(image, 20, method=method)
+    for shape in [(1, 40, 45), (1, 1, 40, 45)]:
+        volume = denoise(image.reshape(shape), 20, method=method)
+        np.testing.assert_array_equal(volume, expected.reshape(shape))
+
+
+def test_one_slice_with_a_map_a_mask_and_channels():
+    image = CAMERA[60:100, 90:135, None] + RNG.normal(0, 20, (40, 45, 2))
+    levels, mask = RNG.uniform(10, 30, (40, 45)), RNG.random((40, 45)) < 0.9
+    expected = denoise(image, levels, channel_axis=-1, mask=mask)
+    volume = denoise(image[None], levels[None], channel_axis=-1, mask=mask[None])
+    np.testing.assert_array_equal(volume[0], expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_same_bits_for_threads_and_variants(method, dtype):
+    noisy = noisy_sequence(20, n=6, side=26)[1].astype(dtype)
+    results = []
+    try:
+        for variant in _core.simd_variants():
+            _core.use_simd(variant)
+            results += [denoise(noisy, 20, method=method, n_jobs=n) for n in (1, 3)]
+    finally:
+        _core.use_simd()
+    assert results[0].dtype == dtype
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scale_and_offset_do_not_matter(method):
+    noisy = noisy_sequence(20, n=5, side=24)[1]
+    expected = denoise(noisy, 20, method=method)
+    found = denoise(4 * noisy - 1024, 80, method=method)
+    np.testing.assert_allclose((found + 1024) / 4, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shape", [(2, 9, 11), (9, 2, 2), (40, 1, 3), (5, 1, 1), (2, 2, 2)])
+def test_volumes_of_any_shape(method, shape):
+    volume = RNG.normal(100, 10, shape)
+    result = denoise(volume, 10, method=method, spacing=1)
+    assert result.shape == shape
+    assert result.std() <= volume.std() * (1 + 1e-12)
+
+
+def test_volumes_in_time():
+    clean = np.stack([moving(5, 24)] * 4)
+    noisy = clean + RNG.normal(0, 25, clean.shape)
+    assert psnr(clean, denoise(noisy, 25)) > psnr(clean, noisy) + 10
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_constants_stay(method):
+    volume = np.full((6, 12, 13), 7.25)
+    np.testing.assert_allclose(denoise(volume, 3, method=method), volume, atol=1e-9)
+
+
+# --- what they are for --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_volume_gains_over_its_slices(method):
+    """At least 2 dB where slices are alike, and more by patches than by wavelets."""
+    clean, noisy = noisy_sequence(25)
+    slices = np.stack([denoise(frame, 25, method=method) for frame in noisy])
+    gain = psnr(clean, denoise(noisy, 25, method=method)) - psnr(clean, slices)
+    assert gain > (0.5 if method == "sgw" else 2.0)
+
+
+def test_effort_pays():
+    clean, noisy = noisy_sequence(25)
+    found = {m: psnr(clean, denoise(noisy, 25, method=m)) for m in METHODS}
+    assert found["sgw"] < found["quick"] < found["fast"]
+    # In so small a volume there is nothing more to be found.
+    assert min(found["balanced"], found["best"]) > found["fast"] - 0.2
+
+
+def test_colour_volumes_gain_by_their_channels():
+    clean = np.stack([moving(), moving()[:, ::-1]], axis=-1)
+    noisy = clean + RNG.normal(0, 25, clean.shape)
+    result = denoise(noisy, 25, channel_axis=-1)
+    assert psnr(clean, result) > psnr(clean, noisy) + 7
+    np.testing.assert_array_equal(
+        denoise(np.moveaxis(noisy, -1, 0), 25, channel_axis=0), np.moveaxis(result, -1, 0)
+    )
+
+
+def test_absent_voxels_may_be_nan():
+    clean, noisy = noisy_sequence(25)
+    mask = RNG.random(noisy.shape) < 0.9
+    noisy[~mask] = np.nan
+    result = denoise(noisy, 25, mask=mask)
+    assert np.isnan(result[~mask]).all()
+    assert psnr(clean[mask], result[mask]) > 29
+
+
+@pytest.mark.parametrize("spacing", [(3, 1, 1), (1, 1, 1e6), (1e-9, 1, 1)])
+def test_spacing_by_its_ratios(spacing):
+    clean, noisy = noisy_sequence(25, side=32)
+    result = denoise(noisy, 25, spacing=spacing)
+    assert psnr(clean, result) > psnr(clean, noisy) + 4
+    np.testing.assert_array_equal(
+        result, denoise(noisy, 25, spacing=tuple(0.25 * s for s in spacing))
+    )
+
+
+# --- noise models -------------------------------------------------------------------------
+
+
+def test_noise_is_found():
+    clean, noisy = noisy_sequence(25, n=12, side=96)
+    model = estimate_noise(noisy)
+    assert model.sigma[0] == pytest.approx(25, rel=0.06)
+    assert nnk_image.estimate_sigma(noisy) == pytest.approx(25, rel=0.06)
+    known = psnr(clean, denoise(noisy, 25))
+    assert psnr(clean, denoise(noisy)) > known - 0.2
+
+
+def test_a_map_of_levels():
+    clean = moving()
+    levels = np.broadcast_to(np.linspace(5, 60, 48), clean.shape).copy()
+    noisy = clean + levels * RNG.normal(size=clean.shape)
+    one = max(psnr(clean, denoise(noisy, s)) for s in (15, 25, 35, 45))
+    assert psnr(clean, denoise(noisy, levels)) > one + 1
+    even = np.full(clean.shape, 25.0)
+    np.testing.assert_array_equal(denoise(noisy, even), denoise(noisy, 25.0))
+
+
+@pytest.mark.parametrize("peak", [2.0, 20.0])
+def test_counted_light(peak):
+    clean = moving() / 255 * peak
+    counts = RNG.poisson(clean).astype(float)
+    result = denoise(counts, NoiseModel(gain=1.0))
+    assert result.mean() == pytest.approx(counts.mean(), rel=1e-3)
+    white = max(psnr(clean, denoise(counts, s * counts.std())) for s in (0.3, 0.5, 0.7))
+    assert psnr(clean, result) > white + 0.3
+
+
+def smoothed(white, axes):
+    """White noise, smoothed along some axes, of variance 1."""
+    result = white
+    for axis in axes:
+        result = result + np.roll(result, 1, axis)
+    return result / result.std()
+
+
+def binomial(n):
+    """Correlation by offset of noise that was smoothed along n axes."""
+    line = np.array([0.5, 1.0, 0.5])
+    return line if n == 1 else np.multiply.outer(line, binomial(n - 1))
+
+
+@pytest.mark.parametrize("axes", [(1, 2), (0, 1, 2)])
+def test_correlated_noise(axes):
+    """Along two axes each slice has noise of its own."""
+    clean = moving()
+    noisy = clean + 25 * smoothed(RNG.normal(size=clean.shape), axes)
+    model = NoiseModel(autocovariance=25**2 * binomial(len(axes)))
+    assert psnr(clean, denoise(noisy, model)) > psnr(clean, denoise(noisy, 25)) + 1
+
+
+def test_tables_of_correlated_noise_in_three_axes():
+    """The noise that patches share, and the covariance in them, by offsets one by one."""
+    correlation, patch, radius = binomial(3), (2, 3, 2), (1, 2, 2)
+    places = np.indices(patch).reshape(3, -1).T
+
+    def rho(offsets):
+        inside = (abs(offsets) <= 1).all(-1)
+        return np.where(inside, correlation[tuple(np.clip(offsets, -1, 1).T + 1)].T, 0)
+
+    covariance = rho(places[None] - places[:, None])
+    np.testing.assert_allclose(patch_covariance(correlation, patch), covariance)
+    inverse = np.linalg.inv(covariance)
+    table = shared_noise(correlation, inverse, patch, radius)
+    assert table.shape == (5, 9, 9)
+    for offset in [(0, 0, 0), (1, 0, 0), (0, -1, 1), (1, 2, 1), (-2, 4, -4)]:
+        expected = np.trace(inverse @ rho(places[None] + offset - places[:, None]))
+        at = tuple(2 * r + o for r, o in zip(radius, offset, strict=True))
+        assert table[at] == pytest.approx(expected, abs=1e-12)
+
+
+def test_noise_of_the_lower_half_of_the_frequencies():
+    variances = RNG.uniform(0.5, 1.5, (7, 8, 10))
+    halved = StandardNoise(binomial(3)[None], variances).halved((3, 4, 5))
+    assert halved.variances[1, 2, 3] == pytest.approx(variances[2:4, 4:6, 6:8].mean())
+    assert halved.correlations[0][tuple(n // 2 for n in halved.correlations.shape[1:])] == 1
+    assert halved.levels[0] > 1.5
+
+
+# --- what is refused ----------------------------------------------------------------------
+
+
+def test_three_axes_that_may_be_colour_are_asked_about():
+    for shape in [(3, 20, 20), (20, 20, 4)]:
+        with pytest.raises(ValueError, match=r"colour image or a volume.*channel_axis.*spacing"):
+            denoise(np.zeros(shape), 5)
+        assert denoise(np.zeros(shape), 5, spacing=1).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"spacing": (1, 1)}, r"spacing=\(1, 1\) must be one number, or 3 numbers"),
+        ({"spacing": (1, 0, 1)}, "spacing"),
+        ({"sigma": np.ones((20, 20))}, r"sigma has shape \(20, 20\).*\(6, 20, 20\)"),
+        ({"sigma": NoiseModel(5, rows=3)}, r"stripes .* denoise its slices one by one"),
+        ({"guide": image_graph(np.zeros((6, 5, 5)), sigma_f=1), "method": "sgw"}, "guide has"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        denoise(np.zeros((6, 20, 20)), **{"sigma": 5, **options})
+
+
+def test_the_noise_model_of_a_volume_is_not_that_of_an_image():
+    model = NoiseModel(autocovariance=binomial(3))
+    assert "3x3x3" in repr(model)
+    assert NoiseModel.from_json(model.to_json()) == model
+    with pytest.raises(ValueError, match="is that of a volume"):
+        denoise(CAMERA[:30, :30], model)
+
+
+def test_five_axes_are_refused():
+    with pytest.raises(ValueError, match="2 to 4 axes"):
+        denoise(np.zeros((2, 2, 2, 8, 8)), 5)

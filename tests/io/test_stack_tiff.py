@@ -1,0 +1,264 @@
+"""TIFF of many pages goes through files with all its bits, axes, sizes and metadata.
+
+What is written is read by tifffile and Pillow, which know nothing of this library.
+"""
+
+import re
+
+import numpy as np
+import pytest
+import tifffile
+from image_files import noise, refusal
+from PIL import Image
+from stack_files import DTYPES, again, ome_file, samples
+
+from nnk_image.io import read_image, read_stack, write_stack
+from nnk_image.io.formats import tiff_stack
+
+RNG = np.random.default_rng(20261124)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_plain_pages_are_a_volume(tmp_path, order, dtype, compression):
+    pixels = samples((5, 7, 9), dtype)
+    options = {"byteorder": order, "compression": compression, "photometric": "minisblack"}
+    tifffile.imwrite(tmp_path / "p.tif", pixels, metadata=None, **options)
+    stack, target = again(tmp_path, tmp_path / "p.tif")
+    assert (stack.axes, stack.assumed, stack.spacing) == ("ZYX", True, (None,) * 3)
+    np.testing.assert_array_equal(stack.pixels, pixels)
+    assert stack.dtype == dtype
+    with tifffile.TiffFile(target) as file:
+        assert len(file.pages) == 5
+        np.testing.assert_array_equal(file.asarray(), pixels)
+        assert (file.pages[0].compression != 1) == (compression is not None)
+
+
+IMAGEJ = {
+    "ZYX": (5, 8, 9),
+    "TYX": (5, 8, 9),
+    "CYX": (2, 8, 9),
+    "TZYX": (2, 5, 8, 9),
+    "ZCYX": (5, 2, 8, 9),
+    "TZCYX": (2, 3, 2, 8, 9),
+    "ZYXS": (5, 8, 9, 3),
+}
+
+
+@pytest.mark.parametrize(("axes", "shape"), IMAGEJ.items(), ids=IMAGEJ)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+def test_imagej_hyperstacks_keep_everything(tmp_path, axes, shape, dtype):
+    pixels = samples(shape, "uint8" if "S" in axes else dtype)
+    about = {
+        **{"axes": axes, "spacing": 2.5, "unit": "um", "finterval": 1.5, "min": 3.0, "max": 77.0},
+        **{"Labels": [f"plane {n}" for n in range(4)], "Info": "of the microscope"},
+        "Ranges": (0.0, 90.0),
+    }
+    options = {"imagej": True, "resolution": (4.0, 5.0), "metadata": about, "byteorder": ">"}
+    tifffile.imwrite(tmp_path / "ij.tif", pixels, **options)
+    stack, target = again(tmp_path, tmp_path / "ij.tif")
+    assert (stack.axes, stack.assumed, stack.unit) == (axes, False, "um")
+    known = {"T": 1.5, "Z": 2.5, "Y": 0.2, "X": 0.25}
+    assert stack.spacing == tuple(known.get(axis) for axis in axes)
+    with tifffile.TiffFile(tmp_path / "ij.tif") as old, tifffile.TiffFile(target) as new:
+        assert new.is_imagej
+        assert new.series[0].axes == old.series[0].axes == axes
+        np.testing.assert_array_equal(new.asarray(), pixels)
+        assert new.imagej_metadata == old.imagej_metadata
+        for tag in ("XResolution", "YResolution", "ResolutionUnit", "PhotometricInterpretation"):
+            assert new.pages[0].tags[tag].value == old.pages[0].tags[tag].value
+    with Image.open(target) as picture:  # every page is a picture to others
+        assert picture.n_frames == np.prod(shape[: axes.index("Y")])
+        picture.seek(picture.n_frames - 1)
+        last = pixels.reshape(-1, *shape[axes.index("Y") :])[-1]
+        np.testing.assert_array_equal(np.asarray(picture), last)
+
+
+@pytest.mark.parametrize("tag", [b"\x1a\x01\x05\x00", b"\x1b\x01\x05\x00"], ids=["X", "Y"])
+@pytest.mark.parametrize("damage", ["no such tag", "nothing per unit"])
+def test_a_damaged_resolution_hides_no_other_spacing(tmp_path, tag, damage):
+    about = {"axes": "TYX", "unit": "um", "finterval": 1.5}
+    options = {"imagej": True, "resolution": (4.0, 5.0), "metadata": about, "byteorder": "<"}
+    tifffile.imwrite(tmp_path / "ij.tif", samples((3, 8, 9), "uint8"), **options)
+    data = bytearray((tmp_path / "ij.tif").read_bytes())
+    for entry in range(len(data) - 12):  # each page has the tag
+        if data[entry : entry + 4] == tag and damage == "no such tag":
+            data[entry + 2] = 77  # a type that is none
+        elif data[entry : entry + 4] == tag:
+            place = int.from_bytes(data[entry + 8 : entry + 12], "little")
+            data[place : place + 8] = bytes(8)
+    (tmp_path / "ij.tif").write_bytes(data)
+    stack, _ = again(tmp_path, tmp_path / "ij.tif")
+    expected = (1.5, 0.2, None) if tag[0] == 0x1A else (1.5, None, 0.25)
+    assert (stack.axes, stack.spacing) == ("TYX", expected)
+
+
+@pytest.mark.parametrize("axis", "ZCT")
+def test_more_planes_than_an_ome_file_has_room_for(tmp_path, axis):
+    """Some hundred bytes took gigabytes and minutes; 10^15 planes would take all there is."""
+    ome_file(tmp_path / "a.ome.tif", noise((2, 5, 7)), f"{axis}YX")
+    data = (tmp_path / "a.ome.tif").read_bytes()
+    old, new = f'Size{axis}="2"'.encode(), f'Size{axis}="{10**15}"'.encode()
+    assert data.count(old) == 1
+    text = data[data.index(b"<?xml") :].partition(b"\0")[0]
+    with tifffile.TiffWriter(tmp_path / "b.ome.tif") as writer:
+        description = text.replace(old, new)
+        writer.write(
+            noise((2, 5, 7)), photometric="minisblack", metadata=None, description=description
+        )
+    assert "pages of it are missing" in refusal(read_stack, tmp_path / "b.ome.tif")
+    assert "pages of it are missing" in refusal(read_image, tmp_path / "b.ome.tif")
+
+
+def test_imagej_leaves_out_a_spacing_of_1_and_escapes_the_micron(tmp_path):
+    text = "ImageJ=1.53c\nimages=4\nslices=4\nunit=\\u00B5m\nloop=false\n"
+    options = {"description": text, "metadata": None, "resolution": (2.0, 2.0)}
+    options["photometric"] = "minisblack"
+    tifffile.imwrite(tmp_path / "ij.tif", noise((4, 6, 7)), **options)
+    stack, target = again(tmp_path, tmp_path / "ij.tif")
+    assert (stack.axes, stack.spacing, stack.unit) == ("ZYX", (1.0, 0.5, 0.5), "um")
+    with tifffile.TiffFile(target) as file:
+        assert file.pages[0].description.rstrip() == text.rstrip()
+
+
+def test_imagej_spacing_without_a_unit(tmp_path):
+    options = {"imagej": True, "metadata": {"axes": "ZYX", "spacing": 3.0}}
+    for resolution, pixel in (((2.0, 2.0), 0.5), (None, 1.0)):
+        tifffile.imwrite(tmp_path / "s.tif", noise((5, 6, 7)), resolution=resolution, **options)
+        stack, _ = again(tmp_path, tmp_path / "s.tif")
+        assert (stack.spacing, stack.unit) == ((3.0, pixel, pixel), None)
+
+
+def test_imagej_colours_of_a_lookup_table_are_kept(tmp_path):
+    table = RNG.integers(0, 65536, (3, 256), np.uint16)
+    options = {"imagej": True, "colormap": table}
+    tifffile.imwrite(tmp_path / "lut.tif", noise((4, 6, 7)), **options)
+    _, target = again(tmp_path, tmp_path / "lut.tif")
+    with tifffile.TiffFile(target) as file:
+        np.testing.assert_array_equal(file.pages[0].colormap, table)
+
+
+@pytest.mark.parametrize(("axes", "shape"), [*IMAGEJ.items(), ("CTZYX", (2, 2, 3, 8, 9))])
+@pytest.mark.parametrize("dtype", ["int16", "float64"])
+def test_ome_files_keep_everything(tmp_path, axes, shape, dtype):
+    pixels = samples(shape, "uint8" if "S" in axes else dtype)
+    names = {"Channel": {"Name": ["DAPI", "GFP"]}} if "C" in axes else {}
+    ome_file(tmp_path / "o.tif", pixels, axes, Description="of the µscope", **names)
+    stack, target = again(tmp_path, tmp_path / "o.tif")
+    known = {"T": 3.0, "Z": 0.9, "Y": 0.25, "X": 0.25}
+    assert stack.axes == axes
+    assert stack.unit == "um"
+    expected = [known.get(axis, np.nan) for axis in axes]
+    np.testing.assert_allclose([s or np.nan for s in stack.spacing], expected, rtol=1e-12)
+    with tifffile.TiffFile(tmp_path / "o.tif") as old, tifffile.TiffFile(target) as new:
+        assert new.is_ome
+        np.testing.assert_array_equal(new.asarray(), pixels)
+        # All is the same but for the list of pages.
+        old, new = (re.sub("<TiffData.*?/>", "", f.ome_metadata) for f in (old, new))
+        assert old == new
+        assert "of the µscope" in new
+    assert ("GFP" in new) == ("C" in axes)
+
+
+def test_ome_pages_are_listed_anew(tmp_path):
+    """Pages that a file lists one by one, in an order of its own, come in the order of the axes."""
+    pixels = noise((2, 3, 6, 7), np.uint16)
+    ome_file(tmp_path / "plain.tif", pixels, "TZYX")
+    with tifffile.TiffFile(tmp_path / "plain.tif") as file:
+        text = file.ome_metadata
+    places = [(t, z) for z in range(3) for t in range(2)]  # the file has time fastest
+    items = "".join(
+        f'<TiffData FirstT="{t}" FirstZ="{z}" IFD="{n}" PlaneCount="1">'
+        f'<UUID FileName="one.tif">urn:uuid:{0:032x}</UUID></TiffData>'
+        for n, (t, z) in enumerate(places)
+    )
+    text, count = re.subn("<TiffData.*?/>", items, text)
+    assert count == 1
+    stored = np.stack([pixels[place] for place in places])
+    options = {"description": text.encode(), "metadata": None}
+    tifffile.imwrite(tmp_path / "one.tif", stored, **options)
+    stack, target = again(tmp_path, tmp_path / "one.tif")
+    np.testing.assert_array_equal(stack.pixels, pixels)
+    np.testing.assert_array_equal(tifffile.imread(target), pixels)
+    text = text.replace('"one.tif"', '"two.tif"', 1)
+    options["description"] = text.encode()
+    tifffile.imwrite(tmp_path / "one.tif", stored, **options)
+    assert "one of the files of an OME-TIFF" in refusal(read_stack, tmp_path / "one.tif")
+
+
+def test_pages_of_colour(tmp_path):
+    for layout, axes, shape in (
+        ("contig", "ZYXS", (4, 6, 7, 3)),
+        ("separate", "ZSYX", (4, 3, 6, 7)),
+    ):
+        pixels = noise(shape, np.uint16)
+        options = {"photometric": "rgb", "planarconfig": layout}
+        tifffile.imwrite(tmp_path / "c.tif", pixels, **options)
+        stack, target = again(tmp_path, tmp_path / "c.tif")
+        assert stack.axes == axes
+        np.testing.assert_array_equal(tifffile.imread(target), pixels)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_lzw_pages_which_tifffile_alone_cannot_unpack(tmp_path, dtype):
+    pixels = noise((4, 20, 30), dtype)
+    first, *rest = map(Image.fromarray, pixels)
+    options = {"save_all": True, "append_images": rest, "compression": "tiff_lzw"}
+    first.save(tmp_path / "l.tif", **options)
+    stack, _ = again(tmp_path, tmp_path / "l.tif")
+    np.testing.assert_array_equal(stack.pixels, pixels)
+
+
+def test_texts_of_other_programs_are_kept(tmp_path):
+    tags = [(315, 2, 0, "A. Painter", True), (33432, 2, 0, "nobody", True)]
+    options = {"description": "made by hand", "software": "microscope 3", "metadata": None}
+    options["photometric"] = "minisblack"
+    options |= {"datetime": "2026:11:24 12:00:00", "extratags": tags}
+    tifffile.imwrite(tmp_path / "t.tif", noise((3, 6, 7)), **options)
+    _, target = again(tmp_path, tmp_path / "t.tif")
+    with tifffile.TiffFile(target) as file:
+        told = [file.pages[0].tags[n].value for n in (270, 305, 306, 315, 33432)]
+    assert told == ["made by hand", "microscope 3", "2026:11:24 12:00:00", "A. Painter", "nobody"]
+
+
+def test_files_that_32_bits_cannot_address_are_big(tmp_path, monkeypatch):
+    pixels = noise((3, 20, 20), np.uint16)
+    write_stack(tmp_path / "small.tif", pixels)
+    with monkeypatch.context() as patch:
+        patch.setattr(tiff_stack, "BIG", pixels.nbytes - 1)
+        write_stack(tmp_path / "big.tif", pixels)
+    assert (tmp_path / "small.tif").read_bytes()[:4] in (b"II*\0", b"MM\0*")
+    assert (tmp_path / "big.tif").read_bytes()[:4] in (b"II+\0", b"MM\0+")
+    _, target = again(tmp_path, tmp_path / "big.tif")
+    assert target.read_bytes()[:4] == (tmp_path / "big.tif").read_bytes()[:4]
+    np.testing.assert_array_equal(tifffile.imread(target), pixels)
+
+
+def test_stacks_of_unclear_meaning_are_refused(tmp_path):
+    path = tmp_path / "u.tif"
+    plain = {"photometric": "minisblack"}
+    for pixels, options, message in (
+        (noise((4, 6, 7, 4)), {"photometric": "rgb", "extrasamples": ["unassalpha"]}, "transparen"),
+        (np.zeros((4, 6, 7), np.complex64), plain, "samples of a rare kind"),
+        (noise((4, 6, 7, 4)), {"photometric": "separated"}, "SEPARATED colours"),
+        (
+            noise((4, 32, 32)),
+            plain | {"volumetric": True, "tile": (4, 16, 16)},
+            "depth of their own",
+        ),
+        (
+            noise((4, 6, 7)),
+            {"photometric": "palette", "colormap": np.zeros((3, 256), "u2")},
+            "pale",
+        ),
+    ):
+        tifffile.imwrite(path, pixels, **options)
+        assert message in refusal(read_stack, path)
+    with tifffile.TiffWriter(path) as writer:
+        writer.write(noise((2, 6, 7)), metadata=None, **plain)
+        writer.write(noise((3, 8, 9)), metadata=None, **plain)
+    assert "5 frames of several shapes" in refusal(read_stack, path)
+    path.write_bytes(b"hello")
+    assert "no stack" in refusal(read_stack, path)
+    assert "no such file" in refusal(read_stack, tmp_path / "missing.tif")

@@ -1,0 +1,163 @@
+"""The recurrence on volumes: dense matrices, the same bits on any number of threads and strips."""
+
+import dense
+import numpy as np
+import pytest
+from laplacians import both_layouts, random_bank, run
+
+from nnk_image import SpectralGraphWavelets, _core, bilateral_graph, denoise, image_graph
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.spectral import time_skewing
+from nnk_image.spectral.operator import LaplacianOperator
+
+# Shape and window: thin along each axis, windows of side 1, rows of some blocks, time.
+CASES = [
+    ((1, 1, 1), 3),
+    ((1, 1, 7), 5),
+    ((7, 1, 1), 5),
+    ((1, 7, 2), 5),
+    ((4, 5, 6), 5),
+    ((3, 4, 17), (3, 1, 5)),
+    ((5, 4, 9), (5, 3, 1)),
+    ((4, 3, 9), (1, 1, 3)),
+    ((2, 3, 4, 5), 3),
+    ((3, 1, 4, 9), (3, 3, 1, 5)),
+]
+
+
+def random_volume(shape, dtype=float, seed=0):
+    return np.random.default_rng(seed).random(shape).astype(dtype)
+
+
+def random_mask(shape, seed=1):
+    mask = np.random.default_rng(seed).random(shape) < 0.8
+    mask.flat[0] = True
+    return mask
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("shape", "window"), CASES)
+def test_polynomials_are_those_of_the_dense_matrix(shape, window, kind, masked):
+    volume, mask = random_volume(shape), random_mask(shape) if masked else None
+    spacing = tuple(np.linspace(1, 2, len(shape)).tolist())
+    graph = image_graph(volume, window, sigma_f=0.3, spacing=spacing, mask=mask)
+    spec = GraphSpec(volume, window, 2.0, 0.3, spacing=spacing, mask=mask)
+    matrix, coefficients = graph.adjacency.toarray(), random_bank(3, 11)
+    signals = np.random.default_rng(2).standard_normal((3, volume.size))
+    with RowExecutor() as executor:
+        operators = [
+            LaplacianOperator.of_spec(spec, kind, executor),
+            *both_layouts(graph, kind),
+        ]
+    bound = operators[0].bound or 1.0
+    laplacian = 2 / bound * dense.laplacian(matrix, kind) - np.eye(volume.size)
+    terms = [np.eye(volume.size), laplacian]
+    for _ in range(10):
+        terms.append(2 * laplacian @ terms[-1] - terms[-2])
+    p = np.einsum("sk,kij->sij", coefficients, terms)
+    for operator in operators:
+        assert operator.shape == (shape if operator is not operators[2] else (volume.size,))
+        assert operator.bound == pytest.approx(operators[0].bound, rel=1e-12)
+        given = coefficients, 1, bound
+        found = run(operator, "analyze", signals[0], *given)
+        np.testing.assert_allclose(found, p @ signals[0], atol=1e-11)
+        found = run(operator, "synthesize", signals, *given)
+        np.testing.assert_allclose(found, np.einsum("sij,sj->i", p, signals), atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("shape", "window"), [((19, 5, 6), 3), ((40, 3, 17), 5), ((20, 2, 3, 9), 3)]
+)
+def test_bits_of_any_order_threads_strips_and_blocks(shape, window, dtype, simd, monkeypatch):
+    volume, mask = random_volume(shape, dtype), random_mask(shape)
+    options = {"sigma_f": 0.3, "spacing": (1,) * len(shape), "mask": mask}
+    tiles, boundaries = set(), time_skewing.tile_boundaries
+
+    def noted(*arguments):
+        rows = boundaries(*arguments)
+        tiles.add(len(rows) + 1)
+        return rows
+
+    for order in (1, 4, 13):
+        results = []
+        for n_jobs, orders, strip in [
+            (1, 1, 1024),
+            (1, 4, 8),
+            (2, 4, 1024),
+            (5, 2, 1024),
+            (3, 3, 8),
+        ]:
+            with monkeypatch.context() as patch:
+                patch.setattr(time_skewing, "tile_boundaries", noted)
+                patch.setattr(time_skewing, "_ORDERS_PER_BLOCK_OF_SLICES", orders)
+                patch.setattr(time_skewing, "_STRIP", strip)
+                patch.setattr(RowExecutor, "threads_for", lambda self, n: self.n_jobs)
+                given = {"order": order, "n_scales": 2, "n_jobs": n_jobs}
+                wavelets = SpectralGraphWavelets.of_image(volume, window, **options, **given)
+                stored = SpectralGraphWavelets(image_graph(volume, window, **options), **given)
+                for w in (wavelets, stored):
+                    bands = w.analyze(volume)
+                    results.append((bands, w.synthesize(bands)))
+        for bands, image in results[1:]:
+            np.testing.assert_array_equal(bands, results[0][0])
+            np.testing.assert_array_equal(image, results[0][1])
+    assert max(tiles) > 1
+
+
+def test_bits_of_every_instruction_set():
+    volume, results = random_volume((5, 6, 19), np.float32), []
+    try:
+        for name in _core.simd_variants():
+            _core.use_simd(name)
+            wavelets = SpectralGraphWavelets.of_image(volume, 5, sigma_f=0.3)
+            results.append(wavelets.synthesize(wavelets.analyze(volume)))
+    finally:
+        _core.use_simd()
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
+def test_a_volume_of_one_slice_has_the_bits_of_the_image():
+    image = random_volume((23, 31))
+    flat = SpectralGraphWavelets.of_image(image, 7, sigma_f=0.3).analyze(image)
+    for axis in range(3):
+        volume = np.expand_dims(image, axis)
+        wavelets = SpectralGraphWavelets.of_image(volume, 7, sigma_f=0.3, spacing=(1, 1, 1))
+        bands = wavelets.analyze(volume)
+        assert bands.shape == (7, *volume.shape)
+        if axis == 0:
+            np.testing.assert_array_equal(bands[:, 0], flat)
+        np.testing.assert_allclose(np.squeeze(bands, axis + 1), flat, atol=1e-11)
+
+
+def test_windows_of_images_with_unequal_sides():
+    image = random_volume((12, 15))
+    for window in ((1, 5), (5, 1), (3, 7)):
+        graph = bilateral_graph(image, window, sigma_f=0.3)
+        signal = np.random.default_rng(0).standard_normal(image.size)
+        grid, rows = (
+            run(operator, "analyze", signal, random_bank(2, 9))
+            for operator in both_layouts(graph, "combinatorial")
+        )
+        np.testing.assert_allclose(grid, rows, atol=1e-11)
+
+
+def test_constants_stay_exactly_constant():
+    graph = image_graph(random_volume((4, 6, 19), np.float32), sigma_f=0.3, spacing=(1, 1, 1))
+    with RowExecutor() as executor:
+        operator = LaplacianOperator.of_graph(graph, "combinatorial", np.float32, executor)
+        ones = np.ones(graph.shape, np.float32)
+        assert not operator.analyze(ones, np.array([[1.0, 1.0]]), operator.bound, executor).any()
+
+
+@pytest.mark.parametrize("method", ["sgw", "fast"])
+def test_progress_of_volumes_ends_at_its_total(method):
+    reports = []
+    volume = 50 * random_volume((12, 20, 30))
+    denoise(volume, 10, method=method, progress=lambda *report: reports.append(report))
+    assert reports[-1][0] == reports[-1][1] == max(done for done, _ in reports)
+    assert len({total for _, total in reports}) == 1

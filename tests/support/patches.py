@@ -1,0 +1,43 @@
+"""Groups of patches in plain numpy, for images of any number of axes."""
+
+import numpy as np
+
+
+def box_at(position, shape, patch):
+    """Slices of the patch of these sides whose first pixel has this number."""
+    corner = np.unravel_index(int(position), shape)
+    return tuple(slice(c, c + side) for c, side in zip(corner, patch, strict=True))
+
+
+def patches_at(image, members, patch):
+    """(members, pixels) ndarray: the patches of these numbers, one per row."""
+    return np.array([image[box_at(m, image.shape, patch)].ravel() for m in members])
+
+
+def all_groups(groups):
+    """(number of the reference, numbers of the members) of every group."""
+    members, counts = groups.core.groups()
+    for i, line in enumerate(groups.lines):
+        for j, column in enumerate(groups.columns):
+            yield line * groups.shape[-1] + column, members[i, j, : counts[i, j]]
+
+
+def candidates_of(reference, groups):
+    """Numbers of all patches that the search from a reference reaches."""
+    corner = np.unravel_index(int(reference), groups.shape)
+    axes = zip(corner, groups.shape, groups.patch, groups.radius, strict=True)
+    ranges = [range(max(0, c - r), min(n - side, c + r) + 1) for c, n, side, r in axes]
+    places = np.stack(np.meshgrid(*ranges, indexing="ij"), -1).reshape(-1, len(ranges))
+    return np.ravel_multi_index(tuple(places.T), groups.shape)
+
+
+def aggregate(groups, estimate):
+    """Weighted mean of ``estimate(members) -> (patches, weights)`` over all groups."""
+    total, weights = np.zeros(groups.shape), np.zeros(groups.shape)
+    for _, members in all_groups(groups):
+        patches, weight = estimate(members)
+        for m, patch, w in zip(members, patches, weight, strict=True):
+            box = box_at(m, groups.shape, groups.patch)
+            total[box] += w * patch.reshape(groups.patch)
+            weights[box] += w
+    return total / weights

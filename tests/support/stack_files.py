@@ -1,0 +1,46 @@
+"""Volumes for tests of files, and what becomes of them when they are written again."""
+
+import numpy as np
+import tifffile
+
+from nnk_image.io import read_stack, write_stack
+from nnk_image.io.stacks import extension_of
+
+_RNG = np.random.default_rng(20261124)
+DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32", "float64")
+
+
+def samples(shape, dtype):
+    """Samples over the range of `dtype`, its ends among them."""
+    if not np.dtype(dtype).isnative:
+        return samples(shape, np.dtype(dtype).newbyteorder("=")).astype(dtype)
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return _RNG.normal(0, 100, shape).astype(dtype)
+    ends = np.iinfo(dtype)
+    values = _RNG.integers(ends.min, ends.max, shape, dtype, endpoint=True)
+    values.flat[:2] = ends.min, ends.max
+    return values
+
+
+def again(tmp_path, path, out="again"):
+    """The stack of a file, and that of the file that is written from it."""
+    stack = read_stack(path)
+    target = tmp_path / (out + extension_of(path))
+    write_stack(target, stack.pixels, like=stack)
+    back = read_stack(target)
+    np.testing.assert_array_equal(back.pixels, stack.pixels)
+    assert back.pixels.dtype == stack.pixels.dtype
+    assert back.pixels.dtype.isnative
+    for name in ("axes", "spacing", "unit", "format", "dtype", "assumed"):
+        assert getattr(back, name) == getattr(stack, name), name
+    return stack, target
+
+
+def ome_file(path, pixels, axes, **about):
+    sizes = {
+        **{"PhysicalSizeX": 0.25, "PhysicalSizeXUnit": "µm", "PhysicalSizeY": 0.25},
+        **{"PhysicalSizeYUnit": "µm", "PhysicalSizeZ": 900.0, "PhysicalSizeZUnit": "nm"},
+        **{"TimeIncrement": 3.0, "TimeIncrementUnit": "s"},
+    }
+    tifffile.imwrite(path, pixels, ome=True, metadata={"axes": axes, **sizes, **about})
