@@ -15,8 +15,10 @@ TABLES = (
     "threads",
     "denoising",
     "noise",
+    "volumes",
     "memory",
     "neighbors",
+    "scale",
     "general",
     "page",
 )

@@ -47,9 +47,8 @@ def run_sgw_bilateral(
     """The filter of method 'sgw' on the bilateral graph of the same window."""
     graph = nnk_image.bilateral_graph(
         noisy,
-        wavelet_lowpass.WINDOW,
-        wavelet_lowpass.SIGMA_D,
-        sigma_f * sigma,
+        sigma_d=wavelet_lowpass.SIGMA_D,
+        sigma_f=sigma_f * sigma,
         channel_axis=peers.channel_axis_of(noisy),
     )
     with patch.object(wavelet_lowpass, "BANDS_KEPT", bands_kept):

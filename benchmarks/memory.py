@@ -132,13 +132,13 @@ def _measure(work, dtype, size):
     run = _prepared(work)
     run(tiled_camera(64, dtype))  # loads all libraries
     image = tiled_camera(size, dtype)
-    before, _ = _resident()
+    before, _ = resident()
     seconds, peak = [], None
     while len(seconds) < 3 and sum(s for s, _ in seconds) < ENOUGH:
         start, system = time.perf_counter(), os.times().system
         result = run(image)
         seconds.append((time.perf_counter() - start, os.times().system - system))
-        peak = peak or _resident()[1]
+        peak = peak or resident()[1]
         used = _nbytes(result)
         del result
     print(json.dumps({"seconds": seconds, "peak": peak, "before": before, "result": used}))
@@ -200,7 +200,7 @@ def _nbytes(result):
     return matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
 
 
-def _resident():
+def resident():
     """Resident memory of this process now and at its peak so far, in bytes.
 
     On Linux not by getrusage, whose peak includes that of the parent process; elsewhere

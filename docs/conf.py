@@ -51,7 +51,7 @@ PACKAGES = (nnk_image.learning, nnk_image.graph, nnk_image.io, nnk_image.wavelet
 HOMES = {name: package.__name__ for package in PACKAGES for name in package.__all__}
 """Where the names are documented that docstrings mention without their module."""
 
-INTERNAL = ("PixelGrid",)
+INTERNAL = ("PixelGrid", "TilePlan")
 """Names that docstrings of public things mention, but that the reference leaves out."""
 
 OTHERS = ("matplotlib", "pygsp", "scipy")

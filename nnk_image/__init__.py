@@ -5,11 +5,9 @@ The public names are loaded when first used; `__init__.pyi` says where they live
 
 import sys
 from importlib import import_module
-from importlib.metadata import version as _version
 
 from nnk_image._moved import MovedModules
-
-__version__ = _version("nnk_image")
+from nnk_image.base.imports import uninterrupted as _uninterrupted
 
 if MovedModules not in sys.meta_path:
     sys.meta_path.append(MovedModules)
@@ -28,6 +26,7 @@ _HOME = {
     "SpectralGraphWavelets": "wavelets",
     "bilateral_graph": "graph",
     "denoise": "denoising",
+    "denoise_tiles": "denoising",
     "energy_compaction": "wavelets",
     "estimate_noise": "denoising",
     "estimate_sigma": "denoising",
@@ -36,6 +35,7 @@ _HOME = {
     "nnk_graph": "neighbors",
     "nnk_neighbors": "neighbors",
     "nnk_weights": "neighbors",
+    "show_config": "base.configuration",
     "standard_image": "io",
     "standard_images": "io",
 }
@@ -44,13 +44,23 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name):
-    if name == "_core":
-        return _compiled_core()
-    if name not in _HOME:
+    if name != "__version__" and name not in _HOME and name != "_core":
         raise AttributeError(f"module 'nnk_image' has no attribute {name!r}")
-    value = getattr(import_module(f"nnk_image.{_HOME[name]}"), name)
+    with _uninterrupted():
+        if name == "_core":
+            return _compiled_core()
+        value = _version() if name == "__version__" else _public(name)
     globals()[name] = value
     return value
+
+
+def _public(name):
+    return getattr(import_module(f"nnk_image.{_HOME[name]}"), name)
+
+
+def _version():
+    """The version of the installed package, as pyproject.toml alone states it."""
+    return import_module("importlib.metadata").version("nnk_image")
 
 
 def _compiled_core():

@@ -1,5 +1,7 @@
+from nnk_image.base.configuration import show_config as show_config
 from nnk_image.denoising import NoiseModel as NoiseModel
 from nnk_image.denoising import denoise as denoise
+from nnk_image.denoising import denoise_tiles as denoise_tiles
 from nnk_image.denoising import estimate_noise as estimate_noise
 from nnk_image.denoising import estimate_sigma as estimate_sigma
 from nnk_image.graph.build import bilateral_graph as bilateral_graph

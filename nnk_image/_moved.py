@@ -7,6 +7,8 @@ import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 
+from nnk_image.base.imports import uninterrupted
+
 MODULES = {
     "bands": "base.parallel",
     "compaction": "wavelets.compaction",
@@ -82,7 +84,8 @@ def moved_name(package, name):
     home = NAMES[package.removeprefix("nnk_image.")].get(name)
     if home is None:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    return getattr(import_module(f"nnk_image.{home}"), name)
+    with uninterrupted():
+        return getattr(import_module(f"nnk_image.{home}"), name)
 
 
 class MovedModules:

@@ -12,6 +12,8 @@ afterwards; and never shows or closes anything.
 
 import numpy as np
 
+from nnk_image.base.imports import uninterrupted
+
 COLORS = {"bilateral": "tab:blue", "nnk": "tab:red"}
 """The colour of each kind of graph in all pictures."""
 
@@ -41,7 +43,8 @@ def new_figure(**options):
     >>> left, right = new_figure(figsize=(6, 3)).subplots(1, 2)
     """
     try:
-        from matplotlib.figure import Figure
+        with uninterrupted():
+            from matplotlib.figure import Figure
     except ImportError:
         raise ImportError("plots need matplotlib: pip install 'nnk_image[plot]'") from None
     return Figure(layout="constrained", **options)
@@ -362,7 +365,8 @@ def _strength(weights):
 
 def _add_lines(ax, segments, strength, color, **options):
     """Draw links as lines, the stronger ones less transparent."""
-    from matplotlib.collections import LineCollection
+    with uninterrupted():
+        from matplotlib.collections import LineCollection
 
     alpha = np.clip(strength, 0.05, 1) if len(strength) else None
     lines = LineCollection(segments, colors=color, alpha=alpha, **options)

@@ -10,6 +10,15 @@ def working_dtype(dtype):
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
+def ready_for_c(array, dtype=None):
+    """The array as the C core reads it, contiguous and aligned; copied only if it is not so.
+
+    Arrays made from bytes, from fields of records or from files may begin at any address, where C
+    must not read numbers.
+    """
+    return np.require(array, dtype, ("C_CONTIGUOUS", "ALIGNED"))
+
+
 def check_count(name, value, least=1, most=None):
     """An integer argument from `least` to `most` (None: without end), as int."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):

@@ -105,10 +105,6 @@ class Lines:
         numbers[self.rows] = self.width * np.arange(len(self.rows))
         return numbers
 
-    def row_offsets(self, offsets):
-        """(n,) int32 ndarray: rows that (n, axes) offsets lead over."""
-        return (offsets[:, :-1] @ np.array(self.strides)).astype(np.int32)
-
     def feature_plane(self):
         """(rows, stride) of a feature plane: the image in its border.
 

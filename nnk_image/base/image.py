@@ -91,6 +91,7 @@ def check_image(image, channel_axis=None, mask=None, most_axes=2):
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
     channel_axis = _check_axes(pixels.shape, channel_axis, most_axes)
+    pixels = np.require(pixels, requirements=["ALIGNED"])  # in any layout
     pixels = pixels[..., None] if channel_axis is None else np.moveaxis(pixels, channel_axis, -1)
     if pixels.size == 0:
         raise ValueError(f"the image has no pixel: shape {np.shape(image)}")
@@ -203,6 +204,13 @@ def feature_planes(image, lines):
     return exact, planes
 
 
+def place_of(position):
+    """The position of a pixel in words."""
+    if len(position) == 2:
+        return f"row {position[0]}, column {position[1]}"
+    return f"position {position}"
+
+
 def _check_dtype(dtype):
     if dtype.kind not in "buif":
         raise TypeError(
@@ -261,9 +269,8 @@ def _finite_range(pixels, valid):
     if valid is not None:
         bad &= valid
     first = tuple(int(i) for i in np.argwhere(bad)[0])
-    place = f"row {first[0]}, column {first[1]}" if len(first) == 2 else str(first)
     raise ValueError(
-        f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place} "
+        f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place_of(first)} "
         f"({pixels[first].squeeze()}); replace them, or leave them out with "
         f"mask=numpy.isfinite(image){'.all(axis=channel_axis)' if pixels.shape[-1] > 1 else ''}"
     )

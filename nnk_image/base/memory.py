@@ -4,6 +4,8 @@ A clear MemoryError comes before any thrashing.
 """
 
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,8 @@ INDEX32_LIMIT = 2**31 - 1
 
 
 IMAGE_ADVICE = (
-    "use float32, a smaller window, or tiles with the border that "
-    "nnk_image.halo(order, window) gives"
+    "use float32, a smaller window, or tiles: nnk_image.denoise_tiles, "
+    "nnk_image.wavelets.TiledWavelets, or the border that nnk_image.halo gives"
 )
 
 
@@ -66,6 +68,8 @@ def require_per_pixel(image, channel_axis, bytes_of, what):
     what : str
         As for `require`.
     """
+    if not isinstance(getattr(image, "dtype", None), np.dtype | None):
+        image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
     shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
     if dtype is None or not 2 <= len(shape) <= 5:
         return  # a list is small; a wrong number of axes is reported by `check_image`
@@ -79,6 +83,24 @@ def require_per_pixel(image, channel_axis, bytes_of, what):
     itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
     size = "x".join(map(str, shape))
     require(int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}")
+
+
+def bytes_of_text(size):
+    """A number of bytes from a number, or a text such as '500MB', '4GiB'.
+
+    Raises
+    ------
+    ValueError
+        It is no such thing, or not positive.
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B?\s*", str(size))
+    with suppress(ValueError):
+        if match:
+            number, prefix, binary = match.groups()
+            n_bytes = float(number) * (1024 if binary else 1000) ** " kMGT".index(prefix or " ")
+            if n_bytes >= 1:
+                return int(n_bytes)
+    raise ValueError(f"max_memory={size!r} must be a number of bytes, or a text such as '4GiB'")
 
 
 def available():

@@ -9,6 +9,7 @@ from collections import deque
 from functools import partial
 from threading import get_ident
 
+from nnk_image.base.imports import uninterrupted
 from nnk_image.base.threads import ThreadPool, resolve_n_jobs
 
 PIXELS_PER_CHUNK = 1 << 18
@@ -65,12 +66,13 @@ class RowExecutor:
         """Number of threads that are worth their start for work on so many pixels."""
         return max(1, min(self.n_jobs, n_pixels // PIXELS_PER_THREAD))
 
-    def run(self, work, n_rows, width=1, rows_per_chunk=None, speed=1):
+    def run(self, work, n_rows, width=1, rows_per_chunk=None, speed=1, counts_as=None):
         """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return.
 
         `width` is the number of pixels in a row.  The heights of the chunks, and whether
         threads are worth their start, follow from it unless `rows_per_chunk` is given.  A
         stage that has many times the `speed` of the slowest one is given in higher chunks.
+        In the progress report all of it counts as so many rows, by default `n_rows`.
         """
         if rows_per_chunk is not None:
             n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
@@ -78,15 +80,16 @@ class RowExecutor:
             chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width / speed))
         else:
             chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
-        self._run_chunks(work, lambda result: None, chunks, n_threads)
+        self._run_chunks(work, lambda result: None, chunks, n_threads, counts_as)
 
-    def run_in_order(self, work, consume, n_rows, rows_per_chunk):
+    def run_in_order(self, work, consume, n_rows, rows_per_chunk, counts_as=None):
         """Like `run`, with ``consume(work(y0, y1))`` called on this thread, chunk after chunk.
 
         The chunks do not depend on the number of threads, so neither does what is made of
         their results in that order.  Each chunk is taken to be worth a thread.
         """
-        self._run_chunks(work, consume, _equal_chunks(n_rows, rows_per_chunk), self.n_jobs)
+        chunks = _equal_chunks(n_rows, rows_per_chunk)
+        self._run_chunks(work, consume, chunks, self.n_jobs, counts_as)
 
     def run_all(self, functions, n_threads):
         """Call functions without arguments, on so many threads; all done on return.
@@ -118,11 +121,14 @@ class RowExecutor:
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
 
-    def _run_chunks(self, work, consume, chunks, n_threads):
+    def _run_chunks(self, work, consume, chunks, n_threads, counts_as):
+        n_rows = chunks[-1][1] if chunks else 0
+        counts_as = n_rows if counts_as is None else counts_as
+
         def done(number, result):
             consume(result)
             y0, y1 = chunks[number]
-            self.advance(y1 - y0)
+            self.advance(y1 * counts_as // n_rows - y0 * counts_as // n_rows)
 
         self._call([partial(work, *rows) for rows in chunks], n_threads, done)
 
@@ -187,7 +193,8 @@ def _shrinking_chunks(n_rows, width, n_threads):
 
 def _tqdm():
     try:
-        from tqdm.auto import tqdm
+        with uninterrupted():
+            from tqdm.auto import tqdm
     except ImportError:
         raise ImportError(
             "progress=True needs tqdm: pip install 'nnk_image[progress]', "

@@ -17,8 +17,9 @@ import threading
 from contextlib import contextmanager
 
 import nnk_image
+from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise, reproduce
-from nnk_image.cli.common import FAILURES, complain, one_line
+from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
 
 EPILOG = """examples:
   nnk-image demo
@@ -76,7 +77,8 @@ def _run(arguments):
     """Parse the arguments, run the command and say what went wrong; returns the exit status."""
     try:
         options = _parser().parse_args(arguments)
-        options.run(options)
+        with plain_warnings():
+            options.run(options)
         return 0
     except SystemExit as stop:  # argparse has printed help, the version or wrong usage
         return stop.code
@@ -98,7 +100,9 @@ def _parser():
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, help="print version and vector variant")
+    parser.add_argument(
+        "--version", action=_Version, help="print version, vector variant and number of threads"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction, reproduce):
         module.add_command(commands)
@@ -106,7 +110,7 @@ def _parser():
 
 
 class _Version(argparse.Action):
-    """Prints the version and the vector variant, for which alone it loads the compiled core."""
+    """Prints version, vector variant and threads, for which alone it loads the compiled core."""
 
     def __init__(self, option_strings, dest, **options):
         super().__init__(option_strings, dest, nargs=0, **options)
@@ -114,5 +118,7 @@ class _Version(argparse.Action):
     def __call__(self, parser, *_):
         from nnk_image import _core
 
-        print(f"nnk-image {nnk_image.__version__} ({_core.simd_variant()})")
+        n = resolve_n_jobs(-1)
+        threads = f"{n} thread{'s' * (n > 1)}"
+        print(f"nnk-image {nnk_image.__version__} ({_core.simd_variant()}, {threads})")
         parser.exit()

@@ -4,10 +4,13 @@ import argparse
 import json
 import os
 import sys
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 from nnk_image.base.atomic import check_output
-from nnk_image.io.images import ImageFileError, atomic_output
+from nnk_image.io.images import ImageFileError, atomic_output, read_image
+from nnk_image.io.stacks import extension_of
 from nnk_image.plotting import new_figure
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -31,9 +34,10 @@ def new_command(commands, name, run, summary, *examples):
     return command
 
 
-def add_kernel(command):
-    """Add the options of graphs: the window and the widths of the kernel."""
-    command.add_argument("--window", type=int, default=11, help="window side (default: 11)")
+def add_kernel(command, window=11, told="11"):
+    """Add the options of graphs: window, with its default and what is told of it, and kernel."""
+    text = f"window side (default: {told})"
+    command.add_argument("--window", type=int, default=window, help=text)
     command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
     command.add_argument(
         "--sigma-f", type=float, help="in the file's own units (default: 10/255 of the range)"
@@ -58,6 +62,15 @@ def complain(message):
         print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
 
 
+@contextmanager
+def plain_warnings(path=None):
+    """Within it each warning is one line on stderr, with the file that it is about, if any."""
+    about = "warning: " if path is None else f"warning: {path}: "
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: complain(f"{about}{message}")
+        yield
+
+
 def one_line(error):
     """The text of an error on one line."""
     if isinstance(error, MemoryError):
@@ -65,6 +78,51 @@ def one_line(error):
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def read_source(path, options):
+    """`read_image`, without what the libraries below it print of damaged files."""
+    with quiet_libraries():
+        return read_image(path, max_pixels=options.max_pixels)
+
+
+@contextmanager
+def quiet_libraries():
+    """Keep what libraries that read files say of damaged ones from the user, who gets our message.
+
+    libtiff, a C library, writes straight to the file descriptor of stderr.  Our own warnings wait
+    until the descriptor is back.
+    """
+    ours = []
+    try:
+        with _no_stderr(), warnings.catch_warnings(record=True) as ours:
+            warnings.filterwarnings("ignore", module=r"PIL\.")
+            yield
+    finally:
+        for warning in ours:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+
+
+@contextmanager
+def _no_stderr():
+    """Lead what C libraries write to stderr to nowhere."""
+    try:
+        stderr = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def pair_outputs(paths, arguments, output, extensions):
@@ -91,7 +149,7 @@ def pair_outputs(paths, arguments, output, extensions):
     if to_file and len(paths) == 1:
         return {paths[0]: folder}
     if not folder.is_dir():
-        if folder.exists() or folder.suffix.lower() in extensions:
+        if folder.exists() or extension_of(folder) in extensions:
             raise ImageFileError(
                 f"{output}: names a file; a folder or several images need a folder"
             )
@@ -99,7 +157,9 @@ def pair_outputs(paths, arguments, output, extensions):
         folder.mkdir()
     pairs, sources = {}, {}
     for path in paths:
-        name = path.name if path.suffix.lower() in extensions else path.stem + extensions[0]
+        extension = extension_of(path)
+        stem = path.name[: len(path.name) - len(extension)]
+        name = path.name if extension in extensions else stem + extensions[0]
         if name in sources:
             raise ImageFileError(
                 f"{sources[name]} and {path} would both become {folder / name}; rename one, or "
@@ -112,7 +172,8 @@ def pair_outputs(paths, arguments, output, extensions):
 def for_each(paths, work):
     """Call ``work(path)`` for all images and gather what it reports.
 
-    If there are several images, one that fails is told on stderr and the others go on.
+    Warnings are told with the image's path.  If there are several images, one that fails is told on
+    stderr and the others go on.
 
     Returns
     -------
@@ -122,7 +183,8 @@ def for_each(paths, work):
     reports = []
     for path in paths:
         try:
-            reports.append(work(path))
+            with plain_warnings(path):
+                reports.append(work(path))
         except BrokenPipeError:
             raise
         except FAILURES as error:

@@ -5,7 +5,7 @@ import io
 
 import nnk_image
 from nnk_image.cli import common
-from nnk_image.io.images import atomic_output, image_paths, read_image, standard_images
+from nnk_image.io.images import atomic_output, image_paths, standard_images
 from nnk_image.plotting import plot_compaction
 
 
@@ -72,7 +72,7 @@ def _kernel_of(options):
 
 
 def _measure_file(path, options, results):
-    pixels = read_image(path, max_pixels=options.max_pixels).pixels
+    pixels = common.read_source(path, options).pixels
     channel_axis = -1 if pixels.ndim == 3 else None
     result = nnk_image.energy_compaction(
         pixels, channel_axis=channel_axis, progress=common.wants_progress(), **_kernel_of(options)

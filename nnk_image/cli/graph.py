@@ -3,8 +3,9 @@
 import time
 
 import nnk_image
-from nnk_image.cli import common
-from nnk_image.io.images import image_paths, read_image
+from nnk_image.cli import common, stacks
+from nnk_image.io.images import ImageFileError, image_paths
+from nnk_image.io.stacks import STACK_EXTENSIONS
 from nnk_image.plotting import new_figure, plot_degrees, plot_images
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
@@ -21,12 +22,13 @@ def add_command(commands):
         "photo.jpg",
         "photo.jpg --out photo.npz --plot photo_degrees.png",
         "photos/ --window 7 --sigma-f 15 --out graphs/",
+        "volume.tif --spacing 3,1,1 --sigma-f 40 --out volume.npz",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     command.add_argument(
         "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
     )
-    common.add_kernel(command)
+    common.add_kernel(command, None, "11, of volumes 5, of four axes 3")
     command.add_argument(
         "--out",
         metavar="FILE",
@@ -38,6 +40,7 @@ def add_command(commands):
         help="picture of neighbours and degrees (.png, .pdf, .svg); a folder for several images",
     )
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
+    stacks.add_stack_options(command)
     common.add_max_pixels(command)
     common.add_jobs(command)
 
@@ -45,7 +48,7 @@ def add_command(commands):
 def run(options):
     """Build every graph; print its figures, save it, draw it."""
     _build([[0.0]], options)  # tells a wrong option once, not for each image
-    paths = image_paths(options.images)
+    paths = image_paths(options.images, more=STACK_EXTENSIONS)
     common.check_outputs(options.json)
     outputs = (options.out, (".npz",)), (options.plot, common.PICTURES)
     files, plots = (
@@ -61,13 +64,14 @@ def run(options):
     common.check_reports(reports)
 
 
-def _build(pixels, options):
+def _build(pixels, options, channel_axis=None, spacing=None):
     return getattr(nnk_image, BUILDERS[options.kind])(
         pixels,
         options.window,
         options.sigma_d,
         options.sigma_f,
-        channel_axis=-1 if getattr(pixels, "ndim", 2) == 3 else None,
+        channel_axis=channel_axis,
+        spacing=spacing,
         n_jobs=options.jobs,
     )
 
@@ -75,14 +79,16 @@ def _build(pixels, options):
 def _graph_file(path, file, plot, options):
     from nnk_image.graph.summary import lines_of, summary
 
-    source = read_image(path, max_pixels=options.max_pixels)
+    pixels, told = stacks.read_one(path, options)
+    if plot is not None and "spacing" in told:
+        raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
     start = time.perf_counter()
-    graph = _build(source.pixels, options)
+    graph = _build(pixels, options, **told)
     seconds = time.perf_counter() - start
     if file is not None:
         graph.save(file)
     if plot is not None:
-        _draw(plot, path.name, source.pixels, graph)
+        _draw(plot, path.name, pixels, graph)
     report = {"input": str(path), **summary(graph), "seconds": seconds}
     rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
     print(f"{path}:")

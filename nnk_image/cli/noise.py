@@ -1,8 +1,9 @@
 """``nnk-image noise``: what the noise of an image is."""
 
 import nnk_image
-from nnk_image.cli import common
-from nnk_image.io.images import image_paths, read_image
+from nnk_image.cli import common, stacks
+from nnk_image.io.images import image_paths
+from nnk_image.io.stacks import STACK_EXTENSIONS
 from nnk_image.plotting import plot_noise
 
 
@@ -15,6 +16,7 @@ def add_command(commands):
         "Find out what the noise of images is: level, growth with brightness, correlation.",
         "photo.jpg",
         "flat_field.tif --out camera.json --plot camera.png",
+        "volume.nii.gz --spacing 3,1,1",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     command.add_argument(
@@ -27,12 +29,13 @@ def add_command(commands):
         metavar="FILE",
         help="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
+    stacks.add_stack_options(command)
     common.add_max_pixels(command)
 
 
 def run(options):
     """Estimate, print, write and draw every image's noise."""
-    paths = image_paths(options.images)
+    paths = image_paths(options.images, more=STACK_EXTENSIONS)
     wanted = (options.out, (".json",)), (options.plot, common.PICTURES)
     files, plots = (
         common.pair_outputs(paths, options.images, output, extensions) if output else {}
@@ -47,14 +50,13 @@ def run(options):
 
 
 def _noise_of_file(path, file, plot, options):
-    source = read_image(path, max_pixels=options.max_pixels)
-    channel_axis = -1 if source.pixels.ndim == 3 else None
-    model = nnk_image.estimate_noise(source.pixels, channel_axis=channel_axis)
+    pixels, told = stacks.read_one(path, options)
+    model = nnk_image.estimate_noise(pixels, **told)
     print(f"{path}: {model}", flush=True)
     if file is not None:
         model.save(file)
     if plot is not None:
-        limits = float(source.pixels.min()), float(source.pixels.max())
+        limits = float(pixels.min()), float(pixels.max())
         drawn = plot_noise(model, value_range=limits)
         common.write_plot(plot, drawn[0].figure)
     return {"input": str(path), "noise": repr(model)}

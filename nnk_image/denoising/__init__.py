@@ -1,7 +1,16 @@
 """Denoising: `denoise` checks, scales and dispatches; each method is one file."""
 
-from nnk_image.denoising.api import METHODS, denoise
+from nnk_image.denoising.api import denoise
+from nnk_image.denoising.large import denoise_tiles
+from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.noise_estimation import estimate_noise, estimate_sigma
 from nnk_image.denoising.noise_model import NoiseModel
 
-__all__ = ["METHODS", "NoiseModel", "denoise", "estimate_noise", "estimate_sigma"]
+__all__ = [
+    "METHODS",
+    "NoiseModel",
+    "denoise",
+    "denoise_tiles",
+    "estimate_noise",
+    "estimate_sigma",
+]

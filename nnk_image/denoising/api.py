@@ -6,39 +6,29 @@ and brought back to its own units and axes.
 
 from dataclasses import replace
 
+import numpy as np
+
 from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
-from nnk_image.base.image import check_image
+from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import balanced, best, fast, quick, stripes, wavelet_lowpass
+from nnk_image.denoising import fast, stripes
+from nnk_image.denoising.large import denoise_into_array
+from nnk_image.denoising.methods import (
+    EVEN_ONLY,
+    FLOATS_PER_PIXEL,
+    METHODS,
+    denoise_checked,
+    progress_rows,
+    relative_spacing,
+)
 from nnk_image.denoising.noise_estimation import noise_of
 from nnk_image.denoising.noise_model import NoiseModel
-from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import WholeImage
 from nnk_image.graph.pixel_graph import ImageGraph
 
-FLOATS_PER_PIXEL = {"sgw": 9, "quick": 4, "fast": 9, "balanced": 9, "best": 9}
-"""What a method holds at the least at its peak, per channel, in the image's type (measured)."""
-
-METHODS = {
-    "sgw": wavelet_lowpass,
-    "quick": quick,
-    "fast": fast,
-    "balanced": balanced,
-    "best": best,
-}
-"""Name of a method -> its module, which has
-
-- ``denoise(image, whole, executor)``, which gets an `Image` whose noise has standard deviation 1,
-  the numbers of the `WholeImage` and a `RowExecutor`, and returns (H, W, C) pixels;
-- ``progress_units(image)``, which says how many times that goes over all rows.
-
-A new method is a file with these two functions, and a line here.
-"""
-
-
-EVEN_ONLY = ("quick", "sgw")
-"""Methods that know one level of noise for the whole image."""
+_SHARE = 0.75
+"""Of the memory that is free, which tiles and result may take where the whole does not fit."""
 
 
 def denoise(
@@ -47,6 +37,7 @@ def denoise(
     *,
     method="fast",
     channel_axis=None,
+    spacing=None,
     mask=None,
     strength=1.0,
     tune=None,
@@ -58,9 +49,11 @@ def denoise(
 
     Parameters
     ----------
-    image : (H, W) array_like, or 3 axes with `channel_axis`
-        Grey or colour image of any real dtype; never modified.
-    sigma : float, sequence of one float per channel, (H, W) ndarray or NoiseModel, optional
+    image : (H, W) array_like, one axis more with `channel_axis`, or a volume
+        Of any real dtype; never modified.  All axes but `channel_axis` are of space, or time:
+        (D, H, W) is a volume or a sequence, (T, D, H, W) a sequence of volumes.  Three axes of
+        which the first or the last has 3 or 4 pixels need either `channel_axis` or `spacing`.
+    sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0
         to 255, 25/255 for values from 0 to 1); of each pixel, if it is an array of the image's
         shape.  0, or less than a millionth of half the image's range, leaves a channel as it
@@ -75,7 +68,10 @@ def denoise(
     channel_axis : int, optional
         Axis of the channels of a colour image, which are denoised jointly: in opponent
         colour with patches matched on luminance, or ('sgw') on the graph of colours.
-    mask : (H, W) bool array_like, optional
+    spacing : float or sequence of float, optional
+        Distance of neighbouring pixels along each axis, such as the size of a voxel; only
+        their ratios count.  Default: all equal.
+    mask : bool array_like of the image's shape, optional
         True for the pixels that take part; the others are returned as they came, and
         may be NaN.
     strength : float
@@ -104,7 +100,9 @@ def denoise(
     TypeError, ValueError
         Bad image, sigma or option; the message names it and says what to do.
     MemoryError
-        The image is too large; raised before memory is taken, with the figures.
+        The image is too large; raised before memory is taken, with the figures.  Where tiles fit
+        the image is denoised in tiles, as by `denoise_tiles`; with a mask, a map, `tune` or
+        `guide` it is not.
 
     References
     ----------
@@ -124,58 +122,90 @@ def denoise(
     True
     """
     module = _module(method, tune, guide)
-    run = module.denoise_tuned if tune else module.denoise
-    strength = check_positive("strength", strength, "1 is as told, more removes more")
-    memory.require_per_pixel(
-        image,
-        channel_axis,
-        lambda itemsize, channels: FLOATS_PER_PIXEL[method] * itemsize * channels,
-        f"denoise(method={method!r})",
+    run, progress_units = (
+        (module.denoise_tuned, module.tuned_progress_units)
+        if tune
+        else (module.denoise, module.progress_units)
     )
-    image = check_image(image, channel_axis, mask)
-    noise = NoiseModel.of(sigma, image, noise_of).scaled(strength)
+    strength = check_positive("strength", strength, "1 is as told, more removes more")
+    spatial_shape(image, channel_axis, spacing is not None)
+    try:
+        _require_memory(image, channel_axis, method, sigma)
+    except MemoryError as error:
+        if np.ndim(sigma) > 1 or any(option is not None for option in (mask, tune, guide)):
+            raise
+        told = {"method": method, "channel_axis": channel_axis, "spacing": spacing}
+        told |= {"sigma": sigma, "strength": strength}
+        try:
+            most = int(_SHARE * memory.available())
+            return denoise_into_array(image, most, n_jobs, progress, **told)
+        except MemoryError:
+            raise error from None
+    given = check_image(image, channel_axis, mask, MOST_AXES)
+    spacing = relative_spacing(spacing, len(given.shape))
+    noise = NoiseModel.of(sigma, given, noise_of).scaled(strength)
+    _require_memory(image, channel_axis, method, noise)
     noise = noise.without_curve() if method in EVEN_ONLY else noise
     if noise.is_uneven and method in EVEN_ONLY:
         raise ValueError(
             f"method={method!r} takes noise of one level: use 'fast', 'balanced' or 'best' for "
             "levels that change across the image"
         )
-    if guide is not None and guide.shape != image.shape:
-        raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
+    if guide is not None and guide.shape != given.shape:
+        raise ValueError(f"guide has shape {guide.shape}, the image {given.shape}: they must agree")
     options = {} if guide is None else {"guide": guide}
-    with RowExecutor(n_jobs, progress, _rows(image, noise, module), "denoise") as executor:
+    image, noise, spacing = _without_single(given, noise.on(given), spacing)
+    whole = WholeImage(noise, (image.low, image.high), spacing=spacing)
+    rows = progress_rows(image, whole, method, progress_units)
+    with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_stripes:
-            image = stripes.remove(
-                image,
-                noise,
-                lambda part, model: _denoise(part, model, "fast", fast.denoise, executor),
-            )
+            image = _without_stripes(image, noise, executor)
             noise = noise.with_stripes(0.0, 0.0)
-        return image.restore(_denoise(image, noise, method, run, executor, **options))
+            whole = replace(whole, noise=noise, limits=(image.low, image.high))
+        pixels = denoise_checked(image, whole, method, run, executor, **options)
+        return given.restore(pixels.reshape(given.pixels.shape))
 
 
-def _denoise(image, noise, method, run, executor, **options):
-    """(H, W, C) pixels of a checked image without its noise, which has no stripes.
+def _require_memory(image, channel_axis, method, noise):
+    """Raise MemoryError if denoising cannot fit; `noise` as far as it is known."""
+    is_model = isinstance(noise, NoiseModel)
+    white = noise.is_white if is_model else getattr(noise, "ndim", 0) < 2
+    with_stripes = is_model and noise.has_stripes and method in EVEN_ONLY
+    holds_most = "fast" if with_stripes else method  # 'fast' tells stripes from the rest
+    of_pixel, of_channel, not_white = FLOATS_PER_PIXEL[holds_most]
+    of_channel += 0 if white else not_white
+    memory.require_per_pixel(
+        image,
+        channel_axis,
+        lambda itemsize, channels: (of_pixel + of_channel * channels) * itemsize,
+        f"denoise(method={method!r})",
+    )
 
-    `run` denoises by `method` what has been brought to unit noise.
+
+def _without_stripes(image, noise, executor):
+    def denoise_part(part, model):
+        whole = WholeImage(model, (part.low, part.high))
+        return denoise_checked(part, whole, "fast", fast.denoise, executor)
+
+    return stripes.remove(image, noise, denoise_part)
+
+
+def _without_single(image, noise, spacing):
+    """An image without axes of a single pixel, but for the last two, its noise and its spacing.
+
+    A volume of one slice is so the image that it is.
     """
-    noise = noise.on(image)
-    whole = WholeImage(noise, (image.low, image.high))
-    units = NoiseUnits(noise, image, whole.limits)
-
-    def denoise_unit(part, standard, name):
-        chosen = run if name == method else METHODS[name].denoise
-        return chosen(part, replace(whole, standard=standard), executor, **options)
-
-    return units.denoise(method, denoise_unit)
-
-
-def _rows(image, noise, module):
-    """How many rows all stages go over, for progress reports."""
-    units = module.progress_units(image)
-    if noise.has_stripes:
-        units += len(stripes.ROUNDS) * fast.progress_units(image)
-    return image.shape[0] * units
+    axes = len(image.shape)
+    single = tuple(axis for axis in range(axes - 2) if image.shape[axis] == 1)
+    if not single:
+        return image, noise, spacing
+    valid = None if image.valid is None else np.squeeze(image.valid, single)
+    kept = None if spacing is None else [s for axis, s in enumerate(spacing) if axis not in single]
+    return (
+        replace(image, pixels=np.squeeze(image.pixels, single), valid=valid),
+        noise.without_axes(single, axes),
+        None if kept is None else relative_spacing(kept, len(kept)),
+    )
 
 
 def _module(method, tune, guide):

@@ -10,18 +10,25 @@ from scipy.fft import dct, idct
 
 
 def to_opponent(pixels, levels=None):
-    """(H, W, C) to contiguous (C, H, W), each divided by its noise level unless all are 1."""
-    channels = np.ascontiguousarray(np.moveaxis(dct(pixels, axis=-1, norm="ortho"), -1, 0))
-    if levels is not None:
-        channels /= levels[:, None, None].astype(channels.dtype)
-    return channels
+    """(H, W, C) to contiguous (C, H, W), each divided by its noise level unless all are 1.
+
+    A single channel stays what it is; the result may share its memory.
+    """
+    channels = pixels if pixels.shape[-1] == 1 else dct(pixels, axis=-1, norm="ortho")
+    channels = np.ascontiguousarray(np.moveaxis(channels, -1, 0))
+    return channels if levels is None else channels / _per_channel(levels, channels)
 
 
 def from_opponent(channels, levels=None):
     """Back to (H, W, C)."""
     if levels is not None:
-        channels = channels * levels[:, None, None].astype(channels.dtype)
-    return idct(np.moveaxis(channels, 0, -1), axis=-1, norm="ortho")
+        channels = channels * _per_channel(levels, channels)
+    pixels = np.moveaxis(channels, 0, -1)
+    return pixels if len(channels) == 1 else idct(pixels, axis=-1, norm="ortho")
+
+
+def _per_channel(levels, channels):
+    return levels.astype(channels.dtype).reshape(-1, *(1,) * (channels.ndim - 1))
 
 
 def opponent_matrix(n):

@@ -35,7 +35,7 @@ SMALL, LARGE = 12, 32
 _FEWEST = 8  # flat blocks of a bin
 _MOST_BLOCKS = 6000
 _MOST_CLIPPED = 0.02  # share of a block's pixels at the ends of the range
-_MOST_BAD = 0.5
+_MOST_BAD = 0.5  # of a block's pixels, however few blocks are left
 _FEWEST_WHOLE = 0.25  # share of the blocks that are used, if need be with more pixels clipped
 
 _LOW_QUANTILE = 0.1
@@ -47,6 +47,7 @@ _MOST_PATCHES = 60_000
 _FEWEST_PATCHES = 200
 _LEAST_POWER = 0.25  # directions of patch space with less of the noise are not looked at
 _TEXTURED = 2.33  # standard deviations of the energy of white noise that a flat patch is below
+_MOST_DEVIATION = 0.4  # of that energy, or its low quantiles would be negative
 
 QUIET = 3
 """So many of the bins, those with the lowest levels, are believed the most."""
@@ -152,11 +153,10 @@ class FlatNoise:
 
         In grey images these are between the levels of all bins and those of the quietest.  What
         a camera has filtered, strongly here and weakly there, is stronger: in colour a margin is
-        added.
-        Noise that is too strong for its level somewhere stays in the image as a whole blotch, while
-        one that is a little weaker costs next to nothing.  Where neighbours correlate more than
-        those of noise do, it is texture that raises the levels: then the quietest bins' are taken,
-        less a margin, and chroma for no noisier than luminance.
+        added.  Noise that is too strong for its level somewhere stays in the image as a whole
+        blotch, while one that is a little weaker costs next to nothing.  Where neighbours correlate
+        more than those of noise do, it is texture that raises the levels: then the quietest bins'
+        are taken, less a margin, and chroma for no noisier than luminance.
         """
         if len(self.levels) == 1:
             return np.sqrt(self.levels * self.quiet)
@@ -349,14 +349,15 @@ def _whitened_levels(channel, correlation, usable):
     Returns three (BINS,) ndarrays.
     """
     centre = np.eye(_PATCH**2) - 1 / _PATCH**2
-    covariance = centre @ patch_covariance(regularized(correlation), _PATCH) @ centre
+    covariance = centre @ patch_covariance(regularized(correlation), (_PATCH, _PATCH)) @ centre
     values, vectors = np.linalg.eigh(covariance)
-    strong = values > _LEAST_POWER
+    strong = values >= min(_LEAST_POWER, values[-1])  # one at the least
     patches = _some_patches(channel, usable)
     brightness = patches.mean(axis=1)
     parts = (patches - brightness[:, None]) @ (vectors[:, strong] / np.sqrt(values[strong]))
     bins = np.array_split(np.argsort(brightness, kind="stable"), BINS)
-    deviation = np.sqrt(2 / strong.sum())  # of the energy of one patch of unit noise
+    # Of the energy of one patch of unit noise.
+    deviation = min(np.sqrt(2 / strong.sum()), _MOST_DEVIATION)
     levels, edges = zip(*(_level_and_edge(parts[b], deviation) for b in bins), strict=True)
     return np.array([brightness[b].mean() for b in bins]), np.array(levels), np.array(edges)
 

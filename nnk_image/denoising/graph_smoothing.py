@@ -2,15 +2,25 @@
 
 import numpy as np
 
-from nnk_image.graph.pruning import GraphSpec
+from nnk_image.base.tile_plan import Reach
+from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
+from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.wavelets import filter_bank
+from nnk_image.wavelets import filter_bank, halo
 
-WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 0.3
+SIGMA_D, SIGMA_F = 2.0, 0.3
 STRENGTH, ORDER = 0.6, 8
 
-PROGRESS_UNITS = LaplacianOperator.SETUP_SWEEPS + 2
-"""How many times `polish` goes over all rows of a grey image, for progress bars."""
+
+def progress_units(image):
+    """How many times `polish` goes over all rows of an `Image`, for progress bars."""
+    return LaplacianOperator.SETUP_SWEEPS + image.channels * GridRecurrence.sweeps(ORDER)
+
+
+def reach():
+    """The `Reach` of `polish`."""
+    border = halo(ORDER, DEFAULT_WINDOW[2], "random_walk")
+    return Reach.of_graph((border, border))
 
 
 def polish(image, executor):
@@ -28,7 +38,7 @@ def polish(image, executor):
     -------
     (H, W, C) ndarray
     """
-    spec = GraphSpec(image, WINDOW, SIGMA_D, SIGMA_F)
+    spec = GraphSpec(image, None, SIGMA_D, SIGMA_F)
     operator = LaplacianOperator.of_spec(spec, "random_walk", executor)
     if operator.bound == 0:
         return image.pixels.copy()

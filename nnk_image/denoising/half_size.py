@@ -3,7 +3,9 @@
 Noise of low frequency, such as the coloured blotches of a photograph, is wider than a patch.
 """
 
+import math
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from scipy.fft import dctn, idctn
@@ -19,30 +21,37 @@ def helps(noisy, whole):
     return worth and min(noisy.shape[1:]) >= 2 * _SMALLEST
 
 
+def progress_units(preset, image):
+    """How many times `run` goes over all rows of an `Image`, for progress bars."""
+    half = math.prod(n // 2 for n in image.shape[:-1]) / math.prod(image.shape[:-1])
+    return half * patch_filter.progress_units(preset, image.channels)
+
+
 def run(noisy, preset, whole, executor):
     """Spectrum (C, H/2, W/2) of the denoised lower half of the frequencies.
 
     Cut from an orthonormal transform, the half-size image keeps unit noise while its
     signal doubles, and so its range: that is looked at anew.
     """
-    height, width = (n // 2 for n in noisy.shape[1:])
-    spectrum = dctn(noisy, axes=(1, 2), norm="ortho")[:, :height, :width]
-    small = np.ascontiguousarray(idctn(spectrum, axes=(1, 2), norm="ortho"))
-    noise = whole.standard.halved((height, width))
-    levels = 1.0 if noise.levels is None else noise.levels[:, None, None].astype(small.dtype)
+    shape, axes = tuple(n // 2 for n in noisy.shape[1:]), range(1, noisy.ndim)
+    spectrum = dctn(noisy, axes=axes, norm="ortho")[:, *(slice(n) for n in shape)]
+    small = np.ascontiguousarray(idctn(spectrum, axes=axes, norm="ortho"))
+    noise = whole.standard.halved(shape)
+    levels = np.ones(len(small)) if noise.levels is None else noise.levels
+    levels = levels.reshape(-1, *(1,) * len(shape)).astype(small.dtype)
     small /= levels
     whole = replace(whole, spread=None, standard=noise).completed(small)
     denoised = patch_filter.wiener(small, preset, whole, executor)
     denoised *= levels
-    return dctn(denoised, axes=(1, 2), norm="ortho")
+    return dctn(denoised, axes=axes, norm="ortho")
 
 
 def with_low_frequencies(estimate, low):
     """Replace the lowest frequencies of `estimate`, with a smooth transition."""
-    height, width = low.shape[1:]
-    y, x = np.arange(height) / (0.2 * height), np.arange(width) / (0.2 * width)
-    weight = np.clip((1.3 - np.hypot(y[:, None], x)) / 0.6, 0, 1).astype(estimate.dtype)
-    spectrum = dctn(estimate, axes=(1, 2), norm="ortho")
-    part = spectrum[:, :height, :width]
+    shape, axes = low.shape[1:], range(1, low.ndim)
+    frequency = reduce(np.hypot, np.ix_(*(np.arange(n) / (0.2 * n) for n in shape)))
+    weight = np.clip((1.3 - frequency) / 0.6, 0, 1).astype(estimate.dtype)
+    spectrum = dctn(estimate, axes=axes, norm="ortho")
+    part = spectrum[:, *(slice(n) for n in shape)]
     part += weight * (low - part)
-    return idctn(spectrum, axes=(1, 2), norm="ortho")
+    return idctn(spectrum, axes=axes, norm="ortho")

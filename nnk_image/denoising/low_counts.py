@@ -122,12 +122,13 @@ def denoise_counts(z, noises, rounds, denoise_unit, valid=None):
         Of the dtype of `z`, in its units.  Each channel has the mean that it had: denoising in
         transformed units alone would darken textures.
     """
-    estimate = None
+    estimate, axes = None, z.ndim - 1
     for method, side, share in rounds:
         share = 1.0 if estimate is None else share
         mixture = z if estimate is None else share * z + (1 - share) * estimate
         stabilizers = [
-            Stabilizer(gain, read * side, offset * side**2, share) for gain, read, offset in noises
+            Stabilizer(gain, read * side ** (axes / 2), offset * side**axes, share)
+            for gain, read, offset in noises
         ]
         sums = _sums(mixture, side)
         unit = _by_channel(sums, [s.forward for s in stabilizers])
@@ -147,23 +148,24 @@ def _sums(image, side):
     """Sums of blocks of pixels; where the last block is not whole, the image is mirrored."""
     if side == 1:
         return image
-    height, width, channels = image.shape
-    image = np.pad(image, ((0, -height % side), (0, -width % side), (0, 0)), mode="symmetric")
-    blocks = image.reshape(-(-height // side), side, -(-width // side), side, channels)
-    return blocks.sum(axis=(1, 3))
+    *shape, channels = image.shape
+    image = np.pad(image, (*((0, -n % side) for n in shape), (0, 0)), mode="symmetric")
+    blocks = image.reshape([*(part for n in shape for part in (-(-n // side), side)), channels])
+    return blocks.sum(axis=tuple(range(1, 2 * len(shape), 2)))
 
 
 def _spread(sums, side, shape):
     """A smooth image of `shape` whose blocks of pixels have given sums."""
     if side == 1:
         return sums
-    left = sums / sums.dtype.type(side**2)
+    axes = len(shape) - 1
+    left = sums / sums.dtype.type(side**axes)
     total = 0
     for _ in range(_SPREADINGS):
-        part = zoom(left, (side, side, 1), order=3, mode="nearest", grid_mode=True)
+        part = zoom(left, (*(side,) * axes, 1), order=3, mode="nearest", grid_mode=True)
         total = total + part
-        left = left - _sums(part, side) / side**2
-    return np.ascontiguousarray(total[: shape[0], : shape[1]])
+        left = left - _sums(part, side) / side**axes
+    return np.ascontiguousarray(total[tuple(slice(n) for n in shape)])
 
 
 def _keep_means(estimate, z, noises, valid):

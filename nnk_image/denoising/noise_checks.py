@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 
 from nnk_image.base.checks import check_positive
+from nnk_image.base.image import MOST_AXES, place_of
 
 REACH = 48
 """Offsets up to this one are kept of the correlation that a spectrum has."""
@@ -34,18 +35,17 @@ def check_per_channel(name, values, image, nested=False):
 
 def check_levels(levels):
     array = _real_array("levels", levels)
-    if array.ndim != 2:
+    if not 2 <= array.ndim <= MOST_AXES:
         raise ValueError(
             f"levels have shape {array.shape}: give the standard deviation of each pixel, (H, W), "
-            "which holds for all channels"
+            "which holds for all channels; more axes for volumes"
         )
     bad = ~(np.isfinite(array) & (array > 0))
     if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
         raise ValueError(
-            f"{int(bad.sum())} of {array.size} levels are not above 0, the first at row {row}, "
-            f"column {column} ({array[row, column]}); give each pixel its standard "
-            "deviation"
+            f"{int(bad.sum())} of {array.size} levels are not above 0, the first at "
+            f"{place_of(first)} ({array[first]}); give each pixel its standard deviation"
         )
     return array
 
@@ -82,18 +82,20 @@ def check_covariance(autocovariance, psd):
     if autocovariance is None:
         return None
     array = _real_array("autocovariance", autocovariance)
-    if array.ndim not in (2, 4) or not all(n % 2 for n in array.shape[-2:]):
+    offsets = array.shape[-2:] if array.ndim == 4 else array.shape
+    if array.ndim not in (2, 3, 4) or not all(n % 2 for n in offsets):
         raise ValueError(
             f"autocovariance has shape {array.shape}: give the covariance for offsets from "
-            "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width)"
+            "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width); for "
+            "volumes also (depth, height, width)"
         )
     if array.ndim == 4 and array.shape[0] != array.shape[1]:
         raise ValueError(f"autocovariance of shape {array.shape} is not of each channel with each")
     variances = variances_of(array)
     if not np.isfinite(array).all() or variances.min() <= 0:
         raise ValueError("autocovariance must be finite, and its middle, the variance, above 0")
-    turned = np.swapaxes(array, 0, 1) if array.ndim == 4 else array
-    if not np.allclose(array, turned[..., ::-1, ::-1], atol=1e-6 * variances.max()):
+    turned = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
+    if not np.allclose(array, turned, atol=1e-6 * variances.max()):
         raise ValueError("autocovariance must be the same for an offset and its opposite")
     return array
 
@@ -115,13 +117,20 @@ def _covariance_of_spectrum(psd):
 
 def variances_of(covariance):
     """(C,) variances of the channels, (1,) where there is one for all."""
-    y, x = (n // 2 for n in covariance.shape[-2:])
-    middle = covariance[..., y, x]
-    return np.diagonal(middle) if covariance.ndim == 4 else middle.reshape(1)
+    if covariance.ndim == 4:
+        y, x = (n // 2 for n in covariance.shape[-2:])
+        return np.diagonal(covariance[..., y, x])
+    return covariance[tuple(n // 2 for n in covariance.shape)].reshape(1)
+
+
+def root_mean_square(levels):
+    """Of an ndarray of standard deviations of any size: their squares may overflow, or vanish."""
+    exponent = np.frexp(levels.max())[1]
+    return float(np.ldexp(np.sqrt(np.mean(np.ldexp(levels, -exponent) ** 2)), exponent))
 
 
 def correlation_of(covariance):
     sigma = np.sqrt(variances_of(covariance))
-    if covariance.ndim == 2:
+    if covariance.ndim < 4:
         return covariance / sigma[0] ** 2
     return covariance / (sigma[:, None] * sigma)[..., None, None]

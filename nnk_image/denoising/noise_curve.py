@@ -42,7 +42,11 @@ _ROUNDS = 2
 _FLOOR = 0.05  # least variance, over the median of the bins, for choosing patches
 _LEAST = 1e-12  # variance, over the square of the largest value: less is rounding
 _CERTAIN = 0.02  # relative error of a bin that even the best fit is granted
-_SIGNIFICANT = 10.0  # what a further coefficient must take off the squared errors, over theirs
+_ABOVE = 2.0  # so many times as far a bin above the line seems off it: texture only adds
+_GAIN_SEEN, _VARIANCE_SEEN = 10.0, 30.0
+"""What a coefficient must take off the squared errors, over theirs, to be needed.  Texture in dark
+places looks like a variance, so that more is asked of that."""
+
 _DEPENDENT = 0.3  # growth of the variance, over its middle, that is worth a model
 _CLEAR = 2.0  # standard deviations between the mean of a patch and a clipped value
 _SPIKE = 4  # a clipped value is so much more frequent than the next one
@@ -223,7 +227,10 @@ def _clipped_values(values):
 
 
 def _fit(means, levels, counts, gain=True, variance=True):
-    """Line through the levels, of no negative coefficient; outliers and empty bins weigh little."""
+    """Line through the levels, of no negative coefficient; outliers and empty bins weigh little.
+
+    Most so if they lie above the line.
+    """
     matrix = np.stack([means * gain, np.full(means.size, float(variance))], axis=1)
     share = np.sqrt(counts / counts.max())
     weights = share / np.maximum(levels, 1e-3 * levels.max() + 1e-300)
@@ -232,6 +239,7 @@ def _fit(means, levels, counts, gain=True, variance=True):
         fitted = np.maximum(matrix @ line, 1e-3 * levels.max() + 1e-300)
         errors = (levels - fitted) / fitted
         usual = max(1.48 * np.median(np.abs(errors)), _CERTAIN)
+        errors[errors > 0] *= _ABOVE
         weights = share / (fitted * np.sqrt(1 + (errors / (2 * usual)) ** 2))
     return line
 
@@ -242,9 +250,10 @@ def _simplest(bins, line, scale):
     middle = np.median(levels)
     grown = line[0] * (means[-1] - means[0])
     without_gain, without_variance = _fit(*bins, gain=False), _fit(*bins, variance=False)
-    if grown < _DEPENDENT * middle or not _needed(bins, line, without_gain):
+    grows = grown > max(_DEPENDENT * middle, _LEAST)
+    if not (grows and _needed(bins, line, without_gain, _GAIN_SEEN)):
         line = without_gain
-    elif not _needed(bins, line, without_variance):
+    elif not _needed(bins, line, without_variance, _VARIANCE_SEEN):
         line = without_variance
     errors = _standard_errors(bins, line)
     return NoiseCurve(
@@ -264,12 +273,12 @@ def _squared_errors(bins, line):
     return (np.log(np.maximum(levels, 1e-6 * fitted) / fitted)) ** 2
 
 
-def _needed(bins, line, simpler):
+def _needed(bins, line, simpler, seen):
     """Whether `simpler` explains the bins so much worse that it cannot be."""
     errors = _squared_errors(bins, line)
     usual = max(1.48**2 * np.median(errors), _CERTAIN**2)
     more = np.minimum(_squared_errors(bins, simpler), 100 * usual) - np.minimum(errors, 100 * usual)
-    return more.sum() > _SIGNIFICANT * usual
+    return more.sum() > seen * usual
 
 
 def _standard_errors(bins, line):

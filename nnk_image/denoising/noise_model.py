@@ -14,6 +14,7 @@ from nnk_image.denoising.noise_checks import (
     check_numbers,
     check_per_channel,
     correlation_of,
+    root_mean_square,
     variances_of,
 )
 
@@ -39,12 +40,14 @@ class NoiseModel:
         Value of a pixel without light.
     autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like, optional
         Covariance of the noise of two pixels by their offset, from (-a, -b) to (a, b), the
-        variance in the middle; or of each channel with each.  With `sigma` or `gain` only its
-        shape counts.  What rows or columns share in it becomes `rows` and `columns`.
+        variance in the middle; or of each channel with each.  In a volume the slices of the last
+        two axes then have noise of their own; three axes say how it is shared along the last
+        three.  With `sigma` or `gain` only its shape counts.  What rows or columns share in it
+        becomes `rows` and `columns`.
     psd : (H, W) array_like, optional
         Power spectral density instead: the mean of ``abs(fft2(noise)) ** 2 / (H * W)``, frequency 0
         first.  Its mean is the variance.
-    levels : (H, W) array_like, optional
+    levels : array_like of the image's shape, optional
         Standard deviation of each pixel's noise, the same for all channels; instead of `sigma`.
     curve : (2, n) array_like, optional
         Standard deviation by brightness: n >= 2 rising intensities, and the standard deviations
@@ -60,7 +63,7 @@ class NoiseModel:
         One number for all channels, or one per channel.
     correlation : ndarray or None
         `autocovariance` over the variance; None if noise is white.
-    levels : (H, W) ndarray or None
+    levels : ndarray or None
     curve : (2, n) ndarray or None
         Intensities, and factors of `sigma` there, of mean square 1.
     rows, columns : float
@@ -118,23 +121,23 @@ class NoiseModel:
         if sigma is not None:
             self.sigma = check_numbers("sigma", sigma, "standard deviation of the noise")
         elif self.levels is not None:
-            self.sigma = (float(np.sqrt(np.mean(self.levels**2))),)
+            self.sigma = (root_mean_square(self.levels),)
         elif covariance is not None and not any(self.gain):
             self.sigma = tuple(np.sqrt(variances_of(covariance)).tolist())
         elif self.curve is not None:
-            self.sigma = (float(np.sqrt(np.mean(self.curve[1] ** 2))),)
+            self.sigma = (root_mean_square(self.curve[1]),)
         else:
             self.sigma = (0.0,)
         if self.curve is not None:
-            power = np.mean(self.curve[1] ** 2)
-            if abs(power - 1) > 1e-12:  # factors read from a file stay as they are
-                self.curve[1] /= np.sqrt(power)
+            level = root_mean_square(self.curve[1])
+            if abs(level - 1) > 1e-12:  # factors read from a file stay as they are
+                self.curve[1] /= level
         if covariance is not None and levels is None and not any(self.gain):
             self._split_stripes_off()
 
     def _split_stripes_off(self):
         """Make what rows and columns share in the correlation the model's `rows` and `columns`."""
-        if self.correlation.ndim == 4 or len(self.sigma) > 1:
+        if self.correlation.ndim != 2 or len(self.sigma) > 1:
             return
         (sigma,) = self.sigma
         along_rows = _shared_in_rows(self.correlation)
@@ -206,12 +209,28 @@ class NoiseModel:
                 f"the noise model's levels have shape {self.levels.shape}, the image "
                 f"{image.shape}: give the standard deviation of each pixel"
             )
-        joint = self.correlation is not None and self.correlation.ndim == 4
-        if joint and len(self.correlation) != image.channels:
+        axes = 2 if self.correlation is None else self.correlation.ndim
+        if axes == 4 and len(self.correlation) != image.channels:
             raise ValueError(
                 f"the noise model's autocovariance is of {len(self.correlation)} channels, the "
                 f"image has {image.channels}"
             )
+        if axes == 3 and len(image.shape) < 3:
+            raise ValueError(
+                f"the noise model's autocovariance is that of a volume, the image of shape "
+                f"{image.shape} is none: give it for offsets along 2 axes"
+            )
+        if self.has_stripes and len(image.shape) > 2:
+            raise ValueError(
+                f"stripes (rows={self.rows:g}, columns={self.columns:g}) are removed from images "
+                f"of 2 axes, this one has {len(image.shape)}: denoise its slices one by one"
+            )
+
+    @property
+    def is_white(self):
+        """Whether the noise of all pixels is alike, and that of each its own."""
+        more = self.correlation, self.levels, self.curve
+        return not (any(self.gain) or self.has_stripes) and all(part is None for part in more)
 
     @property
     def is_uneven(self):
@@ -222,14 +241,26 @@ class NoiseModel:
         """The model with the `levels` that its `curve` gives to the pixels of a checked image."""
         if self.curve is None:
             return self
-        brightness = image.pixels.mean(axis=2, dtype=np.float64)
+        # Means as sums of parts, for the sum of the largest numbers would be infinite.
+        brightness = np.divide(image.pixels, image.channels, dtype=np.float64).sum(axis=-1)
         if image.valid is not None:
-            brightness[~image.valid] = brightness[image.valid].mean()
+            there = brightness[image.valid]
+            brightness[~image.valid] = np.sum(there / there.size)
         brightness = gaussian_filter(brightness, _BRIGHTNESS_WIDTH, mode="nearest")
         factors = np.interp(brightness, *self.curve)
         power = np.sqrt(np.mean(factors**2))
         sigma = tuple(float(power * s) for s in self.sigma)
+        # `sigma` says how strong the noise of each channel is: of the levels only ratios count.
+        # These are those of the noisiest channel.
         return self._with(curve=None, sigma=sigma, levels=max(sigma) / power * factors)
+
+    def without_axes(self, lost, n):
+        """The model for an image of n axes that has `lost` some, along which it had one pixel."""
+        levels = None if self.levels is None else np.squeeze(self.levels, lost)
+        correlation = self.correlation
+        if correlation is not None and correlation.ndim == 3 and n - 3 in lost:
+            correlation = correlation[len(correlation) // 2]
+        return self._with(levels=levels, correlation=correlation)
 
     def without_curve(self):
         """The model with the same noise at every brightness."""
@@ -332,14 +363,15 @@ class NoiseModel:
         if any(self.offset):
             parts.append(f"offset={_short(self.offset)}")
         if self.curve is not None:
-            levels = self.curve[1] * np.sqrt(np.mean(np.square(self.sigma)))
+            levels = self.curve[1] * root_mean_square(np.array(self.sigma))
             parts.append(f"curve={', '.join(f'{level:.3g}' for level in levels)}")
         stripes = {"rows": self.rows, "columns": self.columns}
         parts += [f"{name}={value:.4g}" for name, value in stripes.items() if value]
         if self.correlation is not None:
-            height, width = self.correlation.shape[-2:]
+            own = self.mean_correlation()
+            size = "x".join(map(str, own.shape))
             down, right = self.neighbor_correlation()
-            parts.append(f"correlation={height}x{width}, {right:.2f} to the right, {down:.2f} down")
+            parts.append(f"correlation={size}, {right:.2f} to the right, {down:.2f} down")
         if self.uncertainty is not None:
             parts.append(f"estimated, +-{100 * self.uncertainty:.0f} %")
         return f"NoiseModel({', '.join(parts)})"
@@ -349,15 +381,16 @@ class NoiseModel:
         own = self.mean_correlation()
         if own is None:
             return 0.0, 0.0
+        own = own[own.shape[0] // 2] if own.ndim == 3 else own
         y, x = (n // 2 for n in own.shape)
         down = own[y + 1, x] if y else 0.0
         right = own[y, x + 1] if x else 0.0
         return float(down), float(right)
 
     def mean_correlation(self):
-        """(2 a + 1, 2 b + 1) mean of the channels' own correlations; None if noise is white."""
+        """Mean by offset of the channels' own correlations; None if noise is white."""
         own = self.correlation
-        if own is None or own.ndim == 2:
+        if own is None or own.ndim < 4:
             return own
         return np.mean([own[c, c] for c in range(len(own))], axis=0)
 

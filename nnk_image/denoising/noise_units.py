@@ -11,6 +11,7 @@ from scipy.ndimage import distance_transform_edt
 
 from nnk_image.denoising.color import opponent_matrix
 from nnk_image.denoising.low_counts import denoise_counts, effective_counts, rounds_for
+from nnk_image.denoising.noise_checks import root_mean_square
 from nnk_image.denoising.standard_noise import WHITE, StandardNoise, regularized
 
 LEAST_NOISE = 1e-6
@@ -34,11 +35,14 @@ class NoiseUnits:
     image : Image
     limits : (float, float)
         Smallest and largest value of the whole image, of which `image` may be a part.
+    means : tuple of float, optional
+        Mean of each channel of the whole image; by default that of `image`.
     """
 
     noise: object
     image: object
     limits: tuple[float, float]
+    means: tuple[float, ...] | None = None
 
     def denoise(self, method, denoise_unit):
         """The denoised (H, W, C) pixels in the image's units.
@@ -56,6 +60,23 @@ class NoiseUnits:
             return self._denoise_photons(method, denoise_unit)
         parts = self.standardize()
         return self.restore([denoise_unit(part, standard, method) for part, standard in parts])
+
+    def runs(self, method):
+        """What `denoise` calls `denoise_unit` for, in order: a list of (method, (H, W, C))."""
+        numbers = np.flatnonzero(self._noisy())
+        shape, n = self.image.shape, len(numbers)
+        if self._of_channels("gain")[numbers].any():
+            rounds = self._rounds(method, numbers, *self._photons(numbers))
+            return [(r.method, (*(-(-side // r.side) for side in shape), n)) for r in rounds]
+        if n and self._uneven(numbers):
+            return [(method, (*shape, 1))] * n
+        return [(method, (*shape, n))] if n else []
+
+    def standard(self):
+        """The `StandardNoise` if all channels are denoised together as they are, else None."""
+        numbers = np.flatnonzero(self._noisy())
+        apart = len(numbers) < self.image.channels or self._uneven(numbers)
+        return None if apart or self._of_channels("gain").any() else self._standard(numbers)
 
     def standardize(self):
         """The noisy channels, centred and in units of their noise.
@@ -98,7 +119,7 @@ class NoiseUnits:
         if not results:
             return pixels
         numbers = np.flatnonzero(self._noisy())
-        denoised = results[0] if len(results) == 1 else np.concatenate(results, axis=2)
+        denoised = results[0] if len(results) == 1 else np.concatenate(results, axis=-1)
         for place, scale in enumerate(self._scales(numbers)):
             self._put(pixels, numbers[place], scale.inverse(denoised[..., place]))
         return pixels
@@ -106,16 +127,10 @@ class NoiseUnits:
     def _denoise_photons(self, method, denoise_unit):
         """The same for noise that grows with the intensity."""
         image, numbers = self.image, np.flatnonzero(self._noisy())
-        noisy = image.pixels[..., numbers].astype(image.dtype)
+        noisy, noises = self._photons(numbers)
+        rounds = self._rounds(method, numbers, noisy, noises)
         if image.valid is not None:
             noisy = _fill_absent(noisy, image.valid)
-        gains, sigmas, offsets = (
-            self._of_channels(name)[numbers] for name in ("gain", "sigma", "offset")
-        )
-        gains = np.maximum(gains, _LEAST_GAIN * sigmas)
-        noises = list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
-        light = noisy if image.valid is None else noisy[image.valid]
-        counts = [effective_counts(light[..., c], *noise) for c, noise in enumerate(noises)]
         standard = self._standard(numbers)
 
         def unit(pixels, name):
@@ -124,12 +139,28 @@ class NoiseUnits:
             coarse = replace(self._image_of(pixels), valid=None)
             return denoise_unit(coarse, WHITE, name)
 
-        rounds = rounds_for(method, min(counts))
         denoised = denoise_counts(noisy, noises, rounds, unit, image.valid)
         pixels = image.pixels.astype(image.dtype)
         for place, number in enumerate(numbers):
             self._put(pixels, number, denoised[..., place])
         return pixels
+
+    def _photons(self, numbers):
+        """The pixels of the noisy channels, and (gain, sigma, offset) of each."""
+        noisy = self.image.pixels[..., numbers].astype(self.image.dtype)
+        gains, sigmas, offsets = (
+            self._of_channels(name)[numbers] for name in ("gain", "sigma", "offset")
+        )
+        gains = np.maximum(gains, _LEAST_GAIN * sigmas)
+        return noisy, list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
+
+    def _rounds(self, method, numbers, noisy, noises):
+        """The rounds that suit the channel of the fewest counts."""
+        light = noisy if self.image.valid is None else noisy[self.image.valid]
+        if self.means is not None:
+            light = np.array([self.means])[:, numbers]
+        counts = [effective_counts(light[..., c], *noise) for c, noise in enumerate(noises)]
+        return rounds_for(method, min(counts))
 
     def _put(self, pixels, number, values):
         """Write one channel of the result, but for absent pixels."""
@@ -175,12 +206,12 @@ class NoiseUnits:
         """The noise of the standardised channels of these numbers."""
         noise, variances = self.noise, None
         if noise.is_uneven:
-            variances = noise.levels**2 / np.mean(noise.levels**2)
+            variances = (noise.levels / root_mean_square(noise.levels)) ** 2
         if noise.correlation is None:
             return StandardNoise(variances=variances)
-        if noise.correlation.ndim == 2:
+        if noise.correlation.ndim < 4:
             same = np.stack([regularized(noise.correlation)] * len(numbers))
-            return StandardNoise(same, variances)
+            return StandardNoise(self._in_all_axes(same), variances)
         rotation = opponent_matrix(len(numbers))
         sigmas = (
             self._of_channels("sigma")[numbers] if not any(noise.gain) else np.ones(len(numbers))
@@ -191,7 +222,12 @@ class NoiseUnits:
         own = np.einsum("kc,kd,cdyx->kyx", mixed, mixed, among)
         middle = own[:, own.shape[1] // 2, own.shape[2] // 2]
         correlations = np.stack([regularized(c / m) for c, m in zip(own, middle, strict=True)])
-        return StandardNoise(correlations, variances, np.sqrt(middle))
+        return StandardNoise(self._in_all_axes(correlations), variances, np.sqrt(middle))
+
+    def _in_all_axes(self, correlations):
+        """Correlations (C, ...) by offset along all axes; there is none along those not known."""
+        missing = len(self.image.shape) + 1 - correlations.ndim
+        return correlations.reshape(len(correlations), *(1,) * missing, *correlations.shape[1:])
 
     def _image_of(self, units):
         """The image with other pixels."""
@@ -217,5 +253,5 @@ class _Linear:
 
 def _fill_absent(pixels, valid):
     """Absent pixels take the values of the nearest ones that are there."""
-    rows, columns = distance_transform_edt(~valid, return_distances=False, return_indices=True)
-    return pixels[rows, columns]
+    nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
+    return pixels[tuple(nearest)]

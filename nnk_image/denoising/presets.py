@@ -54,20 +54,49 @@ class Grouping:
     step: int
 
 
-PRESETS = {
+_IMAGES = {
     "fast": Preset(9, 16, (7, 8), (7, 8), 48, 10, 6, 3, 2, right_last=True),
     "coarse": Preset(9, 16, (7,), (7,), 48, 10, 6, 1, 2),
     "balanced": Preset(11, 16, (6,), (8,), 64, 18, 5, 6, 2),
     "best": Preset(11, 16, (6, 6, 8), (6, 7, 8), 64, 18, 4, 9, 3, right_last=True),
+    "second look": Preset(11, 16, (10,), (10,), 64, 18, 5, 1, 1, right_last=True),
 }
 
-SECOND_LOOK = Preset(11, 16, (10,), (10,), 64, 18, 5, 1, 1, right_last=True)
-"""The additional pass of 'best' under strong noise."""
+_VOLUMES = {
+    "fast": Preset(5, 16, (4,), (4,), 48, 4, 3, 4, 2),
+    "coarse": Preset(5, 16, (4,), (4,), 48, 4, 3, 1, 2),
+    "balanced": Preset(5, 16, (4,), (4,), 64, 4, 3, 6, 2),
+    "best": Preset(5, 16, (4,), (4,), 80, 5, 3, 6, 2),
+    "second look": Preset(5, 16, (5,), (5,), 64, 5, 3, 1, 1),
+}
 
-QUICK = {
+_PRESETS = {2: _IMAGES, 3: _VOLUMES, 4: _VOLUMES}
+
+
+def preset(name, axes):
+    """The settings of a method for an image of so many axes.
+
+    'second look' is the additional pass of 'best' under strong noise, 'coarse' the run of 'fast'
+    at half the size.
+    """
+    return _PRESETS[axes][name]
+
+
+_QUICK_IMAGES = {
     "first": Grouping(9, 16, 8, 8),
     "pass": Grouping(6, 64, 10, 6),
     "half size, first": Grouping(7, 16, 8, 7),
     "half size, pass": Grouping(6, 64, 8, 6),
 }
-"""The searches of 'quick', by what is done in the groups."""
+
+_QUICK_VOLUMES = {
+    "first": Grouping(5, 16, 3, 5),
+    "pass": Grouping(4, 48, 4, 4),
+    "half size, first": Grouping(4, 16, 3, 4),
+    "half size, pass": Grouping(4, 48, 3, 4),
+}
+
+
+def quick(search, axes):
+    """A search of 'quick', by what is done in the groups, in an image of so many axes."""
+    return (_QUICK_IMAGES if axes == 2 else _QUICK_VOLUMES)[search]

@@ -7,12 +7,16 @@ detail back, in the luminance's groups.  The channels beside the luminance share
 group, which saves a quarter of their time; sharing it with the luminance too would lose .4 dB.
 """
 
+import math
+
 import numpy as np
 
 from nnk_image import _core
+from nnk_image.base.tile_plan import Reach
 from nnk_image.denoising.color import from_opponent, to_opponent
-from nnk_image.denoising.patch_filter import PatchGroups
-from nnk_image.denoising.presets import QUICK
+from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups
+from nnk_image.denoising.patch_filter import reach as patch_reach
+from nnk_image.denoising.presets import quick as grouping_of
 from nnk_image.denoising.standard_noise import WHITE
 
 FLOAT32_SPREAD = 400
@@ -26,6 +30,9 @@ gains more than 1 dB over the level itself."""
 GRID_ROWS_PER_CHUNK = 8
 """As in `patch_filter`, but more rows, for chunks overlap and their sums are added up."""
 
+_DOUBLED = 4
+"""How far the interpolation from half size to full size reaches, in pixels of full size."""
+
 
 def denoise(image, whole, executor):
     """Denoise an `Image` in units of its noise; parameters and result as in 'balanced'.
@@ -37,11 +44,12 @@ def denoise(image, whole, executor):
     if whole.completed(noisy).spread > FLOAT32_SPREAD:
         noisy = to_opponent(image.pixels, levels)
     luminance, colours = noisy[:1], noisy[1:]
-    pilot = _first_estimate(luminance, luminance[0], QUICK["first"], executor)
-    groups = _groups_on(pilot[0], QUICK["pass"], executor)
+    pilot = _first_estimate(luminance, luminance[0], "first", whole.spacing, executor)
+    groups = _groups_on(pilot[0], "pass", whole.spacing, executor)
     channels = [_shared_pass(groups, luminance, pilot, executor)]
     if len(colours):
-        pilot = _double(_half_size_run(colours, channels[0], executor), groups.shape)
+        coarse = _half_size_run(colours, channels[0], whole.spacing, executor)
+        pilot = _double(coarse, groups.shape)
         channels.append(_shared_pass(groups, colours, pilot, executor))
     return from_opponent(np.concatenate(channels), levels).astype(image.dtype, copy=False)
 
@@ -55,27 +63,49 @@ def _levels(standard, n):
 
 def progress_units(image):
     """How many times the method goes over all rows of an `Image`, for progress bars."""
-    return 4 if image.channels == 1 else 7 + image.channels
+    if image.channels == 1:
+        return 4 * PASS_ROWS
+    half = math.prod(-(-n // 2) for n in image.shape[:-1]) / math.prod(image.shape[:-1])
+    return PASS_ROWS * (5 + half * (2 + image.channels))
 
 
-def _half_size_run(colours, luminance, executor):
+def reach(shape, channels, spacing=None):
+    """The `Reach` of the method in an image of a shape and so many channels."""
+    last = _reach_of("pass", shape, spacing, GRID_ROWS_PER_CHUNK)
+    luminance = _reach_of("first", shape, spacing) + last
+    if channels == 1:
+        return luminance
+    half = tuple(-(-n // 2) for n in shape)
+    colours = _reach_of("half size, first", half, spacing)
+    colours += _reach_of("half size, pass", half, spacing, GRID_ROWS_PER_CHUNK)
+    doubling = Reach((_DOUBLED,) * len(shape), (2,) * len(shape))
+    return luminance + colours.at_half_size() + doubling + last
+
+
+def _reach_of(search, shape, *options):
+    grouping = grouping_of(search, len(shape))
+    return patch_reach(shape, grouping.patch, grouping, *options)
+
+
+def _half_size_run(colours, luminance, spacing, executor):
     """Estimate of the colours at half size, in groups of the denoised luminance (1, H, W)."""
     colours, guide = _halve(colours), _halve(luminance)[0]
-    pilot = _first_estimate(colours, guide, QUICK["half size, first"], executor)
-    groups = _groups_on(guide, QUICK["half size, pass"], executor)
+    pilot = _first_estimate(colours, guide, "half size, first", spacing, executor)
+    groups = _groups_on(guide, "half size, pass", spacing, executor)
     return _shared_pass(groups, colours, pilot, executor)
 
 
-def _groups_on(image, grouping, executor):
-    """Groups of similar patches of an image (H, W)."""
-    groups = PatchGroups(image.shape, grouping.patch, grouping, grouping.group, WHITE)
+def _groups_on(image, search, spacing, executor):
+    """Groups of similar patches of an image (H, W), by a search of that name."""
+    grouping = grouping_of(search, image.ndim)
+    groups = PatchGroups(image.shape, grouping.patch, grouping, grouping.group, WHITE, spacing)
     groups.match(image, executor, WHITE)
     return groups
 
 
-def _first_estimate(noisy, guide, grouping, executor):
+def _first_estimate(noisy, guide, search, spacing, executor):
     """Estimate (C, H, W) of each channel from itself alone, in groups found on `guide`."""
-    groups = _groups_on(guide, grouping, executor)
+    groups = _groups_on(guide, search, spacing, executor)
     return np.stack([groups.filter(0, y, y, y, 0.0, executor, first=True)[0] for y in noisy])
 
 
@@ -84,20 +114,13 @@ def _shared_pass(groups, noisy, pilot, executor):
 
     See nnk_shared_pass in nnk_patches.h.
     """
+    y, x = (channels.reshape(len(channels), -1) for channels in (noisy, pilot))
+
+    def work(part, box, g0, g1):
+        _core.shared_pass(groups.core, 1.0, y, x, part, *box, g0, g1)
+
     sums = np.zeros((len(noisy) + 1, *groups.shape), noisy.dtype)
-
-    def work(g0, g1):
-        top = max(0, groups.rows[g0] - groups.radius)
-        bottom = min(groups.shape[0], groups.rows[g1 - 1] + groups.radius + groups.patch)
-        part = np.zeros((len(sums), bottom - top, groups.shape[1]), noisy.dtype)
-        _core.shared_pass(groups.core, 1.0, noisy, pilot, part, top, g0, g1)
-        return top, bottom, part
-
-    def add(result):
-        top, bottom, part = result
-        sums[:, top:bottom] += part
-
-    executor.run_in_order(work, add, len(groups.rows), GRID_ROWS_PER_CHUNK)
+    groups.add_up(work, sums, executor, GRID_ROWS_PER_CHUNK)
     sums[:-1] /= sums[-1]
     return sums[:-1]
 
@@ -107,24 +130,34 @@ def _halve(channels):
 
     Where the number of rows or columns is odd, the last one stands for the one that is missing.
     """
-    height, width = channels.shape[1:]
-    even = np.pad(channels, ((0, 0), (0, height % 2), (0, width % 2)), mode="edge")
-    rows = even[:, ::2] + even[:, 1::2]
-    return (rows[..., ::2] + rows[..., 1::2]) / 2
+    shape = channels.shape[1:]
+    half = np.pad(channels, ((0, 0), *((0, n % 2) for n in shape)), mode="edge")
+    for axis in range(1, channels.ndim):
+        half = half[_every_second(axis, 0)] + half[_every_second(axis, 1)]
+    return half / _halving(shape)
 
 
 def _double(half, shape):
     """Channels at full size (C, H, W) from those that `_halve` gives, which it would give again."""
     for axis, n in enumerate(shape, start=1):
         half = _double_axis(half, axis)[(slice(None),) * axis + (slice(n),)]
-    return np.ascontiguousarray(half) / 2
+    return np.ascontiguousarray(half) / _halving(shape)
 
 
 def _double_axis(half, axis):
     """Twice as many values: each becomes two on the parabola through it and its neighbours."""
     half = np.moveaxis(half, axis, -1)
-    ends = np.pad(half, ((0, 0), (0, 0), (1, 1)), mode="edge")
+    ends = np.pad(half, (*((0, 0),) * (half.ndim - 1), (1, 1)), mode="edge")
     slope = (ends[..., 2:] - ends[..., :-2]) / 8
     return np.moveaxis(
-        np.stack([half - slope, half + slope], -1).reshape(*half.shape[:2], -1), -1, axis
+        np.stack([half - slope, half + slope], -1).reshape(*half.shape[:-1], -1), -1, axis
     )
+
+
+def _every_second(axis, first):
+    return (slice(None),) * axis + (slice(first, None, 2),)
+
+
+def _halving(shape):
+    """What a sum over pairs along each axis is divided by: 2 for an image."""
+    return 2 ** (len(shape) / 2)

@@ -4,10 +4,11 @@ The patch filters need of it the covariance of the pixels of a patch, the covari
 of a group, and what it adds to the distance between patches.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft2, rfft2
+from scipy.fft import irfftn, rfftn
 from scipy.ndimage import uniform_filter
 
 from nnk_image.base.geometry import BLOCK_BYTES
@@ -26,8 +27,9 @@ class StandardNoise:
     ----------
     correlations : None or (C, 2 a + 1, 2 b + 1) ndarray
         Correlation of the noise at two pixels by their offset, from (-a, -b) to (a, b), of each
-        opponent channel; 1 in the middle, 0 beyond.  None if noise is white.
-    variances : None or (H, W) ndarray
+        opponent channel; 1 in the middle, 0 beyond.  More axes for volumes.  None if noise is
+        white.
+    variances : None or ndarray of the image's shape
         Variance of the noise of each pixel, 1 on average.  None if it is the same everywhere.
     levels : None or (C,) ndarray
         Standard deviation of the noise of each opponent channel: they are to be divided by it.
@@ -46,18 +48,27 @@ class StandardNoise:
     def distances(self, number, patch, radius, dtype):
         """What noise adds to squared distances of patches, as `_core.Patches.set_noise` wants it.
 
+        Parameters
+        ----------
+        number : int
+            Of the channel.
+        patch, radius : tuple of int
+            Sides of a patch, reach of the search.
+        dtype : numpy.dtype
+
         Returns
         -------
-        bias : ((2 radius + 1)^2,) ndarray or None
-        variances : (H, W) ndarray or None
+        bias : 1-D ndarray or None
+            By offset, 2 radius + 1 along each axis.
+        variances : ndarray of the image's shape, or None
         """
         if self.correlations is None and self.variances is None:
             return None, None
-        correlation = np.zeros((2 * radius + 1,) * 2)
-        correlation[radius, radius] = 1
+        correlation = np.zeros([2 * r + 1 for r in radius])
+        correlation[tuple(radius)] = 1
         if self.correlations is not None:
-            correlation = cut(self.correlations[number], radius, radius)
-        bias = (2 * patch**2 * (1 - correlation)).astype(dtype).reshape(-1)
+            correlation = cut(self.correlations[number], radius)
+        bias = (2 * math.prod(patch) * (1 - correlation)).astype(dtype).reshape(-1)
         return bias, self._patch_variances(patch, dtype)
 
     def tables(self, number, patch, radius, dtype):
@@ -81,20 +92,23 @@ class StandardNoise:
         """
         correlations, levels = None, None
         if self.correlations is not None:
-            halves = np.stack([_lower_half(c) for c in self.correlations])
-            middle = halves[:, halves.shape[1] // 2, halves.shape[2] // 2]
-            correlations, levels = halves / middle[:, None, None], np.sqrt(middle)
+            halves = [_lower_half(c) for c in self.correlations]
+            middle = np.array([_middle(half) for half in halves])
+            correlations = np.stack([half / m for half, m in zip(halves, middle, strict=True)])
+            levels = np.sqrt(middle)
         variances = None
         if self.variances is not None:
-            height, width = shape
-            blocks = self.variances[: 2 * height, : 2 * width].reshape(height, 2, width, 2)
-            variances = np.ascontiguousarray(blocks.mean(axis=(1, 3)))
+            whole = self.variances[tuple(slice(2 * n) for n in shape)]
+            blocks = whole.reshape([side for n in shape for side in (n, 2)])
+            inner = tuple(range(1, 2 * len(shape), 2))
+            variances = np.ascontiguousarray(blocks.mean(axis=inner))
         return StandardNoise(correlations, variances, levels)
 
     def _patch_variances(self, patch, dtype):
         if self.variances is None:
             return None
-        means = uniform_filter(self.variances.astype(np.float64), patch, origin=-(patch // 2))
+        origin = [-(side // 2) for side in patch]
+        means = uniform_filter(self.variances.astype(np.float64), patch, origin=origin)
         return np.ascontiguousarray(means, dtype)
 
 
@@ -104,31 +118,40 @@ WHITE = StandardNoise()
 
 def regularized(correlation):
     """The nearest correlation by offset that noise can have: no frequency is without power."""
-    height, width = (2 * n for n in correlation.shape)
-    around = np.zeros((height, width))
-    around[: height // 2, : width // 2] = correlation
-    power = np.fft.fft2(np.roll(around, [-(n // 2) for n in correlation.shape], (0, 1))).real
+    shape, axes = correlation.shape, tuple(range(correlation.ndim))
+    around = np.zeros([2 * n for n in shape])
+    around[tuple(slice(n) for n in shape)] = correlation
+    power = np.fft.fftn(np.roll(around, [-(n // 2) for n in shape], axes)).real
     power = np.maximum(power, _LEAST_EIGENVALUE * power.mean())
-    a, b = (n // 2 for n in correlation.shape)
-    result = np.roll(np.fft.ifft2(power).real, (a, b), (0, 1))[: 2 * a + 1, : 2 * b + 1]
-    return result / result[a, b]
+    result = np.roll(np.fft.ifftn(power).real, [n // 2 for n in shape], axes)
+    result = result[tuple(slice(n) for n in shape)]
+    return result / _middle(result)
 
 
-def cut(correlation, a, b):
-    """Offsets from (-a, -b) to (a, b) of a correlation, zeros where it has none."""
-    result = np.zeros((2 * a + 1, 2 * b + 1))
-    height, width = (n // 2 for n in correlation.shape)
-    y, x = min(a, height), min(b, width)
-    part = correlation[height - y : height + y + 1, width - x : width + x + 1]
-    result[a - y : a + y + 1, b - x : b + x + 1] = part
+def cut(correlation, reach):
+    """Offsets from -reach to reach, along each axis, of a correlation; zeros where it has none."""
+    result = np.zeros([2 * r + 1 for r in reach])
+    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
+    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
+    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
     return result
 
 
 def patch_covariance(correlation, patch):
-    """(n, n) covariance of the n = patch^2 pixels of a patch, in units of their variance."""
-    table = cut(correlation, patch - 1, patch - 1)
-    y, x = np.divmod(np.arange(patch**2), patch)
-    return table[y[:, None] - y + patch - 1, x[:, None] - x + patch - 1]
+    """(n, n) covariance of the n pixels of a patch of these sides, in units of their variance."""
+    table = cut(correlation, [side - 1 for side in patch])
+    return table[_differences(patch)]
+
+
+def _differences(patch):
+    """Where, in an array by offset, the offsets between all pixels of a patch are."""
+    places = np.indices(patch).reshape(len(patch), -1)
+    offsets = zip(places, patch, strict=True)
+    return tuple(place[:, None] - place + side - 1 for place, side in offsets)
+
+
+def _middle(correlation):
+    return correlation[tuple(n // 2 for n in correlation.shape)]
 
 
 def shared_noise(correlation, inverse, patch, radius):
@@ -139,15 +162,16 @@ def shared_noise(correlation, inverse, patch, radius):
 
     Returns
     -------
-    (4 radius + 1, 4 radius + 1) ndarray
+    ndarray
+        4 radius + 1 along each axis.
     """
-    y, x = np.divmod(np.arange(patch**2), patch)
-    sums = np.zeros((2 * patch - 1,) * 2)
-    np.add.at(sums, (y - y[:, None] + patch - 1, x - x[:, None] + patch - 1), inverse)
-    reach = 2 * radius + patch - 1
-    shape = (2 * reach + 1,) * 2
-    spectrum = rfft2(cut(correlation, reach, reach)) * np.conj(rfft2(sums, shape))
-    return irfft2(spectrum, shape)[: 4 * radius + 1, : 4 * radius + 1]
+    sums = np.zeros([2 * side - 1 for side in patch])
+    np.add.at(sums, tuple(place.T for place in _differences(patch)), inverse)
+    reach = [2 * r + side - 1 for r, side in zip(radius, patch, strict=True)]
+    shape = [2 * r + 1 for r in reach]
+    spectrum = rfftn(cut(correlation, reach)) * np.conj(rfftn(sums, shape))
+    table = irfftn(spectrum, shape)[tuple(slice(4 * r + 1) for r in radius)]
+    return np.ascontiguousarray(table)
 
 
 def _padded(matrix, dtype):
@@ -160,9 +184,10 @@ def _padded(matrix, dtype):
 
 def _lower_half(correlation):
     """Covariance, by offset, of noise cut to half of its frequencies and sampled as coarsely."""
-    rows, columns = (4 * max(_LEAST_QUARTER, -(-n // 2)) for n in correlation.shape)
-    around = np.zeros((rows, columns))
-    around[1:, 1:] = cut(correlation, rows // 2 - 1, columns // 2 - 1)
-    power = np.maximum(np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(around)).real), 0)
-    low = power[rows // 4 : -rows // 4, columns // 4 : -columns // 4]
-    return np.fft.fftshift(np.fft.ifft2(np.fft.ifftshift(low)).real)[1:, 1:]
+    shape = [4 * max(_LEAST_QUARTER, -(-n // 2)) for n in correlation.shape]
+    inside = (slice(1, None),) * len(shape)
+    around = np.zeros(shape)
+    around[inside] = cut(correlation, [n // 2 - 1 for n in shape])
+    power = np.maximum(np.fft.fftshift(np.fft.fftn(np.fft.ifftshift(around)).real), 0)
+    low = power[tuple(slice(n // 4, -n // 4) for n in shape)]
+    return np.fft.fftshift(np.fft.ifftn(np.fft.ifftshift(low)).real)[inside]

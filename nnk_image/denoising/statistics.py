@@ -10,6 +10,8 @@ from nnk_image.denoising.standard_noise import WHITE, StandardNoise
 MODERATE, STRONG = 0.4, 0.8
 """Contrasts from which noise is moderate and strong: sigma 20 and 40 on photographs of 8 bits."""
 
+_BITS_OF_PART = 16  # 2^16 degrees below 2^10 in units of 2^-20, or 2^-52, are sums below 2^53
+
 
 @dataclass(frozen=True)
 class WholeImage:
@@ -31,6 +33,10 @@ class WholeImage:
         Range of the opponent channels, in units of the noise.
     standard : StandardNoise
         The noise after standardisation.
+    spacing : tuple of float or None
+        Distance of pixels along each axis, 1 along the finest; None for all 1.
+    means : tuple of float or None
+        Mean of each channel, in the image's own units.
     tau, bound : float or None
         Of the graph that 'sgw' filters on: regularisation, and end of the spectral interval.
     """
@@ -40,6 +46,8 @@ class WholeImage:
     contrast: float | None = None
     spread: float | None = None
     standard: StandardNoise = WHITE
+    spacing: tuple[float, ...] | None = None
+    means: tuple[float, ...] | None = None
     tau: float | None = None
     bound: float | None = None
 
@@ -67,3 +75,31 @@ def noise_to_signal(luminance):
     """Standard deviation of unit noise over that of the image beneath it."""
     variance = float(np.var(luminance, dtype=np.float64))
     return 1 / np.sqrt(max(variance - 1, 1e-12))
+
+
+def sum_of_degrees(degrees):
+    """Sum, number and largest of those above 0; sums of parts add up to that of the whole exactly.
+
+    Parameters
+    ----------
+    degrees : ndarray of float32 or float64
+        Below 1000.
+
+    Returns
+    -------
+    total : int
+        In units of 2^-52, to which each degree is rounded.
+    number : int
+    largest : float
+    """
+    total = 0
+    for part in np.array_split(degrees.ravel(), max(1, degrees.size >> _BITS_OF_PART)):
+        fraction, whole = np.modf(part.astype(np.float64) * 2.0**20)
+        total += (int(whole.sum()) << 32) + int(np.rint(fraction * 2.0**32).sum())
+    return total, int(np.count_nonzero(degrees)), float(degrees.max())
+
+
+def mean_degree(sums):
+    """Mean of the degrees above 0, from the `sum_of_degrees` of all parts; 0 without any."""
+    total, number = (sum(part[i] for part in sums) for i in (0, 1))
+    return total / (number << 52) if number else 0.0

@@ -186,7 +186,7 @@ def _with_stripes_as_correlation(noise, image, share):
     covariance = np.zeros((2 * a + 1, 2 * b + 1))
     covariance[a, b] = variance
     if noise.correlation is not None:
-        covariance = variance * cut(noise.mean_correlation(), a, b)
+        covariance = variance * cut(noise.mean_correlation(), (a, b))
     covariance[a] += (share * noise.rows) ** 2
     covariance[:, b] += (share * noise.columns) ** 2
     return NoiseModel.of_covariance(covariance)

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from nnk_image.graph.pruning import GraphSpec
+from nnk_image.base.tile_plan import Reach
+from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
+from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.wavelets import filter_bank
+from nnk_image.spectral.spectrum import bound_of_degrees
+from nnk_image.wavelets import filter_bank, halo
 
-WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 1.7
+SIGMA_D, SIGMA_F = 2.0, 1.7
 """Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
 
 BANDS, BANDS_KEPT = 7, 3
@@ -64,11 +67,38 @@ def progress_units(image):
     return LaplacianOperator.SETUP_SWEEPS + image.channels * GridRecurrence.sweeps(ORDER)
 
 
+def tuned_progress_units(image):
+    """The same for `denoise_tuned`."""
+    sweeps = image.channels * GridRecurrence.sweeps(ORDER) * len(SURE_BOUND_RATIO)
+    return 2 * len(SURE_SIGMA_F) * (LaplacianOperator.SETUP_SWEEPS + sweeps)
+
+
+def reach(shape, channels, spacing=None):
+    """The `Reach` of the method in an image of a shape and so many channels."""
+    window = DEFAULT_WINDOW[len(shape)]
+    return Reach.of_graph(halo(ORDER, (window,) * len(shape), LAPLACIAN))
+
+
+def degrees_of_units(image, spacing, executor):
+    """Degrees of the pixels of an `Image` in units of its noise, in the graph of the method."""
+    spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=spacing)
+    return GridRecurrence.of_spec(spec, "nnk", executor).degrees
+
+
+def bound_of(largest_degree, tau):
+    """The end of the spectral interval."""
+    return bound_of_degrees(largest_degree, LAPLACIAN, None, tau, None)
+
+
 def _candidates(image, whole, guide, sigma_f, bound_ratios, executor):
     """Results on one graph for several cut-offs."""
     if guide is None:
-        spec = GraphSpec(image, WINDOW, SIGMA_D, sigma_f)
-        operator = LaplacianOperator.of_spec(spec, LAPLACIAN, executor, whole.tau, whole.bound)
+        spec = GraphSpec(image, None, SIGMA_D, sigma_f, spacing=whole.spacing)
+        recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
+        tau = mean_degree([sum_of_degrees(recurrence.degrees)]) if whole.tau is None else whole.tau
+        operator = LaplacianOperator(
+            recurrence, LAPLACIAN, executor, image.dtype.type(tau), whole.bound, pruned=True
+        )
     else:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
     for ratio in bound_ratios:
@@ -93,6 +123,6 @@ def _low_pass(operator, pixels, bound_ratio, executor):
         response, ORDER, operator.bound, APPROXIMATION
     )
     coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
-    channels = (np.ascontiguousarray(pixels[..., c]) for c in range(pixels.shape[2]))
+    channels = (np.ascontiguousarray(channel) for channel in np.moveaxis(pixels, -1, 0))
     results = [operator.analyze(x, coefficients, operator.bound, executor)[0] for x in channels]
     return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)

@@ -23,6 +23,7 @@ from nnk_image.base.atomic import (
     write_bytes_atomically,
 )
 from nnk_image.io.formats import FormatError, ImageFile, decode, encode
+from nnk_image.io.formats.common import to_samples
 
 __all__ = [
     "EXTENSIONS",
@@ -99,7 +100,7 @@ def read_image(path: str | os.PathLike, *, max_pixels: int | None = None) -> Ima
     >>> coffee.format, coffee.pixels.shape, coffee.pixels.dtype
     ('PNG', (400, 600, 3), dtype('uint8'))
     """
-    with _open(path) as stream:
+    with open_image(path) as stream:
         try:
             return decode(stream, max_pixels)
         except FormatError as error:
@@ -108,12 +109,12 @@ def read_image(path: str | os.PathLike, *, max_pixels: int | None = None) -> Ima
             raise ImageFileError(f"{path}: does not fit in memory; make it smaller") from error
         except Exception as error:  # decoders fail in many ways on damaged bytes
             raise ImageFileError(
-                f"{path}: is damaged or truncated ({_one_line(error)}); "
+                f"{path}: is damaged or truncated ({one_line(error)}); "
                 "fetch or export the file again"
             ) from error
 
 
-def _open(path: str | os.PathLike):
+def open_image(path: str | os.PathLike):
     """Open a file for reading; failures become ImageFileError."""
     try:
         if Path(path).is_dir():
@@ -126,10 +127,10 @@ def _open(path: str | os.PathLike):
     except PermissionError:
         raise ImageFileError(f"{path}: may not be read; check its permissions") from None
     except OSError as error:
-        raise ImageFileError(f"{path}: cannot be opened ({_one_line(error)})") from error
+        raise ImageFileError(f"{path}: cannot be opened ({one_line(error)})") from error
 
 
-def _one_line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """Return the text of `error` on one line; its kind where it has no text."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split()) or type(error).__name__
@@ -233,7 +234,7 @@ def write_image(
         data = encode(result)
     except Exception as error:
         raise ImageFileError(
-            f"{path}: cannot be stored as {kind} ({_one_line(error)}); try .png or .tif"
+            f"{path}: cannot be stored as {kind} ({one_line(error)}); try .png or .tif"
         ) from error
     write_bytes_atomically(path, data)
 
@@ -248,11 +249,7 @@ def _as_pixels(image: np.ndarray, like: ImageFile | None) -> np.ndarray:
     if image.dtype.kind not in "fiu":
         raise ValueError(f"image has dtype {image.dtype}; give integers or floats")
     dtype = np.dtype(np.uint8) if like is None else like.pixels.dtype
-    if dtype.kind == "f":
-        return image.astype(dtype)
-    if np.isnan(image).any():
-        raise ValueError("image contains NaN, which no integer can hold; replace it first")
-    return np.clip(np.rint(image), 0, np.iinfo(dtype).max).astype(dtype)
+    return to_samples(image, dtype)
 
 
 def _dress(pixels: np.ndarray, kind: str, like: ImageFile | None) -> ImageFile:
@@ -274,7 +271,9 @@ def _dress(pixels: np.ndarray, kind: str, like: ImageFile | None) -> ImageFile:
     return ImageFile(pixels, like.alpha, kind, profile, like.dpi)
 
 
-def image_paths(arguments: Iterable[str | os.PathLike]) -> list[Path]:
+def image_paths(
+    arguments: Iterable[str | os.PathLike], *, more: tuple[str, ...] = ()
+) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 
     Parameters
@@ -282,6 +281,8 @@ def image_paths(arguments: Iterable[str | os.PathLike]) -> list[Path]:
     arguments : iterable of str or path-like
         Files; folders, standing for the image files directly in them, sorted by
         name; and glob patterns such as ``photos/*.png`` (``**`` for any depth).
+    more : tuple of str, optional
+        Extensions that files in folders may have beside those of images.
 
     Raises
     ------
@@ -297,21 +298,23 @@ def image_paths(arguments: Iterable[str | os.PathLike]) -> list[Path]:
     found = []
     for argument in map(os.fspath, arguments):
         try:
-            found += _expand(argument)
+            found += _expand(argument, (*_READS, *more))
         except OSError as error:  # a folder that may not be searched, a name too long
-            raise ImageFileError(f"{argument}: {_one_line(error)}; name other files") from error
+            raise ImageFileError(f"{argument}: {one_line(error)}; name other files") from error
     if not found:
         raise ImageFileError("no image given; name a file, a folder or a pattern like '*.png'")
     return list(dict.fromkeys(found))
 
 
-def _expand(argument: str) -> list[Path]:
+def _expand(argument: str, extensions: tuple[str, ...]) -> list[Path]:
     """Return the image files that one argument names."""
     path = Path(argument)
     if path.is_dir():
-        files = [p for p in sorted(path.iterdir()) if p.is_file() and _looks_like_image(p)]
+        names = [p for p in sorted(path.iterdir()) if not p.name.startswith(".") and p.is_file()]
+        files = [p for p in names if p.name.lower().endswith(extensions)]
         if not files:
-            raise ImageFileError(f"{argument}: no image in this folder; wanted: {_known_names()}")
+            known = ", ".join(f"*{extension}" for extension in dict.fromkeys(extensions))
+            raise ImageFileError(f"{argument}: no image in this folder; wanted: {known}")
         return files
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
@@ -322,14 +325,6 @@ def _expand(argument: str) -> list[Path]:
             raise ImageFileError(f"{argument}: no file matches; check the pattern and the folder")
         return files
     raise ImageFileError(f"{argument}: no such file or folder; check the name")
-
-
-def _looks_like_image(path: Path) -> bool:
-    return path.suffix.lower() in _READS and not path.name.startswith(".")
-
-
-def _known_names() -> str:
-    return ", ".join(f"*{extension}" for extension in _READS)
 
 
 def standard_images() -> dict[str, Path]:

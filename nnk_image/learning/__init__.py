@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from nnk_image.base.imports import uninterrupted
 from nnk_image.learning.embedding import laplacian_eigenmaps, lle_embedding, spectral_clusters
 from nnk_image.learning.labels import few_shot_labels, label_propagation
 from nnk_image.learning.manifold import (
@@ -56,7 +57,8 @@ def __getattr__(name):
     if name not in _ESTIMATORS:
         raise AttributeError(f"module 'nnk_image.learning' has no attribute {name!r}")
     try:
-        value = getattr(import_module(f"nnk_image.learning.{_ESTIMATORS[name]}"), name)
+        with uninterrupted():
+            value = getattr(import_module(f"nnk_image.learning.{_ESTIMATORS[name]}"), name)
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise

@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.imports import uninterrupted
 from nnk_image.graph.laplacian import degrees, node_terms
 from nnk_image.learning.elimination import factorized
 from nnk_image.learning.inputs import check_graph, check_weights
@@ -211,7 +212,8 @@ def spectral_clusters(graph, n_clusters, *, random_state=0):
 def _kmeans(n_clusters, random_state):
     """scikit-learn's k-means; raises ImportError, with the cure, where it is missing."""
     try:
-        from sklearn.cluster import KMeans
+        with uninterrupted():
+            from sklearn.cluster import KMeans
     except ImportError:
         raise ImportError(
             "clustering needs scikit-learn: pip install 'nnk_image[neighbors]'"

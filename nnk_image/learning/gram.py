@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nnk_image.base.imports import uninterrupted
 from nnk_image.neighbors.candidates import evaluate, unit_rows
 from nnk_image.neighbors.kernels import similarities
 
@@ -31,7 +32,8 @@ def kernel_matrix(kernel, sigma, a, b):
 
 def _of_distances(kernel, sigma, a, b):
     """Kernel values from distances, computed in place: the matrix may be large."""
-    from sklearn.metrics.pairwise import euclidean_distances
+    with uninterrupted():
+        from sklearn.metrics.pairwise import euclidean_distances
 
     distances = euclidean_distances(a, b)
     return similarities(kernel, np.divide(distances, sigma, out=distances))

@@ -1,12 +1,22 @@
 """NNK on any data: non-negative kernel regression neighbourhoods and graphs of points."""
 
 from nnk_image._moved import NAMES, moved_name
+from nnk_image.neighbors.blocks import NeighborhoodBlocks, row_block
 from nnk_image.neighbors.graph import nnk_graph
+from nnk_image.neighbors.graph_file import load_nnk_graph
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.result import Neighborhoods
 from nnk_image.neighbors.weights import nnk_weights
 
-__all__ = ["Neighborhoods", "nnk_graph", "nnk_neighbors", "nnk_weights"]
+__all__ = [
+    "NeighborhoodBlocks",
+    "Neighborhoods",
+    "load_nnk_graph",
+    "nnk_graph",
+    "nnk_neighbors",
+    "nnk_weights",
+    "row_block",
+]
 __all__ += NAMES["neighbors"]  # as in version 0.1; documented where they are today
 
 

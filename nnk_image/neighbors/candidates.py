@@ -5,6 +5,7 @@ A search has one method, ``candidates(queries, n, exclude_self)``, that gives a
 `search_for` chooses it.
 """
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,18 +13,31 @@ import numpy as np
 from scipy.sparse import issparse
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.checks import check_choice, ready_for_c
+from nnk_image.base.imports import uninterrupted
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import indexes
+from nnk_image.neighbors.recall import recall_of
 
 KD_TREE_FEATURES = 15
 """Most features for which a kd-tree beats comparing all pairs."""
+
+LARGE_KD_TREE_FEATURES = 6
+"""Most features for which a kd-tree of very many points beats an approximate index."""
+
+WANTED_RECALL = 0.99
+"""Part of the nearest points that an index shall find; one built by name searches harder."""
 
 _TIE = 1e-6  # distances that differ by a smaller part may differ by rounding only
 
 _MOST_TIES = 8
 """Most candidates asked for, per candidate wanted, to settle ties; among more equal points those
 taken are arbitrary."""
+
+_PIXELS_PER_QUERY = 64  # for which `RowExecutor` would reckon the time of a search in a kd-tree
+_WORK_AT_A_TIME = 1 << 31  # multiplications of a full comparison at a time: tenths of a second
+_WORK_OF_PAIR = 64  # multiplications that take as long as the rest of the work on two points
+_QUERIES_OF_BLOCK = 256  # that scikit-learn compares with all points at a time
 
 _CHUNK = 1 << 22  # numbers of similarities held in memory at a time
 
@@ -61,7 +75,7 @@ class Candidates:
         return len(self.indptr) - 1
 
 
-def search_for(neighbors, kernel, points, n_jobs):
+def search_for(neighbors, kernel, points, n_jobs, n_neighbors):
     """The candidate search that `neighbors` of the public functions asks for.
 
     Parameters
@@ -71,7 +85,11 @@ def search_for(neighbors, kernel, points, n_jobs):
     points : (N, d) ndarray
         As `check_features` returns them; the Gram matrix for a precomputed kernel.
     n_jobs : int or None
+    n_neighbors : int
+        Candidates wanted per query.
     """
+    if isinstance(neighbors, str) and neighbors == "auto":
+        neighbors = _choice(kernel, points)
     if neighbors is None:
         if kernel.by_distance:
             return NearestSearch(points, n_jobs)
@@ -79,7 +97,7 @@ def search_for(neighbors, kernel, points, n_jobs):
     if issparse(neighbors):
         return GivenSearch(_of_csr(neighbors, len(points)))
     if isinstance(neighbors, str) or indexes.query_of(neighbors):
-        return _index_search(neighbors, kernel, points)
+        return _index_search(neighbors, kernel, points, n_jobs, n_neighbors)
     if hasattr(neighbors, "kneighbors"):
         return EstimatorSearch(_fitted(neighbors, points), points)
     if isinstance(neighbors, tuple):
@@ -91,16 +109,39 @@ def search_for(neighbors, kernel, points, n_jobs):
     return GivenSearch(of_array(neighbors, len(points)))
 
 
-def _index_search(index, kernel, points):
+def _choice(kernel, points):
+    """What neighbors='auto' stands for: None, where comparing is fast or must be, or a package."""
+    n, n_features = points.shape
+    few = n <= indexes.FLAT_POINTS or n_features <= LARGE_KD_TREE_FEATURES
+    if few or not kernel.by_distance:
+        return None
+    name = indexes.installed()
+    if name is None:
+        warnings.warn(
+            f"neighbors='auto' found no package for approximate search: all pairs of {n} points "
+            "are compared, which takes long; pip install faiss-cpu",
+            stacklevel=5,
+        )
+    return name
+
+
+def _index_search(index, kernel, points, n_jobs, n_neighbors):
     """`IndexSearch` for an index, or for the name of a package that builds one."""
     if not kernel.by_distance:
         raise ValueError(
             f"neighbors={index!r} finds what is near, which is not what kernel={kernel.name!r} "
             "finds similar; leave neighbors= at its default"
         )
-    if isinstance(index, str):
-        index = indexes.build_index(check_choice("neighbors", index, indexes.NAMES), points)
-    return IndexSearch(index, points)
+    if not isinstance(index, str):
+        return IndexSearch(index, points, n_jobs)
+    name = check_choice("neighbors", index, (*indexes.NAMES, "auto"))
+    n_bytes = indexes.index_bytes(name, *points.shape)
+    what = f"an index of {name} of {len(points)} points"
+    memory.require(n_bytes, what, "use fewer points or features")
+    centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    search = IndexSearch(indexes.build_index(name, points, centre, n_jobs), points, n_jobs, centre)
+    search.tune(points, n_neighbors)
+    return search
 
 
 class NearestSearch:
@@ -114,9 +155,12 @@ class NearestSearch:
     ----------
     fixed : bool
         Whether the candidates are given for one set of queries, as every search says.
+    exact : bool
+        Whether no better candidates exist, as every search says.
     """
 
     fixed = False
+    exact = True
 
     def __init__(self, points, n_jobs):
         # scikit-learn computes distances from products, which lose digits far from the origin.
@@ -158,12 +202,17 @@ class IndexSearch:
         Index of faiss, hnswlib or pynndescent.
     points : (N, d) ndarray
         What it was built from.
+    n_jobs : int or None
+    centre : (d,) ndarray, optional
+        What was taken off the points before.
     """
 
     fixed = False
+    exact = False
 
-    def __init__(self, index, points):
-        self._index, self._n_points = index, len(points)
+    def __init__(self, index, points, n_jobs=None, centre=0):
+        self._index, self._n_points, self._n_jobs = index, len(points), n_jobs
+        self._centre = centre
         held = indexes.n_indexed(index)
         if held is not None and held != self._n_points:
             raise ValueError(f"neighbors= indexes {held} points, the data are {self._n_points}")
@@ -171,14 +220,29 @@ class IndexSearch:
     def candidates(self, queries, n, exclude_self):
         """Twice as many points near each query as wanted, besides the query itself."""
         n = min(indexes.OVERSAMPLING * n + exclude_self, self._n_points)
-        found = indexes.query_of(self._index)(np.ascontiguousarray(queries, np.float32), n)
-        return of_array(np.asarray(found).astype(np.int64), self._n_points)
+        query = indexes.query_of(self._index)
+        dtype = memory.index_dtype(self._n_points)
+        found = np.empty((len(queries), n), dtype)
+        for i in range(0, len(queries), indexes.ROWS_AT_A_TIME):
+            rows = indexes.as_single(queries[i : i + indexes.ROWS_AT_A_TIME], self._centre)
+            found[i : i + len(rows)] = query(rows, n, self._n_jobs)
+        return of_array(found, self._n_points)
+
+    def tune(self, points, n_neighbors):
+        """Let the index search harder until `WANTED_RECALL` is reached on some random rows.
+
+        They are other rows than those of the recall that is reported.
+        """
+        while recall_of(self, points, n_neighbors, seed=1) < WANTED_RECALL:
+            if not indexes.search_harder(self._index):
+                break
 
 
 class EstimatorSearch:
     """Candidates from ``kneighbors(Q, k)`` of a fitted scikit-learn estimator or the like."""
 
     fixed = False
+    exact = False
 
     def __init__(self, estimator, points):
         self.estimator, self._points = estimator, points
@@ -194,6 +258,7 @@ class GivenSearch:
     """Candidates that the caller has found, for one set of queries."""
 
     fixed = True
+    exact = False
 
     def __init__(self, given):
         self._given = given
@@ -211,6 +276,7 @@ class SimilaritySearch:
     """Computes all similarities and keeps the largest, for kernels without a distance."""
 
     fixed = False
+    exact = True
 
     def __init__(self, kernel, points):
         self._kernel, self._points = kernel, points
@@ -263,33 +329,60 @@ def _largest(similarity, n):
 
 def unit_rows(points):
     """The points scaled to length 1; points at the origin stay there."""
+    _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
+    points = np.ldexp(points, -exponents)  # exact; now squares neither overflow nor vanish
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return points / np.where(norms > 0, norms, 1)
 
 
 def _kd_tree(points, n_jobs):
-    from scipy.spatial import KDTree  # slow to import, and graphs of images do without
+    with uninterrupted():
+        from scipy.spatial import KDTree  # slow to import, and graphs of images do without
 
     # A tree split at midpoints is built in half the time and answers as fast.
     tree = KDTree(points, leafsize=32, balanced_tree=False)
-    return partial(_query_tree, tree, resolve_n_jobs(n_jobs))
+    return partial(_query_tree, tree, n_jobs)
 
 
-def _query_tree(tree, workers, queries, n):
-    distances, found = tree.query(queries, n, workers=workers)
-    return distances.reshape(len(queries), n), found.reshape(len(queries), n)
+def _query_tree(tree, n_jobs, queries, n):
+    """Distances (len(queries), n) and numbers of the nearest points.
+
+    On our own threads: those of scipy go on when Ctrl-C ends the call, and write into arrays that
+    are there no more.
+    """
+    shape = len(queries), n
+    distances, found = np.empty(shape), np.empty(shape, np.intp)
+
+    def work(i0, i1):
+        nearest = tree.query(queries[i0:i1], n)
+        distances[i0:i1], found[i0:i1] = (part.reshape(i1 - i0, n) for part in nearest)
+
+    with RowExecutor(n_jobs) as executor:
+        executor.run(work, len(queries), _PIXELS_PER_QUERY)
+    return distances, found
 
 
 def _all_pairs(points, n_jobs):
     try:
-        from sklearn.neighbors import NearestNeighbors
+        with uninterrupted():
+            from sklearn.neighbors import NearestNeighbors
     except ImportError:
         raise ImportError(
             f"candidate search among points of more than {KD_TREE_FEATURES} features needs "
             "scikit-learn: pip install 'nnk_image[neighbors]', or pass neighbors=(indices, "
             "distances)"
         ) from None
-    return NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(points).kneighbors
+    search = NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(points)
+    cost = _QUERIES_OF_BLOCK * len(points) * (points.shape[1] + _WORK_OF_PAIR)
+    blocks = max(1, _WORK_AT_A_TIME // cost)
+    return partial(_query_all, search, blocks * _QUERIES_OF_BLOCK)
+
+
+def _query_all(search, rows, queries, n):
+    """As `_query_tree`, for so many rows at a time: in between, Ctrl-C is answered."""
+    starts = range(0, len(queries), rows)
+    parts = [search.kneighbors(queries[i : i + rows], n) for i in starts]
+    return parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _fitted(estimator, points):
@@ -311,7 +404,7 @@ def _of_csr(matrix, n_points):
             f"the {n_points} points"
         )
     return Candidates(
-        np.ascontiguousarray(matrix.indptr, np.int64),
+        ready_for_c(matrix.indptr, np.int64),
         _checked(_index_array(matrix.indices), n_points),
     )
 
@@ -336,4 +429,4 @@ def _checked(indices, n_points):
 
 def _index_array(indices):
     """Indices as int32, or as int64 where int32 is too small."""
-    return np.ascontiguousarray(indices, memory.index_dtype(indices.max(initial=0)))
+    return ready_for_c(indices, memory.index_dtype(indices.max(initial=0)))

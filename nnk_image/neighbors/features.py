@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.sparse import issparse
 
+from nnk_image.base.checks import ready_for_c
+
 LARGEST = 1e150
 """Largest absolute value of a feature: squares of differences must not overflow."""
 
@@ -14,7 +16,7 @@ def check_features(name, points, n_features=None, single=None):
     ----------
     name : str
         What error messages call the points.
-    points : (n, d) array_like of real numbers
+    points : (n, d) array_like of real numbers, or a table of pandas or polars
     n_features : int, optional
         Number of features d that the points must have.
     single : bool, optional
@@ -29,7 +31,7 @@ def check_features(name, points, n_features=None, single=None):
             f"{name} is a sparse matrix, whose rows are not supported; pass {name}.toarray(), or "
             "its Gram matrix with kernel='precomputed'"
         )
-    points = np.asarray(points)
+    points = _as_array(points)
     if points.dtype.kind not in "buif":
         raise TypeError(f"{name} must hold real numbers, not {points.dtype}")
     if points.ndim != 2:
@@ -41,9 +43,19 @@ def check_features(name, points, n_features=None, single=None):
         raise ValueError(f"{name} has {points.shape[1]} features, the data {n_features}")
     if single is None:
         single = points.dtype.kind == "f" and points.dtype.itemsize <= 4
-    points = np.ascontiguousarray(points, np.float32 if single else np.float64)
+    points = ready_for_c(points, np.float32 if single else np.float64)
     _check_finite(name, points)
     return points
+
+
+def _as_array(points):
+    """An array of what may be a table of pandas, whose columns may differ in type."""
+    array = np.asarray(points)
+    if array.dtype == object and array.ndim == 2 and hasattr(points, "dtypes"):
+        kinds = {getattr(dtype, "kind", None) for dtype in points.dtypes}
+        if kinds <= {*"buif"}:  # booleans beside numbers, or types that know absent values
+            return points.to_numpy(np.float64, na_value=np.nan)
+    return array
 
 
 def _check_finite(name, points):

@@ -20,6 +20,7 @@ NAMES = (*DISTANCE, "cosine", "shifted_cosine", "linear", "polynomial", "precomp
 SIGMA_RULES = ("kth", "local", "median")
 
 _SMALLEST_SIGMA, _LARGEST_SIGMA = 1e-140, 1e140  # their squares are normal numbers
+_LARGEST_SIMILARITY = 1e150  # of which the solver needs products
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,25 @@ def check_kernel(kernel, params, n_features):
     return Kernel("polynomial", degree, gamma, coef0)
 
 
+def check_largest(kernel, points, queries):
+    """Raise ValueError if a polynomial kernel of some points may be too large to compute with.
+
+    By the Cauchy-Schwarz inequality no similarity exceeds that of the longest two points.
+    """
+    if kernel.name != "polynomial":
+        return
+    lengths = [np.sqrt(np.square(x, dtype=np.float64).sum(axis=1).max()) for x in (points, queries)]
+    with np.errstate(over="ignore"):
+        largest = (kernel.gamma * lengths[0] * lengths[1] + kernel.coef0) ** kernel.degree
+    limit = min(_LARGEST_SIMILARITY, float(np.finfo(points.dtype).max))
+    if not largest <= limit:
+        raise ValueError(
+            f"similarities of this kernel (degree {kernel.degree}) may reach {largest:.2g}, more "
+            f"than the {limit:.2g} that {points.dtype} arithmetic allows; scale the features, for "
+            f"instance X / {np.abs(points).max():.3g}"
+        )
+
+
 def check_sigma(sigma):
     """`sigma` of the public functions: a rule's name or a number."""
     if isinstance(sigma, str):
@@ -125,15 +145,15 @@ def sigma_of(rule, distances, starts):
     elif rule == "median":
         sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
     else:
-        farthest = _farthest(distances, starts)
-        known = np.isfinite(farthest)
-        sigma = np.where(known, farthest, 0) / 3
+        reach = farthest(distances, starts)
+        known = np.isfinite(reach)
+        sigma = np.where(known, reach, 0) / 3
         if rule == "kth":
             sigma = float(sigma[known].mean()) if known.any() else 0.0
     return _not_zero(sigma, rule)
 
 
-def _farthest(distances, starts):
+def farthest(distances, starts):
     """Largest distance of each query, NaN where it has no candidates."""
     result = np.full(len(starts) - 1, np.nan)
     some = np.flatnonzero(np.diff(starts))

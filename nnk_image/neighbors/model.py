@@ -1,20 +1,33 @@
 """Points with a candidate search and a kernel: the neighbourhoods of any queries."""
 
+import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.checks import check_choice, check_count, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import evaluate, search_for
+from nnk_image.neighbors.candidates import Candidates, evaluate, search_for
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import Kernel, check_kernel, sigma_of, similarities
+from nnk_image.neighbors.kernels import (
+    Kernel,
+    check_kernel,
+    check_largest,
+    farthest,
+    sigma_of,
+    similarities,
+)
 from nnk_image.neighbors.options import NeighborhoodOptions
+from nnk_image.neighbors.recall import recall_of
 from nnk_image.neighbors.result import Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
+
+LOW_RECALL = 0.95
+"""Part of the nearest points; if a search finds fewer, the caller is warned."""
 
 BY_DISTANCE = ("kstar", "lnp")
 """Methods that use distances and no kernel."""
@@ -47,8 +60,11 @@ class NeighborhoodModel:
         self.single = self.points.dtype == np.float32
         self._set_kernel()
         self._check_method()
-        self.search = search_for(neighbors, self._order, self._searched, self.options.n_jobs)
-        self._sigma = None
+        check_largest(self.kernel, self.points, self.points)
+        self.search = search_for(
+            neighbors, self._order, self._searched, self.options.n_jobs, self.n_neighbors
+        )
+        self._sigma = self._recall = None
 
     def _set_kernel(self):
         """Choose the kernel of the weights, and the order in which candidates are sought."""
@@ -92,7 +108,7 @@ class NeighborhoodModel:
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
             given = self.options.sigma
-            if not self._has_sigma:
+            if not self.has_sigma:
                 self._sigma = np.nan
             elif not isinstance(given, str):
                 self._sigma = self.options.sigma_scale * sigma_of(given, _EMPTY, _EMPTY)
@@ -101,7 +117,46 @@ class NeighborhoodModel:
         return self._sigma
 
     @property
-    def _has_sigma(self):
+    def recall(self):
+        """Part of the nearest points that an approximate search finds, measured on random rows.
+
+        1 for exact searches, NaN for candidates that the caller has found.
+        """
+        if self._recall is None:
+            if self.search.exact or self.search.fixed or not self.kernel.by_distance:
+                self._recall = 1.0 if self.search.exact else np.nan
+            else:
+                self._recall = recall_of(self.search, self.points, self.n_neighbors)
+        return self._recall
+
+    def warn_of_recall(self):
+        """Warn the caller's caller if the search misses many of the nearest points."""
+        if self.recall < LOW_RECALL:
+            warnings.warn(
+                f"the approximate search finds {100 * self.recall:.0f} % of the nearest points "
+                "(measured on random rows), so some neighbourhoods lack members; ask for more "
+                "n_neighbors, pass an index that searches harder, or leave neighbors= at its "
+                "default for exact search",
+                stacklevel=3,
+            )
+
+    def set_sigma(self, sigma):
+        """Set the width of the kernel, computed by its rule elsewhere."""
+        self._sigma = sigma
+
+    def without_points(self):
+        """A copy that lacks the points, for the way to another process; see `take_points`."""
+        copied = copy.copy(self)
+        copied.points = copied._searched = None
+        return copied
+
+    def take_points(self, points):
+        """Give a model made by `without_points` its points again."""
+        self.points = self._searched = check_features("X", points)
+
+    @property
+    def has_sigma(self):
+        """Whether the weights depend on a width."""
         return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
 
     def _sigma_from(self, queries, candidates, own=True):
@@ -122,6 +177,7 @@ class NeighborhoodModel:
     def check_queries(self, Q):
         """Q as the C core reads it, in the floating type of the points."""
         Q = check_features("Q", Q, self.points.shape[1], self.single)
+        check_largest(self.kernel, self.points, Q)
         if self.of_distances and Q.min() < 0:
             raise ValueError(f"Q holds a negative distance, {Q.min():g}")
         return Q
@@ -135,7 +191,31 @@ class NeighborhoodModel:
 
     def neighborhoods(self, Q=None):
         """`Neighborhoods` of the rows of Q, or of the points, none its own neighbour."""
-        return self.solve(Q).neighborhoods(self.options.n_jobs)
+        found = self.solve(Q).neighborhoods(self.options.n_jobs)
+        return replace(found, recall=self.recall)
+
+    def candidates_of_rows(self, start, stop):
+        """`Candidates` of the points of some rows; -1 in place of a point itself."""
+        n = min(self.n_neighbors, len(self.points) - 1)
+        found = self.search.candidates(self.points[start:stop], n, True)
+        own = np.repeat(np.arange(start, stop, dtype=found.indices.dtype), np.diff(found.indptr))
+        return Candidates(found.indptr, np.where(found.indices == own, -1, found.indices))
+
+    def farthest_of_rows(self, start, stop, candidates):
+        """Distance of some points from the farthest of their candidates, NaN where there is none.
+
+        Width 'kth' is a third of the mean of them.
+        """
+        distances = self._distances(self.points[start:stop], candidates, False)
+        return farthest(distances, candidates.indptr)
+
+    def solve_rows(self, start, stop, candidates):
+        """As `solve`, for the points of some rows, none its own neighbour."""
+        queries = self.points[start:stop]
+        sigma = self._sigma_for(queries, candidates, False)
+        solved = self._solve(queries, candidates, False, sigma)
+        self._check_optimal(queries, False, solved)
+        return solved
 
     def solve(self, Q=None):
         """Weighted candidates (`Solved`) of the rows of Q, or of the points."""
@@ -149,20 +229,43 @@ class NeighborhoodModel:
             needed, f"{most} candidates of {len(queries)} points", "use fewer candidates"
         )
         sigma = self._sigma_for(queries, candidates, own)
+        solved = self._solve(queries, candidates, own, sigma)
+        if self.options.tol > 0 and solved.is_empty():
+            self._check_not_all_dropped(queries, candidates, own, sigma)
+        self._check_optimal(queries, own, solved)
+        if self.options.method == "mutual_knn":
+            _keep_mutual(solved, own)
+        return solved
+
+    def check_rows_not_dropped(self, start, stop, candidates):
+        """`_check_not_all_dropped` of the points of some rows."""
+        queries = self.points[start:stop]
+        sigma = self._sigma_for(queries, candidates, False)
+        self._check_not_all_dropped(queries, candidates, False, sigma)
+
+    def _solve(self, queries, candidates, own, sigma):
         solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
         solved.sigma = sigma
         if self.kernel.name == "callable":
             self._solve_callable(queries, candidates, own, solved)
         else:
             self._solve_task(queries, candidates, own, sigma, solved)
-        self._check_optimal(queries, own, solved)
-        if self.options.method == "mutual_knn":
-            _keep_mutual(solved, own)
         return solved
+
+    def _check_not_all_dropped(self, *problem):
+        """Raise ValueError if no query has a neighbour, but some would have without `tol`."""
+        exact = copy.copy(self)
+        exact.options = replace(self.options, tol=0.0)
+        if not exact._solve(*problem).is_empty():
+            raise ValueError(
+                f"tol={self.options.tol:g} leaves no neighbour at all: it drops weights below tol "
+                f"times the largest similarity, and those of kernel={self.options.kernel!r} are "
+                "far larger than its weights; scale X down, or use tol=0"
+            )
 
     def _sigma_for(self, queries, candidates, own):
         """The width for some queries: that of the points, or their own where it is local."""
-        if self._has_sigma and isinstance(self.options.sigma, str):
+        if self.has_sigma and isinstance(self.options.sigma, str):
             if own and self._sigma is None:
                 self._sigma = self._sigma_from(queries, candidates)
             if not own and (self.options.sigma == "local" or self.search.fixed):
@@ -189,7 +292,7 @@ class NeighborhoodModel:
         if own and not self.of_distances:
             return np.ascontiguousarray(np.diagonal(self.points))
         diagonal = 1.0 if self.diagonal is None else self.diagonal
-        return np.ascontiguousarray(np.broadcast_to(np.asarray(diagonal, np.float64), len(queries)))
+        return ready_for_c(np.broadcast_to(diagonal, len(queries)), np.float64)
 
     def _distances(self, queries, candidates, own):
         """Distances from queries to their candidates, NaN for missing ones and the query itself."""

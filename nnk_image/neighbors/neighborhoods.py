@@ -65,9 +65,13 @@ def nnk_neighbors(
         Laplacian kernels.
     neighbors : optional
         Where candidates come from. Default: scipy's kd-tree up to 15 features,
-        scikit-learn's comparison of all pairs above, ties to the lower index. Else
-        'faiss', 'hnswlib' or 'pynndescent', or an index of theirs (twice as many candidates
-        are asked for, the nearest taken); a scikit-learn estimator with `kneighbors`; a
+        scikit-learn's comparison of all pairs above, ties to the lower index; always exact.
+        'auto': the same up to 20,000 points or 6 features, else an approximate index of the
+        first package installed of 'faiss' (inverted lists from 20,000 points on), 'hnswlib'
+        and 'pynndescent', which can also be named. They search harder until they find 99 %
+        of the nearest points of a sample, or a quarter of the lists is searched; twice as
+        many candidates are asked for, the nearest taken. ``Neighborhoods.recall`` says
+        what was found. Or an index of theirs; a scikit-learn estimator with `kneighbors`; a
         tuple (indices, distances) or array of indices of shape (n, k), -1 for missing
         ones; or a sparse (n, N) matrix whose entries name the candidates. Similarities
         are always computed from X.
@@ -83,7 +87,8 @@ def nnk_neighbors(
         Of 'kstar': Lipschitz constant of the labels over their noise, L / C; the smaller,
         the more neighbours.
     n_jobs : int, optional
-        Threads; None is 1, -1 all processors. The result does not depend on it.
+        Threads; None is 1, -1 all processors. The result does not depend on it, except for
+        neighbors='hnswlib', whose links depend on the order in which threads insert points.
 
     Returns
     -------
@@ -128,4 +133,5 @@ def nnk_neighbors(
         n_jobs=n_jobs,
     )
     model.warn_of_few_points(own=Q is None)
+    model.warn_of_recall()
     return model.neighborhoods(Q)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from nnk_image.base.checks import check_choice, check_number
+from nnk_image.base.checks import check_choice, check_number, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 
@@ -141,7 +141,7 @@ def _check_problem(K, b):
         array = np.asarray(array)
         if array.dtype.kind not in "buif":
             raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
-        array = np.ascontiguousarray(array, np.float64)
+        array = ready_for_c(array, np.float64)
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds numbers that are not finite")
         arrays.append(array)

@@ -6,18 +6,20 @@ weights of these edges.  Two such blocks make an *entry* (`nnk_grid_operator` in
 
 The entries of small graphs are kept.  Those of large graphs would be most of the memory in use,
 and fresh memory often costs more than they do: where edges and features tell them, they are
-made anew for every use, some rows at a time.
+made anew for every use, some rows at a time.  Those of volumes are kept: an order reads whole
+slices ahead, so that most rows would be held anyway.
 """
 
 import numpy as np
 
 from nnk_image import _core
 from nnk_image.base import memory
+from nnk_image.base.checks import ready_for_c
 from nnk_image.base.geometry import PixelGrid
 from nnk_image.graph.pruning import BIT_SPEED, choose_edges, new_edges
 
 KEPT = 1 << 27
-"""Most bytes of entries that are kept though they could be made anew."""
+"""Most bytes of entries of an image that are kept though they could be made anew."""
 
 _ENTRY_BYTES = 8  # of an entry besides its weights: two offsets, and a bit per edge
 _PAST_ROW = 16  # numbers after a row's weights that the C core may read (64 bytes)
@@ -46,19 +48,24 @@ class MatrixWeights:
 
     def __init__(self, graph, window, dtype, executor):
         adjacency = graph.adjacency
-        self._data = adjacency.data.astype(dtype, copy=False)
-        self._indptr, indices = adjacency.indptr.view(np.uint8), adjacency.indices.view(np.uint8)
+        self._data = ready_for_c(adjacency.data, dtype)
+        self._indptr, indices = (
+            ready_for_c(a).view(np.uint8) for a in (adjacency.indptr, adjacency.indices)
+        )
         self._wide = wide = adjacency.indices.dtype == np.int64
         radius = window.radius
         lines = PixelGrid(graph.shape).lines(window.radii)
+        border = lines.border
         self.edges = edges = new_edges(graph.shape, window, lines)
-        numbers = np.arange((2 * radius + 1) ** 2, dtype=np.int32)
-        numbers[len(numbers) // 2 :] -= 1  # (0, 0) has none
+        dy, dx = _all_offsets(window)
+        numbers = np.full((2 * border + 1, 2 * radius + 1), -1, np.int32)
+        numbers[dy + border, dx + radius] = np.arange(len(dy))
+        numbers = numbers.ravel()
 
         def read(y0, y1):
-            _core.edges_of_csr(edges, self._indptr, indices, wide, radius, radius, numbers, y0, y1)
+            _core.edges_of_csr(edges, self._indptr, indices, wide, border, radius, numbers, y0, y1)
 
-        executor.run(read, *graph.shape)
+        executor.run(read, lines.height, lines.width, counts_as=len(lines.rows))
 
     def fill(self, operator, y0, y1):
         """Write the entries of rows [y0, y1)."""
@@ -70,8 +77,8 @@ class BlockMatrix:
 
     Parameters
     ----------
-    shape : (int, int)
-        (H, W) of the image.
+    shape : tuple of int
+        Of the image: (H, W), (D, H, W), ...
     window : Window
         All edges lie in it.
     dtype : numpy.dtype
@@ -82,7 +89,14 @@ class BlockMatrix:
 
     Attributes
     ----------
-    height, width, radius : int
+    height, width : int
+        Rows of the image as `Lines` lays it out, gaps included, and pixels of a row.
+    n_lines : int
+        Rows that are no gaps.
+    has_gaps : bool
+        Whether there are gaps: not in images of two axes.
+    border : int
+        Rows that an order of the recurrence follows behind the one before, at least 1.
     rows : PaddedRows
         How the rows of its images lie in memory.
     work : (H,) ndarray
@@ -94,8 +108,10 @@ class BlockMatrix:
 
     def __init__(self, shape, window, dtype, weights, executor):
         self.shape, self.dtype = shape, dtype
-        self.height, self.width = shape
-        self.radius = window.radius
+        self._lines = lines = PixelGrid(shape).lines(window.radii)
+        self.height, self.width, self.n_lines = lines.height, lines.width, len(lines.rows)
+        self.has_gaps = self.n_lines < self.height
+        self.border, self._radius = max(1, lines.border), window.radius
         self.rows = PixelGrid(shape).padded_rows(window.radius, dtype)
         self._offsets = _all_offsets(window)
         self._before = before = np.empty((self.height, self.rows.blocks + 1, 2), np.int32)
@@ -104,13 +120,14 @@ class BlockMatrix:
         def count(y0, y1):
             _core.count_entries(edges, lanes, before, y0, y1)
 
-        executor.run(count, self.height, int(self.width * window.work), speed=BIT_SPEED)
+        work = int(self.width * window.work)
+        executor.run(count, self.height, work, speed=BIT_SPEED, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.rows.blocks)
         self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
-        if not weights.lasting or self._bytes(in_all) <= KEPT:
+        if self.has_gaps or not weights.lasting or self._bytes(in_all) <= KEPT:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
             self._kept = self._new_operator(row_start, *self._room(in_all))
         self._degrees = degrees = self._new_image()
@@ -130,31 +147,36 @@ class BlockMatrix:
 
     @property
     def degrees(self):
-        """(H, W) row sums of the adjacency, added in the order of the recurrence."""
+        """Row sums of the adjacency, added in the order of the recurrence."""
         return self.inside(self._degrees)
 
-    def largest_edge_sum(self, executor):
-        """Largest sum of the degrees of an edge's ends."""
-        largest = []
+    def largest_edge_sum(self, executor, inside=None):
+        """Largest sum of the degrees of an edge's ends; of edges between pixels `inside`."""
+        degrees, largest = self._degrees, []
+        if inside is not None:
+            known = np.zeros(self.shape, self.dtype)
+            known[inside] = self.degrees[inside]
+            degrees = self.padded(known)
         self._visit(
-            lambda op, y0, y1: largest.append(_core.edge_bound(op, self._degrees, y0, y1)), executor
+            lambda op, y0, y1: largest.append(_core.edge_bound(op, degrees, y0, y1)), executor
         )
         return max(largest)
 
     def set_laplacian(self, terms, executor):
         """Choose L by its `node_terms` as a function of degrees."""
-        scaled = terms(self.degrees[:1])[1] is not None
+        degrees = self._degrees[:, self._inner]
+        scaled = terms(degrees[:1])[1] is not None
         diagonal, row_scale = self._new_image(), self._new_image() if scaled else np.empty(0)
 
         # On this thread: by spans that stay in cache, so short that threads would only wait.
         step = max(1, _SPAN // self.width)
         for y in range(0, self.height, step):
             rows = slice(y, min(y + step, self.height))
-            a, divisor = terms(self.degrees[rows])
+            a, divisor = terms(degrees[rows])
             self._pad(diagonal[rows], a)
             if scaled:
                 self._pad(row_scale[rows], 1 / divisor)
-            executor.advance(rows.stop - y)
+        executor.advance(self.n_lines)
         self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
         if self._kept is not None:
             self._kept.set_laplacian(*self._laplacian)
@@ -176,14 +198,28 @@ class BlockMatrix:
         self._weights.fill(operator, y0, y1)
 
     def padded(self, image):
-        """A copy of an image (or number) with zeros at its sides, as the C core wants them."""
+        """A copy of an image with zeros at its sides and in its gaps, as the C core wants them."""
         rows = self._new_image()
-        self._pad(rows, image)
+        if self.has_gaps:
+            rows[:] = 0
+            rows[self._lines.rows, self._inner] = image.reshape(-1, self.width)
+        else:
+            self._pad(rows, image.reshape(-1, self.width))
         return rows
+
+    def zeros(self):
+        """An image of zeros, padded."""
+        return np.zeros((self.height, self.rows.stride), self.dtype)
 
     def inside(self, rows):
         """The image within padded rows."""
-        return rows[:, self.rows.pad : self.rows.pad + self.width]
+        inner = rows[:, self._inner]
+        return (inner[self._lines.rows] if self.has_gaps else inner).reshape(self.shape)
+
+    @property
+    def _inner(self):
+        """The columns of pixels in padded rows."""
+        return slice(self.rows.pad, self.rows.pad + self.width)
 
     def _new_image(self):
         return np.empty((self.height, self.rows.stride), self.dtype)
@@ -192,7 +228,7 @@ class BlockMatrix:
         """Put zeros at the sides of some padded rows, and `image` between them."""
         rows[:, : self.rows.pad] = rows[:, self.rows.pad + self.width :] = 0
         if image is not None:
-            self.inside(rows)[...] = image
+            rows[:, self._inner] = image
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)
@@ -210,19 +246,24 @@ class BlockMatrix:
         process has had.  With two smaller arrays it did so after each call, and each call took a
         fifth longer on two threads.
         """
-        memory.require(self._bytes(numbers), f"the operator of {self.height}x{self.width} pixels")
+        memory.require(
+            self._bytes(numbers), f"the operator of {'x'.join(map(str, self.shape))} pixels"
+        )
         n_entries, n_weights = numbers.tolist()
         room = np.empty(1 + n_entries + -(-n_weights * self.dtype.itemsize // 8), np.uint64)
         return room[: n_entries + 1], room[n_entries + 1 :].view(self.dtype)[:n_weights]
 
     def _new_operator(self, row_start, entry, weight):
         return _core.GridOperator(
-            *self.shape,
+            self.width,
             self.rows.blocks,
             self.rows.stride,
             self.rows.pad,
-            self.radius,
+            self.border,
+            self.n_lines * self.width,
+            self._radius,
             *self._offsets,
+            self._lines.first_node,
             self._before,
             row_start,
             entry,
@@ -243,10 +284,9 @@ class BlockMatrix:
                 self.fill(operator, y, end)
                 work(operator, y, end)
 
-        executor.run(visit, *self.shape)
+        executor.run(visit, self.height, self.width, counts_as=self.n_lines)
 
 
 def _all_offsets(window):
     """Row and column offsets of the whole window but (0, 0), in row-major order."""
-    offsets = np.concatenate([-window.forward[::-1], window.forward])
-    return np.ascontiguousarray(offsets[:, 0]), np.ascontiguousarray(offsets[:, 1])
+    return tuple(np.concatenate([-o[::-1], o]) for o in (window.dy, window.dx))

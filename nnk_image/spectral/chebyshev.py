@@ -16,7 +16,7 @@ graph.  Both have
 import numpy as np
 
 from nnk_image.base import memory
-from nnk_image.graph.window import window_of
+from nnk_image.graph.window import check_spacing, window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
@@ -43,13 +43,15 @@ class GridRecurrence:
     @classmethod
     def of_graph(cls, graph, dtype, executor):
         """The graph of an `ImageGraph`, with its weights."""
-        window, dtype = window_of(graph.window), np.dtype(dtype)
+        spacing = check_spacing(graph.spacing, len(graph.shape))
+        window, _ = window_on(graph.shape, graph.window, spacing)
+        dtype = np.dtype(dtype)
         weights = MatrixWeights(graph, window, dtype, executor)
         return cls(BlockMatrix(graph.shape, window, dtype, weights, executor))
 
     @property
     def degrees(self):
-        """(H, W) row sums of the adjacency, added in the order of the recurrence."""
+        """Row sums of the adjacency, added in the order of the recurrence."""
         return self._matrix.degrees
 
     @staticmethod
@@ -62,7 +64,7 @@ class GridRecurrence:
         return self.sweeps(order) + 1
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All Chebyshev series on one signal: (n_bands, H, W)."""
+        """All Chebyshev series on one signal: (n_bands, *shape)."""
         matrix, n_bands, order = self._matrix, len(coefficients), coefficients.shape[1] - 1
         n_images = n_bands + (3 if order > ORDERS_PER_BLOCK else 1)
         n_bytes = n_images * signal.size * self.dtype.itemsize
@@ -74,16 +76,16 @@ class GridRecurrence:
         for c in sweeps.split(coefficients[:, 1:]):
             sweeps.add(4 / lambda_max, 2.0, result, c, start, False)
             start = _NONE
-        sweeps.run(self.sweeps(order) * matrix.height)
+        sweeps.run(self.sweeps(order) * matrix.n_lines)
         return result
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
         matrix, order = self._matrix, coefficients.shape[1] - 1
-        zeros = matrix.padded(0), matrix.padded(0)
+        zeros = matrix.zeros(), matrix.zeros()
         sweeps = SkewedSweeps(matrix, *zeros, order + 1, True, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
             sweeps.add(4 / lambda_max, 2.0, bands, c, _NONE, True)
         sweeps.add(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
-        sweeps.run(self.synthesis_sweeps(order) * matrix.height)
+        sweeps.run(self.synthesis_sweeps(order) * matrix.n_lines)
         return np.ascontiguousarray(matrix.inside(sweeps.last))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnk_image import _core
+from nnk_image.base.checks import ready_for_c
 
 # So many edges take about as long as the pixel for which `RowExecutor` sizes its chunks.
 _EDGES_PER_PIXEL = 20
@@ -15,19 +16,17 @@ class CsrRecurrence:
     ----------
     adjacency : (N, N) csr_array
         As from `check_adjacency`, of the dtype to compute in.
-    shape : tuple of int, optional
-        Of a signal; (N,) by default.
     """
 
-    def __init__(self, adjacency, shape=None):
+    def __init__(self, adjacency):
         self.n = adjacency.shape[0]
-        self.shape, self.dtype = shape or (self.n,), adjacency.dtype
+        self.shape, self.dtype = (self.n,), adjacency.dtype
         self._adjacency = adjacency
         self._rows = (
-            adjacency.indptr.view(np.uint8),
-            adjacency.indices.view(np.uint8),
+            ready_for_c(adjacency.indptr).view(np.uint8),
+            ready_for_c(adjacency.indices).view(np.uint8),
             adjacency.indices.dtype == np.int64,
-            adjacency.data,
+            ready_for_c(adjacency.data),
         )
         self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * max(1, self.n)))
         self.degrees = (adjacency @ np.ones(self.n, self.dtype)).reshape(self.shape)

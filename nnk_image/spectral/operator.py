@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from nnk_image.base.checks import check_positive
-from nnk_image.graph.build import build_graph
 from nnk_image.graph.laplacian import (
     check_adjacency,
     check_kind,
@@ -50,7 +49,7 @@ class LaplacianOperator:
     Attributes
     ----------
     shape : tuple
-        Of a signal: (H, W) for an image, (N,) otherwise.
+        Of a signal: that of the image, (N,) for other graphs.
     dtype : numpy.dtype
         float32 or float64: of the signals and all arithmetic.
     tau : float or None
@@ -70,8 +69,9 @@ class LaplacianOperator:
         if kind == "regularized" and tau is None:
             tau = regularization(degree)
         self.tau = tau
-        own = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(executor), tau)
-        self.bound = own if bound is None else max(own, bound)
+        if bound is None:
+            bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(executor), tau)
+        self.bound = bound
         recurrence.set_laplacian(self._terms, executor)
 
     @classmethod
@@ -81,24 +81,17 @@ class LaplacianOperator:
         if isinstance(graph, ImageGraph):
             if graph.directed:
                 check_symmetric(graph.adjacency)
-            if len(graph.shape) == 2:
-                recurrence = GridRecurrence.of_graph(graph, dtype, executor)
-            else:
-                recurrence = CsrRecurrence(graph.adjacency.astype(dtype, copy=False), graph.shape)
+            recurrence = GridRecurrence.of_graph(graph, dtype, executor)
             return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
         adjacency = check_adjacency(graph).astype(dtype, copy=False)
         return cls(CsrRecurrence(adjacency), kind, executor, tau)
 
     @classmethod
-    def of_spec(cls, spec, kind, executor, tau=None, bound=None):
+    def of_spec(cls, spec, kind, executor, tau=None):
         """Of the NNK graph of a `GraphSpec`, which is never written as a matrix."""
         tau = _check_laplacian(kind, tau)
-        if len(spec.image.shape) > 2:
-            return cls.of_graph(
-                build_graph(spec, "nnk", executor), kind, spec.image.dtype, executor, tau
-            )
         recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
-        return cls(recurrence, kind, executor, tau, bound, pruned=True)
+        return cls(recurrence, kind, executor, tau, pruned=True)
 
     def sweeps(self, order):
         """Sweeps over all rows of `analyze` with that order (for progress bars)."""

@@ -16,7 +16,11 @@ def spectral_bound(degree, kind, largest_edge_sum, tau=None):
     walk; for the regularised ``2 d / (d + tau)`` with d the largest degree; 0 for a graph
     without edges.
     """
-    largest = float(degree.max())
+    return bound_of_degrees(float(degree.max()), kind, largest_edge_sum, tau, degree.dtype)
+
+
+def bound_of_degrees(largest, kind, largest_edge_sum, tau, dtype):
+    """The same from the largest degree, of degrees of a type."""
     if largest == 0:
         return 0.0
     if kind == "regularized":
@@ -24,7 +28,7 @@ def spectral_bound(degree, kind, largest_edge_sum, tau=None):
     if kind != "combinatorial":
         return 2.0
     # The sums are rounded: leave room for that.
-    return largest_edge_sum() * (1 + 4 * float(np.finfo(degree.dtype).eps))
+    return largest_edge_sum() * (1 + 4 * float(np.finfo(dtype).eps))
 
 
 def lanczos(multiply, start, steps=30):

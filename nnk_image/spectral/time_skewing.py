@@ -1,11 +1,11 @@
 """Many orders of the Chebyshev recurrence in few journeys through memory, on several threads.
 
-Order k of a row needs order k - 1 of the `radius` rows above and below it, and nothing else.  So
-a *block* of some orders can be computed in one sweep down the rows, each order `radius` rows
+Order k of a row needs order k - 1 of the `border` rows above and below it, and nothing else.  So
+a *block* of some orders can be computed in one sweep down the rows, each order `border` rows
 behind the one before, while the rows they share are in cache (`_core.ChebyshevSweep`).  Wide
 images are swept in strips of columns.
 
-Threads get *tiles*: spans of rows that move down by `radius` rows with every order, which is time
+Threads get *tiles*: spans of rows that move down by `border` rows with every order, which is time
 skewing of iterated stencils.  At its top a tile needs only what it has computed itself.  At its
 bottom it needs the first rows of the tile below, their *head*, so its own last rows of a block,
 its *tail*, come when these are done:
@@ -16,7 +16,8 @@ its *tail*, come when these are done:
 
 A thread takes its tile through all blocks, and waits before each tail until the tile below has done
 that block's head; the lower tiles never wait for the upper ones.  Nothing is computed twice, and
-every number by the same operations as on one thread.
+every number by the same operations as on one thread.  Where the rows are too few for so many tiles,
+each block has tiles of its own, and all threads wait for each other after it.
 
 Where the operator's entries are not kept (`BlockMatrix`), a tile makes them some rows at a time,
 and its blocks follow each other closely down the rows, to use them while they are in cache.
@@ -34,6 +35,9 @@ from nnk_image import _core
 ORDERS_PER_BLOCK = 8
 """Most orders in a block (measured: 6 to 15 are alike)."""
 
+_ORDERS_PER_BLOCK_OF_SLICES = (
+    4  # in volumes, where the rows they share are slices (2 to 4 are alike)
+)
 _ORDERS_PER_LONG_BLOCK = _core.MAX_ORDERS  # where entries are made: then blocks hand over less
 _ORDERS_PER_FILLING = 32  # use the same entries, where these are not kept
 _ROWS_PER_FILLING = 32
@@ -41,22 +45,22 @@ _ORDERS_PER_PIXEL = 16  # these take about as long as a pixel does in the slowes
 _STRIP = 1024  # columns swept down together: of more, the rows in use would not stay in cache
 
 
-def tile_boundaries(work, radius, n_orders, orders_per_block, n_threads):
+def tile_boundaries(work, border, n_orders, orders_per_block, n_threads):
     """Rows at which the tiles for so many threads meet in order 0; fewer on small images.
 
     Parameters
     ----------
     work : (H,) ndarray
         Share of the work down to each row, from which tiles get fair shares.
-    radius, n_orders : int
-        A tile moves down by ``radius`` rows in each of so many orders.
+    border, n_orders : int
+        A tile moves down by ``border`` rows in each of so many orders.
     orders_per_block : int
         At most.
     n_threads : int
     """
-    moves = n_orders * radius  # the first tile grows by so much, and the last one shrinks
+    moves = n_orders * border  # the first tile grows by so much, and the last one shrinks
     # A tile has room for its head in each block, and for what it hands over in the last one.
-    least = max(-(-moves // 2) + 2 * radius, (2 * orders_per_block + 1) * radius)
+    least = max(-(-moves // 2) + 2 * border, (2 * orders_per_block + 1) * border)
     n_tiles = min(n_threads, len(work) // least)
     if n_tiles < 2:
         return []
@@ -97,9 +101,13 @@ class SkewedSweeps:
         self._n_threads = executor.threads_for(n_pixels * n_orders // _ORDERS_PER_PIXEL)
         kept = matrix.keeps_entries
         self._most_orders = ORDERS_PER_BLOCK if kept else _ORDERS_PER_LONG_BLOCK
-        self._boundaries = tile_boundaries(
-            matrix.work, matrix.radius, n_orders, self._most_orders, self._n_threads
-        )
+        if matrix.has_gaps:
+            self._most_orders = _ORDERS_PER_BLOCK_OF_SLICES
+        self._apart, self._boundaries = False, self._boundaries_for(n_orders)
+        if kept and len(self._boundaries) + 1 < self._n_threads and n_orders > self._most_orders:
+            of_block = self._boundaries_for(self._most_orders)
+            if len(of_block) > len(self._boundaries):
+                self._apart, self._boundaries = True, of_block
         n_strips = min(max(1, round(matrix.width / _STRIP)), matrix.rows.blocks)
         ends = np.linspace(0, matrix.rows.blocks, n_strips + 1).round().astype(int).tolist()
         self._strips = list(pairwise(ends))
@@ -128,26 +136,34 @@ class SkewedSweeps:
 
     def run(self, n_rows):
         """Compute all blocks; counts as `n_rows` rows of progress."""
+        runs = [[block] for block in self._blocks] if self._apart else [self._blocks]
+        done = 0
+        for number, blocks in enumerate(runs, 1):
+            end = n_rows * number // len(runs)
+            self._run(blocks, end - done)
+            done = end
+
+    def _run(self, blocks, n_rows):
         # The lowest tile first: so none waits for one that is not begun.
         heads = [SimpleQueue() for _ in self._operators]
         self._share, self._reported = n_rows / len(heads), [0] * len(heads)
-        tiles = [partial(self._run_tile, tile, heads) for tile in range(len(heads))]
+        tiles = [partial(self._run_tile, blocks, tile, heads) for tile in range(len(heads))]
         self._executor.run_all(tiles[::-1], self._n_threads)
         self._executor.advance(n_rows - sum(self._reported))
 
-    def _run_tile(self, tile, heads):
-        """All blocks of a tile; `heads` gets a word for each strip whose head is done."""
+    def _run_tile(self, blocks, tile, heads):
+        """Blocks of a tile; `heads` gets a word for each strip whose head is done."""
         if self._matrix.keeps_entries:
-            for number, block in enumerate(self._blocks):
+            for number, block in enumerate(blocks):
                 for sweep in block.tiles[tile]:
                     self._go_on(sweep, sweep.body, tile, heads)
                 for sweep in block.tiles[tile]:
                     self._go_on(sweep, sweep.end, tile, heads)
-                self._report(tile, (number + 1) / len(self._blocks))
+                self._report(tile, (number + 1) / len(blocks))
         else:
-            parts = _parts(self._blocks, _ORDERS_PER_FILLING)
-            for number, blocks in enumerate(parts):
-                for share in self._run_and_fill(blocks, tile, heads):
+            parts = _parts(blocks, _ORDERS_PER_FILLING)
+            for number, part in enumerate(parts):
+                for share in self._run_and_fill(part, tile, heads):
                     self._report(tile, (number + share) / len(parts))
 
     def _report(self, tile, share):
@@ -162,7 +178,7 @@ class SkewedSweeps:
 
         After each step, gives the share of the rows that the last block has done.
         """
-        matrix, radius = self._matrix, self._matrix.radius
+        matrix, border = self._matrix, self._matrix.border
         sweeps = [block.tiles[tile] for block in blocks]
         filled = sweeps[0][0].front
         while sweeps[-1][0].front < sweeps[-1][0].end:
@@ -173,13 +189,13 @@ class SkewedSweeps:
             for block, strips in zip(blocks, sweeps, strict=True):
                 # At its end a block's front goes on until its last order has come through.
                 first, end = strips[0], strips[0].end
-                through = min(end + (block.n_orders - 1) * radius, matrix.height)
+                through = min(end + (block.n_orders - 1) * border, matrix.height)
                 reach = min(leader, filled)
                 target = end if reach >= through else min(reach, first.body)
                 for sweep in strips:
                     self._go_on(sweep, target, tile, heads)
                 # The next block reads ahead of its first order what this one's last has done.
-                done = first.front - block.n_orders * radius
+                done = first.front - block.n_orders * border
                 leader = matrix.height if first.front == end else done
             yield first.front / end
 
@@ -193,14 +209,21 @@ class SkewedSweeps:
             self._executor.wait_for(heads[tile + 1])
         sweep.go_to(row)
 
+    def _boundaries_for(self, n_orders):
+        matrix = self._matrix
+        return tile_boundaries(
+            matrix.work, matrix.border, n_orders, self._most_orders, self._n_threads
+        )
+
     def _rows_held(self):
         """Rows from the one being filled in to the last that the blocks behind it still read."""
         n_orders = min(self._n_orders, _ORDERS_PER_FILLING) + _ORDERS_PER_LONG_BLOCK
-        return n_orders * self._matrix.radius + 3 * _ROWS_PER_FILLING
+        return n_orders * self._matrix.border + 3 * _ROWS_PER_FILLING
 
     def _tiles(self, given):
         """The sweeps of a block, by tile and strip; `given` are those arguments all have."""
-        moved = [row + self._n_done * self._matrix.radius for row in self._boundaries]
+        moves = 0 if self._apart else self._n_done * self._matrix.border
+        moved = [row + moves for row in self._boundaries]
         tiles, below = [], [None] * len(self._strips)
         spans = list(pairwise([None, *moved, None]))
         for operator, (top, bottom) in reversed(list(zip(self._operators, spans, strict=True))):

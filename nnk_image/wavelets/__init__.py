@@ -6,6 +6,7 @@ from nnk_image.wavelets.compaction import (
     GraphCompaction,
     energy_compaction,
 )
+from nnk_image.wavelets.large import TiledWavelets
 from nnk_image.wavelets.tiling import halo
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
@@ -14,6 +15,7 @@ __all__ = [
     "EnergyCompaction",
     "GraphCompaction",
     "SpectralGraphWavelets",
+    "TiledWavelets",
     "energy_compaction",
     "halo",
 ]

@@ -1,5 +1,6 @@
 """Energy compaction: how much of an image the low wavelet bands of a graph hold."""
 
+import math
 import time
 from dataclasses import asdict, dataclass
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import check_image, data_range_of
+from nnk_image.base.image import MOST_AXES, check_image, data_range_of, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.build import GRAPH_SWEEPS, build_graph
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -86,15 +87,15 @@ class EnergyCompaction:
 
     Attributes
     ----------
-    shape : (int, int)
-        (H, W) of the image.
-    window, sigma_d, sigma_f : int, float, float
+    shape : tuple of int
+        (H, W) of the image, (D, H, W) of a volume.
+    window, sigma_d, sigma_f : int or tuple of int, float, float
         Of the graphs.
     graphs : tuple of GraphCompaction
     """
 
-    shape: tuple[int, int]
-    window: int
+    shape: tuple[int, ...]
+    window: int | tuple[int, ...]
     sigma_d: float
     sigma_f: float
     graphs: tuple[GraphCompaction, ...]
@@ -145,7 +146,7 @@ class EnergyCompaction:
 
     def __str__(self):
         lines = [
-            f"{self.shape[0]}x{self.shape[1]}, window {self.window}, sigma_d {self.sigma_d:g}, "
+            f"{'x'.join(map(str, self.shape))}, window {self.window}, sigma_d {self.sigma_d:g}, "
             f"sigma_f {self.sigma_f:g}"
         ]
         for graph in self.graphs:
@@ -172,11 +173,12 @@ def energy_compaction(
     image,
     graph=None,
     *,
-    window=11,
+    window=None,
     sigma_d=2.0,
     sigma_f=None,
     data_range=None,
     channel_axis=None,
+    spacing=None,
     orders=ORDERS,
     filters="abspline",
     n_scales=6,
@@ -192,11 +194,11 @@ def energy_compaction(
 
     Parameters
     ----------
-    image : (H, W) array_like, or 3 axes with `channel_axis`
+    image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         The mean of each channel is removed.
     graph : ImageGraph, optional
         Measure on this graph only; `window` to `data_range` are then those of the graph.
-    window, sigma_d, sigma_f, data_range, channel_axis
+    window, sigma_d, sigma_f, data_range, channel_axis, spacing
         As for `image_graph`.
     orders : sequence of int
         Chebyshev orders.
@@ -245,15 +247,16 @@ def energy_compaction(
     memory.require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
-    checked = check_image(image, channel_axis)
+    spatial_shape(image, channel_axis, spacing is not None or graph is not None)
+    checked = check_image(image, channel_axis, most_axes=MOST_AXES)
     signal = _mean_removed(checked)
     graphs, built = (2, GRAPH_SWEEPS) if graph is None else (1, 0)
-    total = graphs * checked.shape[0] * (built + len(orders))
+    total = graphs * math.prod(checked.shape[:-1]) * (built + len(orders))
     with RowExecutor(n_jobs, progress, total, "energy compaction") as executor:
         if graph is None:
             if sigma_f is None:
                 sigma_f = data_range_of(checked, data_range) * 10 / 255
-            spec = GraphSpec(checked, window, sigma_d, sigma_f)
+            spec = GraphSpec(checked, window, sigma_d, sigma_f, spacing=spacing)
             builds = [
                 _timed(lambda k=k: build_graph(spec, k, executor)) for k in ("bilateral", "nnk")
             ]
@@ -283,7 +286,8 @@ def _mean_removed(image):
     scale = max(abs(image.low), abs(image.high)) or 1.0
     pixels = image.pixels / image.dtype.type(scale)
     where = np.ones(image.shape, bool) if image.valid is None else image.valid
-    mean = pixels.mean(axis=(0, 1), dtype=np.float64, where=where[..., None])
+    axes = tuple(range(pixels.ndim - 1))
+    mean = pixels.mean(axis=axes, dtype=np.float64, where=where[..., None])
     signal = np.where(where[..., None], pixels - mean.astype(image.dtype), image.dtype.type(0))
     largest = abs(signal).max()
     if largest <= 4 * np.finfo(image.dtype).eps:
@@ -322,5 +326,5 @@ def _on_graph(graph, build_seconds, signal, orders, lmax, options, executor):
         coefficients, seconds = _timed(lambda w=at_order: w.analyze(signal))
         energies = [float((band.astype(float) ** 2).sum()) / power for band in coefficients]
         rows.append(BandEnergy(order, tuple(energies), seconds))
-        executor.advance(graph.shape[0])
+        executor.advance(math.prod(graph.shape[:-1]))
     return GraphCompaction(graph.kind, graph.n_edges, wavelets.lmax, build_seconds, tuple(rows))

@@ -7,10 +7,14 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.fft import dct
 
+from nnk_image.base.imports import uninterrupted
+
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
 _PROJECTION_POINTS = 2000  # the quadrature has converged for every design below this
 _MAX_INVERSE_ORDER = 8192
+_LEAST_RATIO = 1e-10  # of the smallest to the largest sum of squares of a frame
+_MOST_LOSS = 0.01  # part of the signal that rounding may change when the transform is inverted
 
 # Designs of PyGSP by name; those that take Nf get n_scales + 1 filters.
 _SIZED = {
@@ -21,6 +25,7 @@ _SIZED = {
     "meyer": "Meyer",
     "simple_tight": "SimpleTight",
 }
+_LEAST_SCALES = {"half_cosine": 2}
 _FIXED = {
     "expwin": "Expwin",
     "heat": "Heat",
@@ -129,14 +134,19 @@ def _values_of(band, values, shape):
 def _pygsp_design(name, n_scales, lmax):
     if name not in DESIGNS:
         raise ValueError(f"filter design {name!r} is unknown; choose one of {', '.join(DESIGNS)}")
-    from pygsp import filters, graphs
+    least = _LEAST_SCALES.get(name, 1)
+    if n_scales < least:
+        raise ValueError(f"n_scales={n_scales}, but {name!r} has at least {least} wavelet bands")
+    with uninterrupted():
+        from pygsp import filters, graphs
 
     class Spectrum(graphs.Graph):
         """A graph that only says where its spectrum ends: all that designs ask for."""
 
         lmax = property(lambda self: lmax)
 
-    graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
+    with uninterrupted():  # it imports more
+        graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
     if name in _SIZED:
         bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
     else:
@@ -198,13 +208,15 @@ def _jackson(order):
     return ((n - k) * np.cos(k * angle) + np.sin(k * angle) / np.tan(angle)) / n
 
 
-def inverse_coefficients(coefficients):
+def inverse_coefficients(coefficients, dtype=np.float64):
     """Series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
 
     Parameters
     ----------
     coefficients : (n_bands, order + 1) ndarray
         Chebyshev coefficients of the p_s.
+    dtype : numpy dtype
+        float32 or float64, of the arithmetic in which they will be applied.
 
     Returns
     -------
@@ -214,13 +226,20 @@ def inverse_coefficients(coefficients):
     Raises
     ------
     ValueError
-        The sum of squares vanishes somewhere: the bands do not determine the signal.
+        The sum of squares vanishes somewhere, or nearly so for the arithmetic: the bands do not
+        determine the signal.
+
+    Notes
+    -----
+    With A and B the smallest and largest sum of squares, rounding may change the signal by about
+    ``B / A`` units of rounding.  `_MOST_LOSS` of it may be lost.
     """
     power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
+    least_ratio = max(_LEAST_RATIO, np.finfo(dtype).eps / _MOST_LOSS)
     order = 64
     while order <= _MAX_INVERSE_ORDER:
         values = chebyshev.chebval(chebyshev.chebpts1(order + 1), power)
-        if values.min() <= 1e-10 * values.max():
+        if values.min() <= least_ratio * values.max():
             break
         series = _interpolate(1 / values)
         rounding = 1e-15 * np.sqrt(values.max() / values.min()) / values.min()
@@ -228,9 +247,11 @@ def inverse_coefficients(coefficients):
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]
         order *= 2
+    only_single = values.min() > _LEAST_RATIO * values.max()
     raise ValueError(
         "these filters leave some frequencies (nearly) out, so their coefficients do not "
-        "determine the signal; use a frame such as 'abspline', or a higher order"
+        f"determine the signal{' in float32; use float64,' if only_single else '; use'} a frame "
+        "such as 'abspline' with more scales, or a higher order"
     )
 
 

@@ -1,5 +1,7 @@
 """How large a border a tile of an image needs for exact results inside."""
 
+import numpy as np
+
 from nnk_image.base.checks import check_count
 from nnk_image.graph.laplacian import check_kind
 from nnk_image.graph.window import check_window
@@ -22,14 +24,14 @@ def halo(order, window, laplacian="combinatorial"):
     ----------
     order : int
         Degree of the polynomials.
-    window : int
-        Side of the graph's window.
+    window : int or sequence of int
+        Side of the graph's window, or one per axis, as for `image_graph`.
     laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
         As in `SpectralGraphWavelets`.
 
     Returns
     -------
-    int
+    int, or tuple of int for a window of one side per axis
         ``(order + 1) r`` with r = window // 2; ``(order + 2) r`` for 'normalized'.
 
     Raises
@@ -42,7 +44,12 @@ def halo(order, window, laplacian="combinatorial"):
     >>> import nnk_image
     >>> nnk_image.halo(order=30, window=5)
     62
+    >>> nnk_image.halo(order=30, window=(3, 5, 5))
+    (31, 62, 62)
     """
     order = check_count("order", order, 0, MAX_ORDER)
     reach = order + 2 if check_kind(laplacian) == "normalized" else order + 1
-    return reach * (check_window(window) // 2)
+    sides = check_window(window, len(window) if np.iterable(window) else 2)
+    if isinstance(sides, tuple):
+        return tuple(reach * (side // 2) for side in sides)
+    return reach * (sides // 2)

@@ -1,10 +1,11 @@
 """Spectral graph wavelets: analysis, synthesis, inverse and filtering on a graph."""
 
 import copy
+import math
 
 import numpy as np
 
-from nnk_image.base.checks import check_count, check_positive, working_dtype
+from nnk_image.base.checks import check_count, check_positive, ready_for_c, working_dtype
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.pruning import GraphSpec
@@ -278,14 +279,15 @@ class SpectralGraphWavelets:
         Raises
         ------
         TypeError, ValueError
-            As `synthesize`, or the filters do not determine the signal.
+            As `synthesize`, or the filters do not determine the signal: rounding in `dtype`
+            might change it by more than a hundredth.
 
         Notes
         -----
         The inverse is itself a smooth function of the Laplacian: it is applied as one
         polynomial whose series has converged to rounding, without iterations.
         """
-        inverse = filter_bank.inverse_coefficients(self.coefficients)
+        inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         sweeps = self._synthesis_sweeps() + self._operator.sweeps(len(inverse) - 1)
         with self._executor(self._channels(values, 1) * sweeps) as executor:
@@ -389,7 +391,7 @@ class SpectralGraphWavelets:
         return value * self._operator.bound, residual * self._operator.bound
 
     def _executor(self, sweeps):
-        total = sweeps * self.shape[0]
+        total = sweeps * math.prod(self.shape[: max(1, len(self.shape) - 1)])
         return RowExecutor(self.n_jobs, self.progress, total, "graph wavelets")
 
     def _check_signal(self, values, leading, name):
@@ -408,7 +410,7 @@ class SpectralGraphWavelets:
         if array.size == 0:
             raise ValueError(f"{name} of shape {array.shape} have no channel")
         with np.errstate(over="ignore"):
-            ready = np.ascontiguousarray(array, self.dtype)
+            ready = ready_for_c(array, self.dtype)
         # Energies are squares, and the recurrence adds many terms: room is left for both.
         # Coefficients of an image may themselves be larger than the image.
         limit = float(np.finfo(self.dtype).max) ** (0.75 if leading else 0.5)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from child import on_linux, python
 
-from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
+from nnk_image import (
+    NoiseModel,
+    SpectralGraphWavelets,
+    bilateral_graph,
+    denoise,
+    image_graph,
+    standard_image,
+)
 from nnk_image.base import memory
 
 IMPOSSIBLE = """
@@ -65,6 +72,35 @@ def test_an_adjacency_that_does_not_fit(monkeypatch):
     noise = np.random.default_rng(0).random((512, 512)) * 255
     with pytest.raises(MemoryError, match=r"the adjacency of [0-9]+ entries needs at least"):
         image_graph(noise, window=5, sigma_f=1e-3)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_what_denoising_needs_by_noise(monkeypatch, channels):
+    """Noise that is not white needs more, also where it is found in the image."""
+    rng = np.random.default_rng(0)
+    clean = standard_image("astronaut")[:100, :120, :channels].astype(float)
+    counts = 4.0 * rng.poisson(clean / 4)
+    needs = []
+
+    def note(n_bytes, what, *_):
+        if what.startswith("denoise("):
+            needs.append(n_bytes / counts[..., 0].size / 8)
+
+    def most(sigma, method="fast"):
+        needs.clear()
+        denoise(counts, sigma, method=method, channel_axis=-1)
+        return max(needs)
+
+    monkeypatch.setattr(memory, "require", note)
+    white, levels = most(20), np.linspace(5, 20, 12_000).reshape(100, 120)
+    assert white == 6 + 7 * channels
+    not_white = [levels, NoiseModel(levels=levels), NoiseModel(gain=4.0), NoiseModel(5.0, rows=3.0)]
+    not_white += [NoiseModel(curve=[[0, 255], [5, 20]]), NoiseModel(autocovariance=np.eye(3)), None]
+    for sigma in not_white:
+        assert most(sigma) == white + 2 * channels
+    assert most(NoiseModel(20.0)) == white
+    assert most(NoiseModel(gain=4.0), "quick") == most(20, "quick")
+    assert most(NoiseModel(5.0, rows=3.0), "sgw") == white + 2 * channels
 
 
 def test_bands_that_do_not_fit(monkeypatch):

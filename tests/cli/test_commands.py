@@ -11,6 +11,7 @@ from command import process, run
 from PIL import Image
 
 import nnk_image
+from nnk_image.base.threads import resolve_n_jobs
 
 
 class TestDenoise:
@@ -322,7 +323,9 @@ class TestProcess:
     def test_version(self):
         done = process("--version")
         assert done.returncode == 0
-        assert nnk_image.__version__ in done.stdout
+        variant, n = nnk_image._core.simd_variant(), resolve_n_jobs(-1)
+        expected = f"nnk-image {nnk_image.__version__} ({variant}, {n} thread{'s' * (n > 1)})\n"
+        assert done.stdout == expected
 
     @pytest.mark.parametrize("arguments", [(), ("denoise",), ("denoise", "a", "b", "--sigma", "x")])
     def test_wrong_usage_is_status_2(self, arguments):

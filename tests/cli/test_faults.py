@@ -345,6 +345,22 @@ def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
 # --- standard streams --------------------------------------------------------------------
 
 
+def test_warnings_are_plain_lines_each_with_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [str(tmp_path / name) for name in ("a.gif", "b.gif")]
+    for name in names:
+        frames = [Image.fromarray(rng.integers(0, 9, (16, 16), np.uint8)) for _ in range(3)]
+        frames[0].save(name, save_all=True, append_images=frames[1:])
+    told = [
+        f"nnk-image: warning: {name}: of the 3 frames of a GIF file only the first is read\n"
+        for name in names
+    ]
+    done = process("noise", *names)
+    assert (done.returncode, done.stderr) == (0, "".join(told))
+    done = process("denoise", names[0], tmp_path / "out.png", "--sigma", "3")
+    assert (done.returncode, done.stderr) == (0, told[0])
+
+
 def test_no_progress_bar_in_a_pipe(photo, tmp_path):
     done = process("denoise", photo, tmp_path / "o.png", "--sigma", "15")
     assert (done.returncode, done.stderr) == (0, "")

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 
 import nnk_image
 from nnk_image import NoiseModel, estimate_noise, estimate_sigma
@@ -129,6 +130,23 @@ def test_what_measuring_does_is_taken_off():
     assert errors[1] < 0.08
     assert better.levels[0] == pytest.approx(1, rel=0.06)
     assert better.quiet[0] == pytest.approx(1, rel=0.08)
+
+
+@pytest.mark.parametrize("width", [2, 4, 10, 30])
+def test_noise_that_varies_in_few_directions_of_patch_space(width):
+    """What is wider than a patch has nearly all of its variance in its slopes, or in its mean."""
+    wide = gaussian_filter(np.random.default_rng(5).normal(size=(200, 220)), width, mode="wrap")
+    wide /= wide.std()
+    everywhere, offsets = np.ones(wide.shape, bool), np.arange(-5 * width, 5 * width + 1)
+    along = np.exp(-(offsets**2) / (4 * width**2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flat = flat_blocks.measure(wide[None], everywhere)
+        found = flat_blocks._whitened_levels(wide, np.outer(along, along), everywhere)
+        estimate_noise(100 + 10 * wide)
+    assert 0 < flat.sharpness < 2
+    for values in (*found[1:], flat.levels, flat.quiet):
+        assert np.all((values > 0) & (values < np.inf))
 
 
 def test_estimate_sigma_warns_where_it_reads_too_little():

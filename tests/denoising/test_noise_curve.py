@@ -1,5 +1,6 @@
 """The noise curve from a picture alone: how near it comes, and what it does not take for noise."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,13 @@ def test_too_little_to_tell():
     assert noise_curve(np.random.default_rng(0).random((20, 20))) is None
     valid = np.zeros((50, 50), bool)
     assert noise_curve(np.ones((50, 50)), valid) is None
+
+
+def test_rounding_is_no_noise():
+    """Most bins of a black and white picture in JPEG have no noise at all."""
+    stored = io.BytesIO()
+    Image.fromarray(nnk_image.standard_image("horse")).save(stored, "JPEG", quality=90)
+    assert not any(nnk_image.estimate_noise(np.asarray(Image.open(stored))).gain)
 
 
 def test_an_image_without_noise():

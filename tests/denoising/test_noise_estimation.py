@@ -1,5 +1,6 @@
 """The noise estimator: how near it comes, and what it refuses."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
 
 import nnk_image
-from nnk_image.denoising import noise
+from nnk_image.denoising import noise, noise_estimation
 
 SET12 = Path(__file__).parents[3] / "shared" / "images" / "set12"
 
@@ -23,6 +24,36 @@ def test_threshold_is_the_quantile_of_white_noise():
     patches = sliding_window_view(white, (noise.PATCH, noise.PATCH))[::2, ::2]
     energy = noise._gradient_energy(patches.reshape(-1, noise.PATCH**2))
     assert np.quantile(energy, 0.99) == pytest.approx(noise.FLAT_ENERGY, rel=0.01)
+
+
+def test_quiet_patches_of_white_noise_vary_as_said():
+    patches = np.random.default_rng(1).normal(size=(100_000, noise.PATCH, noise.PATCH))
+    quiet = np.quantile(patches.var(axis=(1, 2)), noise._QUIET)
+    assert quiet == pytest.approx(noise._QUIET_NOISE, rel=0.03)
+
+
+@pytest.mark.parametrize("quality", [None, 90])
+@pytest.mark.parametrize("name", ["gravel", "grass"])
+def test_what_is_all_texture_is_not_smeared(name, quality):
+    image = nnk_image.standard_image(name)
+    if quality:
+        stored = io.BytesIO()
+        Image.fromarray(image).save(stored, "JPEG", quality=quality)
+        image = np.asarray(Image.open(stored))
+    assert nnk_image.estimate_noise(image).sigma[0] < 4
+    change = nnk_image.denoise(image) - image
+    assert 10 * np.log10(255**2 / np.mean(change**2)) > 44
+
+
+@pytest.mark.parametrize("sigma", [2, 5, 25])
+def test_only_what_is_all_texture_is_lowered(sigma, monkeypatch):
+    names = ("camera", "astronaut_grey", "brick", "gravel")
+    before, after = [], []
+    for limit, found in ((np.inf, before), (noise._TEXTURED, after)):
+        monkeypatch.setattr(noise_estimation, "_TEXTURED", limit)
+        found += [nnk_image.estimate_sigma(noisy(name, sigma)) for name in names]
+    assert after[:3] == before[:3]
+    assert abs(after[3] - sigma) <= abs(before[3] - sigma)
 
 
 @pytest.mark.parametrize("sigma", [0.1, 1, 30])
@@ -94,3 +125,15 @@ def test_mask_without_a_whole_patch():
     mask[::3] = True
     with pytest.raises(ValueError, match="no whole patch"):
         nnk_image.estimate_sigma(np.random.default_rng(0).random((30, 30)), mask=mask)
+
+
+@pytest.mark.parametrize("shape", [(20, 24, 3), (9, 10, 11, 2)])
+def test_the_layout_of_colours_does_not_matter(shape):
+    image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
+    expected = repr(nnk_image.estimate_noise(image, channel_axis=-1))
+    sigma = nnk_image.estimate_sigma(image, channel_axis=-1, per_channel=True)
+    assert sigma.min() > 0
+    for other in (np.asfortranarray(image), np.flip(np.flip(image).copy())):
+        assert repr(nnk_image.estimate_noise(other, channel_axis=-1)) == expected
+        found = nnk_image.estimate_sigma(other, channel_axis=-1, per_channel=True)
+        np.testing.assert_array_equal(found, sigma)

@@ -137,6 +137,29 @@ def test_absent_pixels_do_not_enter_the_brightness():
     np.testing.assert_array_equal(results[0][mask], results[1][mask])
 
 
+def test_brightness_of_the_largest_numbers():
+    """The sum of the channels, and that of all pixels, would be infinite."""
+    noisy, curve = by_brightness()
+    colour, factor = np.stack([noisy, noisy + 1, noisy + 2], axis=-1), 2.0**1015
+    mask = np.ones(CLEAN.shape, bool)
+    mask[20:25, 30:60] = False
+    small, large = (
+        denoise(
+            scale * colour, NoiseModel(curve=scale * np.array(curve)), channel_axis=-1, mask=mask
+        )
+        for scale in (1.0, factor)
+    )
+    np.testing.assert_allclose(large / factor, small, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
+def test_levels_of_any_size(scale):
+    levels = np.linspace(5, 30, CLEAN.size).reshape(CLEAN.shape)
+    noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
+    expected = denoise(noisy, levels)
+    np.testing.assert_array_equal(denoise(scale * noisy, scale * levels) / scale, expected)
+
+
 @pytest.mark.parametrize(("gain", "read"), [(1, 5), (12, 12)])
 def test_photon_noise(gain, read):
     rng = np.random.default_rng(0)
@@ -150,13 +173,14 @@ def test_photon_noise(gain, read):
 
 
 @pytest.mark.parametrize("method", ["fast", "balanced", "best", "quick", "sgw"])
-@pytest.mark.parametrize("model", ["photons", "correlated", "levels"])
+@pytest.mark.parametrize("model", ["photons", "correlated", "levels", "curve"])
 def test_threads_do_not_matter(method, model):
     image = CLEAN[:40, :50] + smooth_noise((40, 50))
     noise = {
         "photons": NoiseModel(2, gain=3.0),
         "correlated": NoiseModel(autocovariance=autocovariance(12.0)),
         "levels": NoiseModel(levels=np.linspace(5, 30, 2000).reshape(40, 50)),
+        "curve": NoiseModel(curve=[[0, 200], [5, 30]]),
     }[model]
     if noise.is_uneven and method in ("quick", "sgw"):
         with pytest.raises(ValueError, match=f"method='{method}' takes noise of one level"):
@@ -165,6 +189,43 @@ def test_threads_do_not_matter(method, model):
     results = [denoise(image, noise, method=method, n_jobs=n) for n in (1, 2, 3)]
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+@pytest.mark.parametrize("method", ["fast", "balanced", "best", "quick", "sgw"])
+@pytest.mark.parametrize("counts", [0.5, 3, 30])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_progress_of_rounds_neither_ends_early_nor_goes_on(method, counts, channels):
+    """Whatever the number of rounds, most of the total is counted before the last report."""
+    light = np.stack([CLEAN[:45, :51], CLEAN[40:85, :51], CLEAN[:45, 30:81]], axis=-1)[
+        ..., :channels
+    ]
+    seen = np.random.default_rng(0).poisson(light * counts / light.mean()).astype(float)
+    calls = []
+    denoise(
+        seen,
+        NoiseModel(0.1, gain=1.0, rows=0.3),
+        method=method,
+        channel_axis=-1,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    done, totals = zip(*calls, strict=True)
+    assert len(set(totals)) == 1
+    assert list(done) == sorted(set(done))
+    assert 0.6 * totals[0] < done[-2] < done[-1] == totals[0]
+
+
+@pytest.mark.parametrize(
+    ("sigma", "options"),
+    [([2, 20, 20], {}), ([0, 20, 0], {}), (20, {"method": "sgw", "tune": "sure"})],
+)
+def test_progress_of_channels_one_by_one_and_of_tuning(sigma, options):
+    colour = np.stack([CLEAN, CLEAN[::-1], CLEAN[:, ::-1]], axis=-1)[:45, :51]
+    calls = []
+    report = {"progress": lambda done, total: calls.append((done, total))}
+    denoise(colour, sigma, channel_axis=-1, **options, **report)
+    done, totals = zip(*calls, strict=True)
+    assert len(set(totals)) == 1
+    assert 0.8 * totals[0] < done[-2] < done[-1] == totals[0]
 
 
 def test_colour_with_a_mask():

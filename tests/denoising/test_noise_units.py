@@ -11,6 +11,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import NoiseModel, wavelet_lowpass
 from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import MODERATE, STRONG, WholeImage
+from nnk_image.graph.pruning import DEFAULT_WINDOW
 
 PIXELS = np.random.default_rng(23).random((20, 24, 3)) * 200 + 30
 GREY = PIXELS[..., 0]
@@ -142,7 +143,7 @@ def test_a_part_is_filtered_with_tau_and_bound_of_the_whole():
     """So the inside of a part is what it is in the whole image."""
     image = check_image((np.vstack([GREY] * 20) - 130) / 20, None, None)
     whole = WholeImage(NoiseModel(1.0), limits_of(image), tau=2.5, bound=2.0)
-    reach = wavelet_lowpass.ORDER * (wavelet_lowpass.WINDOW // 2)
+    reach = wavelet_lowpass.ORDER * (DEFAULT_WINDOW[2] // 2)
     top = check_image(image.pixels[: reach + 60, :, 0], None, None)
     with RowExecutor() as executor:
         expected = wavelet_lowpass.denoise(image, whole, executor)

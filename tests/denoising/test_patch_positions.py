@@ -11,10 +11,27 @@ PATCH, RADIUS, GROUP = 4, 3, 9
 
 def groups_of(image, rows, columns):
     """Positions of the members of all groups, and how many there are."""
-    rows, columns = np.array(rows, np.int32), np.array(columns, np.int32)
-    patches = _core.Patches(*image.shape, PATCH, RADIUS, GROUP, rows, columns)
-    _core.match(patches, image, 0, len(rows))
+    patches = patches_on(image, rows, columns)
     return patches.groups()
+
+
+def patches_on(image, rows, columns):
+    """The C core's groups on a grid."""
+    grid = np.array(rows, np.int64), np.array(columns, np.int32)
+    patches = _core.Patches(image.shape, (PATCH,) * 2, (RADIUS,) * 2, GROUP, *grid)
+    _core.match(patches, image.reshape(-1), 0, len(rows))
+    return patches
+
+
+def first_estimate(image, patches, top, height):
+    """Sums of the first estimate on so many rows from row `top` on."""
+    sums = [np.zeros(height * image.shape[1], np.float32) for _ in range(2)]
+    flat, none = image.reshape(-1), np.empty(0, np.float32)
+    box = (top, 0), (height, image.shape[1])
+    _core.patch_pass(
+        patches, True, False, 9.0, 0.0, None, flat, flat, flat, sums[0], none, sums[1], *box, 0, 1
+    )
+    return sums
 
 
 def nearest(image, y, x):
@@ -57,52 +74,22 @@ def test_positions_beyond_32_bits(tmp_path):
     expected, numbers = groups_of(last, rows, columns)
     skipped = height - len(last)
     rows = [skipped + rows[0]]
-    patches = _core.Patches(
-        *image.shape,
-        PATCH,
-        RADIUS,
-        GROUP,
-        np.array(rows, np.int32),
-        np.array(columns, np.int32),
-    )
-    _core.match(patches, image, 0, 1)
+    patches = patches_on(image, rows, columns)
     members, found = patches.groups()
     assert members.min() > 2**31
     np.testing.assert_array_equal(found, numbers)
     np.testing.assert_array_equal(members, expected + skipped * width)
-    sums = [np.zeros(last.shape, np.float32) for _ in range(2)]
-    none = np.empty((0, 0), np.float32)
-    _core.patch_pass(
-        patches,
-        True,
-        False,
-        9.0,
-        0.0,
-        None,
-        image,
-        image,
-        image,
-        sums[0],
-        none,
-        sums[1],
-        skipped,
-        0,
-        1,
-    )
-    small = _core.Patches(*last.shape, PATCH, RADIUS, GROUP, np.array([RADIUS * 2], np.int32),
-                          np.array(columns, np.int32))  # fmt: skip
-    _core.match(small, last, 0, 1)
-    others = [np.zeros(last.shape, np.float32) for _ in range(2)]
-    _core.patch_pass(
-        small, True, False, 9.0, 0.0, None, last, last, last, others[0], none, others[1], 0, 0, 1
-    )
+    sums = first_estimate(image, patches, skipped, len(last))
+    others = first_estimate(last, patches_on(last, [2 * RADIUS], columns), 0, len(last))
     assert others[1].any()
     np.testing.assert_array_equal(sums, others)
 
 
 def test_images_too_wide_are_refused(monkeypatch):
-    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 21 * 41 - 1)
+    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 20 * 41 - 1)
     image = np.random.default_rng(0).normal(100, 20, (60, 40))
-    with pytest.raises(ValueError, match=r"an image of 40 columns is too wide .* transpose"):
+    with pytest.raises(
+        ValueError, match=r"shape \(60, 40\) has too many pixels along its last axes .* parts"
+    ):
         denoise(image, 20)
     assert denoise(image[:, :39], 20).shape == (60, 39)

@@ -11,7 +11,7 @@ from skimage.metrics import peak_signal_noise_ratio
 from skimage.restoration import denoise_bilateral
 
 from nnk_image import bilateral_graph, denoise, image_graph, standard_image
-from nnk_image.denoising.wavelet_lowpass import SIGMA_D, SIGMA_F, WINDOW
+from nnk_image.denoising.wavelet_lowpass import SIGMA_D, SIGMA_F
 
 SET12 = sorted((Path(__file__).parents[3] / "shared" / "images" / "set12").glob("*.png"))
 
@@ -68,7 +68,7 @@ def test_better_than_the_best_bilateral_filter(name, sigma):
 def test_better_than_the_same_filter_on_the_bilateral_graph(name, sigma):
     """Where there is detail.  Flat pictures (cell, retina, horse) like many neighbours more."""
     clean, image = noisy(name, sigma)
-    graph = bilateral_graph(image, WINDOW, SIGMA_D, SIGMA_F * sigma)
+    graph = bilateral_graph(image, None, SIGMA_D, SIGMA_F * sigma)
     other = denoise(image, sigma, method="sgw", guide=graph)
     assert sgw_psnr(name, sigma) > psnr(clean, other) + 0.3
 
@@ -145,7 +145,7 @@ def test_a_clean_guide_beats_the_noisy_image():
 
 def test_the_images_own_graph_as_guide_changes_nothing_but_rounding():
     _, image = noisy("camera", 25)
-    graph = image_graph(image, WINDOW, SIGMA_D, SIGMA_F * 25)
+    graph = image_graph(image, None, SIGMA_D, SIGMA_F * 25)
     guided = denoise(image, 25, method="sgw", guide=graph)
     differs = abs(guided - denoise(image, 25, method="sgw")) > 1e-9
     assert differs.mean() < 0.02  # where ties in the graph fall otherwise

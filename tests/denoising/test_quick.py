@@ -1,15 +1,17 @@
 """'quick': its shared filter against plain numpy, its half-size images, what it gives away."""
 
+import math
 from functools import cache
 
 import numpy as np
 import pytest
+from patches import aggregate, patches_at
 
 from nnk_image import denoise, standard_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import quick
+from nnk_image.denoising import presets, quick
 from nnk_image.denoising.patch_filter import PatchGroups
-from nnk_image.denoising.presets import QUICK, Grouping
+from nnk_image.denoising.presets import Grouping
 from nnk_image.denoising.standard_noise import WHITE
 
 RNG = np.random.default_rng(30)
@@ -18,43 +20,35 @@ RNG = np.random.default_rng(30)
 # --- the shared pass ---------------------------------------------------------------------
 
 
-def patches_at(image, positions, side):
-    rows, columns = np.divmod(positions, image.shape[1])
-    return np.array(
-        [image[y : y + side, x : x + side].ravel() for y, x in zip(rows, columns, strict=True)]
-    )
-
-
 def shared_pass(groups, noisy, pilot):
     """W = (C + c I)^-1 C, C the sum of P' P over the channels, c = channels x members."""
-    sums, weights, side = np.zeros_like(noisy), np.zeros(groups.shape), groups.patch
-    members, numbers = groups.core.groups()
-    for row, count in zip(members.reshape(-1, members.shape[-1]), numbers.ravel(), strict=True):
-        positions = row[:count]
-        pilots = [patches_at(x, positions, side) for x in pilot]
-        gram = sum(np.cov(p.T, bias=True).reshape(side**2, -1) * count for p in pilots)
-        ridge = len(noisy) * count * np.eye(side**2)
-        response = np.linalg.solve(gram + ridge, gram)
-        weight = 1 / ((response**2).sum() / side**2 + 1 / count)
-        for y, total in zip(noisy, sums, strict=True):
-            values = patches_at(y, positions, side)
+    n = math.prod(groups.patch)
+
+    def one_of(y):
+        def estimate(members):
+            count = len(members)
+            pilots = [patches_at(x, members, groups.patch) for x in pilot]
+            gram = sum(np.cov(p.T, bias=True).reshape(n, -1) * count for p in pilots)
+            response = np.linalg.solve(gram + len(noisy) * count * np.eye(n), gram)
+            values = patches_at(y, members, groups.patch)
             mean = values.mean(axis=0)
-            for position, patch in zip(positions, mean + (values - mean) @ response, strict=True):
-                v, u = divmod(int(position), groups.shape[1])
-                total[v : v + side, u : u + side] += weight * patch.reshape(side, side)
-        for position in positions:
-            v, u = divmod(int(position), groups.shape[1])
-            weights[v : v + side, u : u + side] += weight
-    return sums / weights
+            weight = 1 / ((response**2).sum() / n + 1 / count)
+            return mean + (values - mean) @ response, np.full(count, weight)
+
+        return aggregate(groups, estimate)
+
+    return np.stack([one_of(y) for y in noisy])
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4])
-@pytest.mark.parametrize("patch", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize(
+    ("shape", "patch"), [*(((23, 31), side) for side in (1, 2, 3, 5, 6)), ((5, 13, 11), 3)]
+)
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-4), (np.float64, 1e-12)])
-def test_shared_pass_is_that_of_numpy(channels, patch, dtype, error):
-    noisy = RNG.normal(0, 3, (channels, 23, 31)).astype(dtype)
+def test_shared_pass_is_that_of_numpy(channels, shape, patch, dtype, error):
+    noisy = RNG.normal(0, 3, (channels, *shape)).astype(dtype)
     pilot = (noisy + np.roll(noisy, 1, -1) + np.roll(noisy, 1, -2)) / 3
-    groups = PatchGroups((23, 31), patch, Grouping(patch, 13, 6, patch), 13, WHITE)
+    groups = PatchGroups(shape, patch, Grouping(patch, 13, 6, patch), 13, WHITE)
     with RowExecutor(2) as executor:
         groups.match(noisy[0], executor, WHITE)
         ours = quick._shared_pass(groups, noisy, pilot, executor)
@@ -65,7 +59,7 @@ def test_shared_pass_is_that_of_numpy(channels, patch, dtype, error):
 def test_shared_pass_where_patches_are_alike():
     """Gram matrices of rank one, huge beside the noise: digits are lost, but not the result."""
     image = np.tile(np.float32([[0, 400], [400, 0]]), (1, 12, 14))
-    groups = PatchGroups(image.shape[1:], 6, QUICK["pass"], 48, WHITE)
+    groups = PatchGroups(image.shape[1:], 6, presets.quick("pass", 2), 48, WHITE)
     with RowExecutor() as executor:
         groups.match(image[0], executor, WHITE)
         ours = quick._shared_pass(groups, image, image, executor)
@@ -75,9 +69,9 @@ def test_shared_pass_where_patches_are_alike():
 # --- half size ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (2, 8), (10, 6), (34, 20)])
+@pytest.mark.parametrize("shape", [(2, 2), (2, 8), (10, 6), (34, 20), (6, 4, 8)])
 def test_halving_undoes_doubling(shape):
-    half = RNG.normal(0, 1, (2, shape[0] // 2, shape[1] // 2))
+    half = RNG.normal(0, 1, (2, *(n // 2 for n in shape)))
     full = quick._double(half, shape)
     assert full.shape == (2, *shape)
     np.testing.assert_allclose(quick._halve(full), half, atol=1e-14)
@@ -93,8 +87,9 @@ def test_any_shape_is_halved_and_doubled(shape):
     np.testing.assert_allclose(full, ramp, atol=1)
 
 
-def test_halving_keeps_the_strength_of_noise():
-    assert abs(quick._halve(RNG.normal(0, 1, (1, 200, 201))).std() - 1) < 0.02
+@pytest.mark.parametrize("shape", [(200, 201), (60, 50, 64)])
+def test_halving_keeps_the_strength_of_noise(shape):
+    assert abs(quick._halve(RNG.normal(0, 1, (1, *shape))).std() - 1) < 0.02
 
 
 # --- what it gives away ------------------------------------------------------------------

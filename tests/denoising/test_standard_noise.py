@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from patches import aggregate, all_groups, patches_at
 
 import nnk_image
 from nnk_image import _core
@@ -50,18 +51,6 @@ def groups_of(image, noise, patch, size):
     return groups
 
 
-def members_of(groups):
-    members, numbers = groups.core.groups()
-    for i in range(len(groups.rows)):
-        for j in range(len(groups.columns)):
-            yield members[i, j, : numbers[i, j]]
-
-
-def patches_at(image, members, side):
-    places = [divmod(int(m), image.shape[1]) for m in members]
-    return np.array([image[y : y + side, x : x + side].ravel() for y, x in places])
-
-
 def covariance_between(members, width, side):
     """tr(V^-1 V_ij) of all pairs of members, pixel by pixel."""
     places = np.array([divmod(int(m), width) for m in members])
@@ -82,22 +71,10 @@ def covariance_between(members, width, side):
     return own, shared
 
 
-def aggregate(groups, image, estimate):
-    total, weights = np.zeros(image.shape), np.zeros(image.shape)
-    side = groups.patch
-    for members in members_of(groups):
-        patches, weight = estimate(members)
-        for m, patch, w in zip(members, patches, weight, strict=True):
-            y, x = divmod(int(m), image.shape[1])
-            total[y : y + side, x : x + side] += w * patch.reshape(side, side)
-            weights[y : y + side, x : x + side] += w
-    return total / weights
-
-
 def group_level(noise, members, side):
     if noise.variances is None:
         return 1.0
-    return patches_at(noise.variances, members, side).mean()
+    return patches_at(noise.variances, members, (side,) * 2).mean()
 
 
 def constrained(pilot, own, shared, a, b):
@@ -113,7 +90,7 @@ def test_first_estimate(image, uneven):
     groups = groups_of(image, noise, 4, 6)
 
     def estimate(members):
-        noisy = patches_at(image, members, 4)
+        noisy = patches_at(image, members, (4, 4))
         own, shared = covariance_between(members, image.shape[1], 4)
         level = group_level(noise, members, 4)
         theta = constrained(noisy - noisy.mean(axis=0), own, level * shared, 0.25, 1.25)
@@ -121,7 +98,7 @@ def test_first_estimate(image, uneven):
 
     with RowExecutor() as executor:
         result, _ = groups.filter(0, image, image, image, 0.0, executor, first=True)
-    np.testing.assert_allclose(result, aggregate(groups, image, estimate), atol=1e-7)
+    np.testing.assert_allclose(result, aggregate(groups, estimate), atol=1e-7)
 
 
 @pytest.mark.parametrize("uneven", [False, True])
@@ -134,7 +111,7 @@ def test_wiener_pass(image, right, uneven):
     tau = 0.3
 
     def estimate(members):
-        y, z, x = (patches_at(part, members, 3) for part in (image, work, smooth))
+        y, z, x = (patches_at(part, members, (3, 3)) for part in (image, work, smooth))
         own, shared = covariance_between(members, image.shape[1], 3)
         level = group_level(noise, members, 3)
         t = max(1 - (y - z).std() / np.sqrt(level), tau)
@@ -151,7 +128,7 @@ def test_wiener_pass(image, right, uneven):
 
     with RowExecutor() as executor:
         pilot, _ = groups.filter(0, image, work, smooth, tau, executor, right=right)
-    np.testing.assert_allclose(pilot, aggregate(groups, image, estimate), atol=1e-7)
+    np.testing.assert_allclose(pilot, aggregate(groups, estimate), atol=1e-7)
 
 
 def test_members_are_nearest_after_what_noise_adds(image):
@@ -159,8 +136,8 @@ def test_members_are_nearest_after_what_noise_adds(image):
     groups = groups_of(image, noise, 3, 5)
     height, width = image.shape
     a, b = CORRELATION.shape[0] // 2, CORRELATION.shape[1] // 2
-    references = [(y, x) for y in groups.rows for x in groups.columns]
-    for (y, x), members in list(zip(references, members_of(groups), strict=True))[::7]:
+    for reference, members in list(all_groups(groups))[::7]:
+        y, x = divmod(int(reference), width)
         candidates = {}
         for v in range(max(0, y - 5), min(height - 3, y + 5) + 1):
             for u in range(max(0, x - 5), min(width - 3, x + 5) + 1):
@@ -181,8 +158,8 @@ def test_members_are_nearest_after_what_noise_adds(image):
 
 def test_shared_noise_is_the_trace_for_all_offsets():
     side, radius = 3, 4
-    covariance = patch_covariance(CORRELATION, side)
-    table = shared_noise(CORRELATION, np.linalg.inv(covariance), side, radius)
+    covariance = patch_covariance(CORRELATION, (side,) * 2)
+    table = shared_noise(CORRELATION, np.linalg.inv(covariance), (side,) * 2, (radius,) * 2)
     assert table.shape == (4 * radius + 1,) * 2
     width = 60
     for dy, dx in [(0, 0), (0, 1), (1, -1), (-3, 2), (2 * radius, -2 * radius)]:
@@ -247,5 +224,5 @@ def test_same_bits_for_threads_and_variants(image, dtype):
 
 def test_white_noise_has_no_tables():
     assert WHITE.is_white
-    assert WHITE.tables(0, 5, 10, np.float32) is None
-    assert WHITE.distances(0, 5, 10, np.float32) == (None, None)
+    assert WHITE.tables(0, (5, 5), (10, 10), np.float32) is None
+    assert WHITE.distances(0, (5, 5), (10, 10), np.float32) == (None, None)

@@ -5,6 +5,8 @@ import io
 import os
 import pickle
 import stat
+import tracemalloc
+import warnings
 import zipfile
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from random_images import masked_images, options
 
 from nnk_image import ImageGraph, bilateral_graph, image_graph
+from nnk_image.base import memory
 
 RNG = np.random.default_rng(12)
 IMAGE = RNG.random((5, 6))
@@ -178,6 +181,7 @@ def test_the_crafted_file_is_a_graph_when_nothing_is_changed(tmp_path):
 
 DAMAGE = {
     "format of another kind": ({"format": np.array("other 1")}, "'other 1', not 'nnk_image"),
+    "complex shape": ({"shape": np.array([5 + 0j, 6])}, "shape is complex128"),
     "shape of no pixels": ({"shape": np.array([0, 30])}, "shape 0x30"),
     "negative shape": ({"shape": np.array([-5, -6])}, "shape -5x-6"),
     "shape of other pixels": ({"shape": np.array([6, 6])}, "indptr does not fit the shape"),
@@ -185,7 +189,7 @@ DAMAGE = {
     "three sides": ({"shape": np.array([1, 1, 30])}, "an edge leaves the window"),
     "five sides": ({"shape": np.array([5, 3, 2, 1, 1])}, "shape 5x3x2x1x1"),
     "sides of other axes": ({"window": np.array([3, 3, 3])}, "window has 3 sides, the image 2"),
-    "spacing of other axes": ({"spacing": np.array([1.0, 1.0, 1.0])}, "must be 2 numbers"),
+    "spacing of other axes": ({"spacing": np.array([1.0, 1.0, 1.0])}, "2 numbers, one for each"),
     "negative spacing": ({"spacing": np.array([1.0, -1.0])}, "spacing=-1"),
     "one side": ({"shape": np.array([30])}, ""),
     "shape that is no number": ({"shape": np.array([np.nan, 6])}, ""),
@@ -373,3 +377,102 @@ def test_flipped_bits_are_refused_or_harmless(compression, data, tmp_path_factor
             raise
     else:  # the bits were of the archive, not of the graph
         assert_same_graph(back, graph)
+
+
+# --- files that would fill the memory ----------------------------------------------------
+
+
+def bomb(path, n_bytes, **changed):
+    """A small file that promises a graph of zeros whose arrays take about `n_bytes`."""
+    side = int((n_bytes / 4) ** 0.5)
+    parts = {"indptr": np.zeros(side * side + 1, np.int32)}
+    parts |= {"indices": np.zeros(0, np.int32), "data": np.zeros(0)}
+    parts |= {"shape": np.array([side, side])} | changed
+    np.savez_compressed(path, **(arrays_of(GRAPHS["nnk"]) | parts))
+    return path
+
+
+def peak_of_refusal(path):
+    """Most bytes of Python objects and arrays taken while a file is refused, and the message."""
+    tracemalloc.start()
+    try:
+        message = refusal(path)
+        return tracemalloc.get_traced_memory()[1], message
+    finally:
+        tracemalloc.stop()
+
+
+BOMB = 1 << 28
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, "fill the memory"),
+        ({"more": np.zeros(BOMB, np.uint8)}, "'more.npy' is in it"),
+        ({"sigma_d": np.zeros(BOMB // 8)}, "fill the memory"),
+        ({"format": np.zeros(BOMB // 40, "U10")}, "fill the memory"),
+    ],
+    ids=["zeros", "unknown member", "many widths", "many formats"],
+)
+def test_zip_bombs_are_refused_before_they_unpack(changed, says, tmp_path):
+    path = bomb(tmp_path / "bomb.npz", 0 if changed else BOMB, **changed)
+    assert path.stat().st_size < 1 << 20
+    peak, message = peak_of_refusal(path)
+    assert says in message
+    assert peak < 1 << 22
+
+
+@pytest.mark.parametrize("name", ["sigma_d", "shape", "kind", "valid", "data"])
+def test_arrays_of_too_many_numbers_are_not_read(name, tmp_path):
+    """They are not compressed: only their headers tell that they do not belong there."""
+    array = np.zeros(1 << 24, arrays_of(GRAPHS["masked"])[name].dtype)
+    peak, message = peak_of_refusal(crafted(tmp_path, GRAPHS["masked"], **{name: array}))
+    assert name in message or "mask" in message
+    assert peak < 1 << 22
+
+
+def test_graphs_larger_than_the_free_memory_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "graph.npz"
+    image_graph(np.random.default_rng(0).random((1200, 1200)), 5).save(path)
+    assert path.stat().st_size > memory.SMALL
+    monkeypatch.setattr(memory, "available", lambda: memory.SMALL // 2)
+    with pytest.raises(MemoryError, match="the graph of 1200x1200 pixels needs"):
+        ImageGraph.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("shape", np.array([5 + 1j, 6 + 0j])),
+        ("window", np.array(5.0)),
+        ("directed", np.array(0.5)),
+        ("n_underflow", np.array(0.5)),
+        ("kind", np.array(b"nnk")),
+        ("sigma_f", np.array(1j)),
+        ("spacing", np.array(["1", "1"])),
+    ],
+)
+def test_small_arrays_of_another_type_are_refused(name, value, tmp_path):
+    assert f"{name} is {value.dtype}" in refusal(crafted(tmp_path, **{name: value}))
+
+
+def test_members_twice_are_refused(tmp_path):
+    content = io.BytesIO(graph_with())
+    with zipfile.ZipFile(content, "a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file.writestr("shape.npy", b"another one")
+    (tmp_path / "twice.npz").write_bytes(content.getvalue())
+    assert "there twice" in refusal(tmp_path / "twice.npz")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_only_deflate_is_unpacked(method, tmp_path):
+    path = tmp_path / "packed.npz"
+    with (
+        zipfile.ZipFile(io.BytesIO(graph_with())) as plain,
+        zipfile.ZipFile(path, "w", method) as packed,
+    ):
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    assert "another method than deflate" in refusal(path)

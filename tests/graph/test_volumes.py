@@ -4,74 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+from volume_cases import assert_volume_by_the_book, edges, neighbours
 
 import nnk_image
 from nnk_image import ImageGraph, SpectralGraphWavelets, bilateral_graph, image_graph, plotting
 from nnk_image.graph.summary import summary
 
-RADII = (1, 3, 5, 7)
-
-
-def neighbours(values, sides, sigma_d, sigma_f, spacing, mask):
-    """Directed edges of Algorithm 4 among (*shape, C) values, as pairs of node numbers."""
-    shape, mu = values.shape[:-1], (sigma_f / sigma_d) ** 2
-    strides = [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
-    reach = itertools.product(*(range(-(s // 2), s // 2 + 1) for s in sides))
-    offsets = [np.array(o) for o in reach if any(o)]
-    offsets.sort(key=lambda o: (o * spacing) @ (o * spacing))
-    found = set()
-    for pixel in itertools.product(*map(range, shape)):
-        if not mask[pixel]:
-            continue
-        kept = []
-        for offset in offsets:
-            there = tuple(int(n) for n in pixel + offset)
-            inside = all(0 <= n < size for n, size in zip(there, shape, strict=True))
-            if not inside or not mask[there]:
-                continue
-            d_k, o_k = values[there] - values[pixel], offset * spacing
-            factors = [((o_k - o_j) @ o_j, (d_j - d_k) @ d_j) for o_j, d_j in kept]
-            if not any(
-                delta > -1e-9 and product <= mu * delta + 1e-9 for delta, product in factors
-            ):
-                kept.append((o_k, d_k))
-                found.add((int(np.dot(pixel, strides)), int(np.dot(there, strides))))
-    return found
-
-
-def edges(graph):
-    row, column = graph.adjacency.nonzero()
-    return set(zip(row.tolist(), column.tolist(), strict=True))
-
-
-def random_case(number):
-    """A volume or a sequence of volumes with its options, each unlike the others."""
-    rng = np.random.default_rng(number)
-    axes = 4 if number % 4 == 3 else 3
-    largest = (3, 4, 4, 5) if axes == 4 else (9, 17, 33) if number % 15 == 0 else (5, 6, 9)
-    shape = tuple(int(rng.integers(1, n + 1)) for n in largest)
-    sides = tuple(int(s) for s in rng.choice(RADII if number % 15 else RADII[1:3], axes))
-    sides = sides if max(sides) > 1 else (3,) * axes
-    spacing = rng.choice([0.5, 1.0, 1.7, 3.0], axes) if number % 2 else np.ones(axes)
-    dtype = [np.uint8, np.float64, np.uint16, np.int16, np.float64][number % 5]
-    colours = (3,) if number % 3 == 0 else ()
-    values = rng.normal(100, 30, shape + colours).clip(0, 255).astype(dtype)
-    mask = rng.random(shape) > (0.2 if number % 7 == 0 else -1)
-    mask.flat[0] = True
-    return values, sides, tuple(spacing.tolist()), mask, -1 if colours else None
-
 
 @pytest.mark.parametrize("number", range(60))
 def test_brute_force_finds_the_same_edges(number):
-    values, sides, spacing, mask, channel_axis = random_case(number)
-    options = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
-    graph = image_graph(values, sides, 1.5, 30.0, directed=True, **options)
-    plain = values.astype(float) if channel_axis else values.astype(float)[..., None]
-    assert graph.n_underflow == 0
-    assert edges(graph) == neighbours(plain, sides, 1.5, 30.0, np.array(spacing), mask)
-    undirected = image_graph(values, sides, 1.5, 30.0, **options)
-    both_ways = edges(graph) | {(j, i) for i, j in edges(graph)}
-    assert edges(undirected) == both_ways
+    assert_volume_by_the_book(number)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 7), (7, 1, 1), (1, 7, 1), (2, 1, 2, 1)])
@@ -84,6 +26,16 @@ def test_thin_volumes(shape):
     assert edges(graph) == neighbours(
         values[..., None], sides, 2.0, 1.0, np.ones(len(shape)), everywhere
     )
+
+
+@pytest.mark.parametrize("spacing", [(1, 1, 1e6), (1e6, 1, 1), (2.0**20, 2.0**20, 1)])
+def test_extreme_spacing(spacing):
+    """Rounding hides there which of two neighbours is nearer."""
+    values = np.random.default_rng(2).normal(0, 25, (3, 5, 9))
+    graph = image_graph(values, sigma_d=2e6, sigma_f=2e7, spacing=spacing, directed=True)
+    everywhere = np.ones(values.shape, bool)
+    found = neighbours(values[..., None], (5, 5, 5), 2e6, 2e7, np.array(spacing), everywhere)
+    assert edges(graph) == found
 
 
 def test_a_single_slice_has_the_graph_of_the_image():
@@ -162,8 +114,8 @@ def test_exact_weights_of_a_volume():
     [
         ((5, 6, 3), {}, "may be a colour image or a volume"),
         ((4, 5, 6), {}, "may be a colour image or a volume"),
-        ((5, 6, 7), {"spacing": (1, 1)}, "must be 3 numbers, one for each axis"),
-        ((5, 6, 7), {"spacing": 2.0}, "must be 3 numbers, one for each axis"),
+        ((5, 6, 7), {"spacing": (1, 1)}, "must be one number, or 3 numbers, one for each axis"),
+        ((5, 6, 7), {"spacing": -2.0}, "spacing=-2.0"),
         ((5, 6, 7), {"spacing": (1, 0, 1)}, "spacing=0 must be"),
         ((5, 6, 7), {"window": (3, 3)}, "window has 2 sides, the image 3 axes"),
         ((5, 6, 7), {"window": 17}, "holds 4913 pixels"),
@@ -187,16 +139,8 @@ def test_cards_and_plots_of_volumes():
             plot(graph)
 
 
-def test_other_functions_take_images_of_two_axes():
-    volume = np.zeros((5, 6, 7))
-    for function in (nnk_image.denoise, nnk_image.energy_compaction, nnk_image.estimate_sigma):
-        with pytest.raises(ValueError, match="2 axes"):
-            function(volume)
-    assert SpectralGraphWavelets.of_image(volume, 3, sigma_f=1).shape == (5, 6, 7)
-
-
 def test_where_a_value_is_not_finite():
     volume = np.zeros((5, 6, 7))
     volume[1, 2, 3] = np.inf
-    with pytest.raises(ValueError, match=r"the first at \(1, 2, 3\)"):
+    with pytest.raises(ValueError, match=r"the first at position \(1, 2, 3\)"):
         image_graph(volume, sigma_f=1)

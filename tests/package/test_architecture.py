@@ -20,6 +20,7 @@ ORDER = (
     "spectral",
     "wavelets",
     "denoising",
+    "dask",
     "learning",
     "plotting",
     "reproduce",
@@ -27,8 +28,11 @@ ORDER = (
 )
 """What lies directly below `nnk_image`: each may import from those before it, and from itself."""
 
-OPTIONAL = ("faiss", "hnswlib", "matplotlib", "networkx", "pynndescent", "sklearn", "tqdm")
-SLOW = ("PIL", "pygsp", "scipy.spatial")  # and most calls do without them
+OPTIONAL = (
+    *("faiss", "hnswlib", "matplotlib", "networkx", "nibabel", "pynndescent", "sklearn", "tqdm"),
+    "zarr",
+)
+SLOW = ("PIL", "pygsp", "scipy.spatial", "signal", "threading")  # most calls do without them
 IN_FUNCTIONS = {*OPTIONAL, *SLOW, "resource"}  # Windows has no resource
 LAZY = {"reproduce", "cli"}  # would be slow to start otherwise
 

@@ -29,6 +29,10 @@ CONTROL_C = """
     elif name == "graph":
         image = noise(4000)
         call = lambda: nnk_image.image_graph(image, n_jobs=n_jobs)
+    elif name in ("pairs", "tree"):  # seconds of candidate search, by scikit-learn and by scipy
+        points = noise(1000).reshape((40_000, 25) if name == "pairs" else (250_000, 4))
+        nnk_image.nnk_graph(points[:100], n_jobs=n_jobs)
+        call = lambda: nnk_image.nnk_graph(points, n_jobs=n_jobs)
     else:
         image = noise(4000 if name == "sgw" else 2000)
         call = lambda: nnk_image.denoise(image, 0.1, method=name, n_jobs=n_jobs)
@@ -60,7 +64,7 @@ CONTROL_C = """
 @on_linux
 @pytest.mark.slow
 @JOBS
-@pytest.mark.parametrize("call", ["graph", "wavelets", "sgw", "fast"])
+@pytest.mark.parametrize("call", ["graph", "wavelets", "sgw", "fast", "pairs", "tree"])
 def test_control_c_is_answered(call, n_jobs):
     """Each time, at once (the quickest counts: machines stall), and nothing is spoilt."""
     latencies = [float(word) for word in python(CONTROL_C, call, n_jobs)]

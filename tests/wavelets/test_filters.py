@@ -94,6 +94,16 @@ def test_unknown_design_is_refused_with_the_known_ones():
 # --- functions of the caller -------------------------------------------------------------
 
 
+def test_every_design_is_made_or_refused_in_our_words():
+    for name in DESIGNS:
+        for n_scales in (1, 2, 3):
+            if (name, n_scales) == ("half_cosine", 1):
+                with pytest.raises(ValueError, match="'half_cosine' has at least 2"):
+                    design(name, n_scales, 2.0)
+            else:
+                assert design(name, n_scales, 2.0).n_bands in (n_scales + 1, 1, 2)
+
+
 def test_functions_become_bands_in_order():
     functions = (np.sin, np.cos, lambda x: 2.5, lambda x: x > 1)
     x = np.linspace(0, 2, 9)
@@ -295,3 +305,12 @@ def test_inverse_of_one_positive_polynomial(scale, ripple):
 def test_no_frame_has_no_inverse(coefficients):
     with pytest.raises(ValueError, match="determine the signal"):
         inverse_coefficients(np.array(coefficients))
+
+
+@pytest.mark.parametrize("dip", [0.003, 0.001])
+def test_inverse_knows_the_arithmetic(dip):
+    """Of a frame whose sums of squares go down to dip^2, float32 loses more than float64."""
+    coefficients = np.array([[1.0, 1 - dip]])
+    assert len(inverse_coefficients(coefficients)) > 1
+    with pytest.raises(ValueError, match="in float32; use float64, a frame"):
+        inverse_coefficients(coefficients, np.float32)

@@ -1,0 +1,72 @@
+"""Points of any magnitude: the same graph, or an error that says what to do; never an empty one."""
+
+import numpy as np
+import pytest
+
+from nnk_image import nnk_graph, nnk_neighbors
+
+POINTS = np.random.default_rng(0).standard_normal((60, 5))
+
+
+@pytest.mark.parametrize("kernel", ["cosine", "shifted_cosine", "gaussian", "angular"])
+@pytest.mark.parametrize(
+    ("dtype", "powers"), [(np.float64, (440, -440)), (np.float32, (100, -100))]
+)
+def test_kernels_of_directions_and_ratios_have_no_unit(kernel, dtype, powers):
+    """Powers of two change no digit of a product, so they must not change the graph either."""
+    points = POINTS.astype(dtype)
+    expected = nnk_graph(points, 8, kernel=kernel)
+    for power in powers:
+        graph = nnk_graph(np.ldexp(points, power), 8, kernel=kernel)
+        np.testing.assert_array_equal(graph.indices, expected.indices)
+        np.testing.assert_allclose(graph.data, expected.data, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("factor", "options"),
+    [
+        (1e120, {"kernel": "polynomial"}),
+        (1e60, {"kernel": "polynomial", "kernel_params": {"degree": 4, "gamma": 2.0}}),
+        (1e140, {"kernel": "linear"}),
+        (1.0, {"kernel": "polynomial", "kernel_params": {"degree": 2000}}),
+        (1.0, {"kernel": "polynomial", "kernel_params": {"coef0": 1e200}}),
+    ],
+)
+def test_similarities_beyond_all_arithmetic_are_refused(factor, options):
+    with pytest.raises(ValueError, match=r"similarities .* may reach .* scale the features"):
+        nnk_graph(factor * POINTS, 8, **options)
+
+
+def test_float32_holds_less():
+    with pytest.raises(ValueError, match=r"3\.4e\+38 that float32 arithmetic allows"):
+        nnk_graph((1e13 * POINTS).astype(np.float32), 8, kernel="polynomial", tol=0)
+    assert nnk_graph(1e13 * POINTS, 8, kernel="polynomial", tol=0).nnz > 0
+
+
+def test_queries_are_looked_at_too():
+    with pytest.raises(ValueError, match="similarities of this kernel"):
+        nnk_neighbors(POINTS, Q=1e120 * POINTS[:3], n_neighbors=8, kernel="polynomial")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "polynomial"},
+        {"kernel": "linear"},
+        {"kernel": "lle"},
+        {"kernel": "linear", "method": "omp"},
+        {"kernel": lambda a, b: a @ b.T},
+    ],
+)
+def test_tol_that_drops_every_neighbour_is_refused(options):
+    """It is a part of the largest similarity, which may be far above all weights."""
+    points = 1e6 * POINTS
+    with pytest.raises(ValueError, match=r"tol=1e-08 leaves no neighbour.*use tol=0"):
+        nnk_graph(points, 8, **options)
+    assert nnk_graph(points, 8, tol=0, **options).nnz > 0
+
+
+def test_points_without_similar_ones_have_no_neighbour():
+    """An empty graph is right where nothing is similar."""
+    assert nnk_graph(np.eye(4), 3, kernel="cosine").nnz == 0
+    assert nnk_graph(1e9 * np.eye(4), 3, kernel="linear").nnz == 0
