@@ -213,7 +213,8 @@ def _whole(image, work):
     cores = (image[work.slices(tile.core)] for tile in work.plan)
     noise = delayed(_scaled)(noise, work.strength)
     measured = [delayed(_measured)(pixels, work.axis, noise) for pixels in cores]
-    whole = delayed(_added_up)(measured, work.empty, noise, work.spacing)
+    image_like = work.shape, work.channels, work.dtype
+    whole = delayed(_added_up)(measured, image_like, noise, work.spacing)
     if work.method != "sgw":
         return whole
     sums = [
@@ -257,7 +258,8 @@ def _measured(pixels, axis, noise):
     return tiles.measure(check_image(pixels, axis, None, MOST_AXES), noise)
 
 
-def _added_up(measured, image, noise, spacing):
+def _added_up(measured, image_like, noise, spacing):
+    image = tiles.empty_image(*image_like)  # made here: pickled, it would hold all its zeros
     return tiles.whole_image(reduce(add, measured), image, noise, spacing)
 
 

@@ -12,6 +12,7 @@ from nnk_image import (
     standard_image,
 )
 
+cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")
 delayed = pytest.importorskip("dask").delayed
 nnk_dask = pytest.importorskip("nnk_image.dask")
@@ -44,6 +45,14 @@ def test_nothing_is_read_before_compute():
         assert not read
     lazy.compute(scheduler="sync")
     assert len(set(read)) == 9
+
+
+@pytest.mark.parametrize("method", ["sgw", "fast"])
+def test_what_a_scheduler_is_sent_does_not_grow_with_the_pixels(method):
+    image = da.zeros((6000, 6000), chunks=3000, dtype=np.float32)
+    lazy = [nnk_dask.denoise(image, 20, method=method), nnk_dask.filter(image, 30, np.exp)]
+    for array in lazy:
+        assert len(cloudpickle.dumps(array)) < 1e6  # the pixels are 144 MB
 
 
 def test_colours_and_noise_that_is_found():
