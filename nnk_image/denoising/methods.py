@@ -58,6 +58,9 @@ def denoise_checked(image, whole, method, run, executor, **options):
     **options
         For `run`.
     """
+    if _is_column(image, whole.noise) and not options:
+        row = _as_row(image)
+        return denoise_checked(row, whole, method, run, executor).reshape(image.pixels.shape)
     noise = whole.noise.on(image)
     whole = replace(whole, noise=noise)
     units = NoiseUnits(noise, image, whole.limits, whole.means)
@@ -67,6 +70,19 @@ def denoise_checked(image, whole, method, run, executor, **options):
         return chosen(part, replace(whole, standard=standard), executor, **options)
 
     return units.denoise(method, denoise_unit)
+
+
+def _is_column(image, noise):
+    """Whether an image is one pixel wide, with noise that does not tell its axes apart."""
+    height, width = image.shape[-2:]
+    by_axis = noise.levels is not None or noise.correlation is not None or noise.has_stripes
+    return len(image.shape) == 2 and width == 1 < height and not by_axis
+
+
+def _as_row(image):
+    """An `Image` of one column as one row, along which the work is done in vectors."""
+    valid = None if image.valid is None else image.valid.reshape(1, -1)
+    return replace(image, pixels=image.pixels.reshape(1, -1, image.channels), valid=valid)
 
 
 def progress_rows(image, whole, method, progress_units):

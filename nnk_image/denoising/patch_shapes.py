@@ -40,7 +40,7 @@ def sizes(shape, patch, grouping, spacing=None):
     -------
     PatchSizes
     """
-    if len(shape) == 2:
+    if len(shape) == 2 and not min(shape) < patch < max(shape):
         side = min(patch, *shape)
         step, radius = min(grouping.step, side), min(grouping.radius, max(shape))
         return PatchSizes((side,) * 2, (radius,) * 2, (step,) * 2)

@@ -7,7 +7,7 @@ import pytest
 from patches import aggregate, all_groups, box_at, candidates_of, patches_at
 
 import nnk_image
-from nnk_image import _core
+from nnk_image import _core, denoise
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import patch_shapes, wiener
 from nnk_image.denoising.presets import Grouping, Preset, preset
@@ -75,6 +75,24 @@ def test_every_pixel_is_covered(shape):
 def test_patches_of_thin_volumes_make_up_along_their_other_axes(shape, patch, radius):
     sizes = patch_shapes.sizes(shape, 4, Grouping(4, 1, 4, 3))
     assert (sizes.patch, sizes.radius) == (patch, radius)
+
+
+@pytest.mark.parametrize(
+    ("shape", "patch", "radius"),
+    [((1, 900), (1, 64), (0, 220)), ((900, 4), (16, 4), (31, 3)), ((5, 8), (5, 5), (8, 8))],
+)
+def test_patches_of_thin_images_make_up_along_the_other_axis(shape, patch, radius):
+    sizes = patch_shapes.sizes(shape, 8, Grouping(8, 1, 10, 6))
+    assert (sizes.patch, sizes.radius) == (patch, radius)
+
+
+@pytest.mark.parametrize("method", ["sgw", "quick", "fast", "balanced", "best"])
+def test_a_column_is_denoised_like_the_row(method):
+    clean = np.repeat([60.0, 150.0, 90.0], 200)
+    noisy = clean + np.random.default_rng(3).normal(0, 20, 600)
+    row = denoise(noisy[None], 20, method=method)
+    np.testing.assert_array_equal(denoise(noisy[:, None], 20, method=method), row.T)
+    assert np.mean((row[0] - clean) ** 2) < 0.2 * np.mean((noisy - clean) ** 2)
 
 
 def first_estimate(y, groups):

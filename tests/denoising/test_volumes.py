@@ -80,7 +80,7 @@ def test_volumes_of_any_shape(method, shape):
     volume = RNG.normal(100, 10, shape)
     result = denoise(volume, 10, method=method, spacing=1)
     assert result.shape == shape
-    assert result.std() <= volume.std() * (1 + 1e-12)
+    assert result.std() <= volume.std() * (1 + 1e-6)  # nothing is alike: hardly anything changes
 
 
 def test_volumes_in_time():
