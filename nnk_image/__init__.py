@@ -35,7 +35,7 @@ _HOME = {
     "nnk_graph": "neighbors",
     "nnk_neighbors": "neighbors",
     "nnk_weights": "neighbors",
-    "show_config": "base.configuration",
+    "show_config": "configuration",
     "standard_image": "io",
     "standard_images": "io",
 }

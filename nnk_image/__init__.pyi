@@ -1,4 +1,4 @@
-from nnk_image.base.configuration import show_config as show_config
+from nnk_image.configuration import show_config as show_config
 from nnk_image.denoising import NoiseModel as NoiseModel
 from nnk_image.denoising import denoise as denoise
 from nnk_image.denoising import denoise_tiles as denoise_tiles

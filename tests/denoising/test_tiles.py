@@ -219,6 +219,15 @@ def stop(done, total):
         raise Stopped
 
 
+def interrupted(seed, folder):
+    """An image, the file that was to hold it denoised, and the options of the call that stopped."""
+    image, target = noisy(seed, 20, most=800), folder / "out.npy"
+    options = {"method": "sgw", "max_memory": "5MB"}
+    with pytest.raises(Stopped):
+        denoise_tiles(image, target, 20, progress=stop, **options)
+    return image, target, options
+
+
 def read(path):
     if path.suffix == ".zarr":
         return pytest.importorskip("zarr").open(str(path), mode="r")[:]
@@ -251,7 +260,6 @@ def test_files(suffix, channels, tmp_path):
 
 
 def test_only_what_is_not_finished_is_done_again(tmp_path, monkeypatch):
-    image, target = noisy(8, 20, most=800), tmp_path / "out.npy"
     numbers, original = [], TiledDenoising.denoise
 
     def counted(self, tile, *rest):
@@ -259,9 +267,7 @@ def test_only_what_is_not_finished_is_done_again(tmp_path, monkeypatch):
         return original(self, tile, *rest)
 
     monkeypatch.setattr(TiledDenoising, "denoise", counted)
-    options = {"method": "sgw", "max_memory": "5MB"}
-    with pytest.raises(Stopped):
-        denoise_tiles(image, target, 20, progress=stop, **options)
+    image, target, options = interrupted(8, tmp_path)
     begun, numbers[:] = list(numbers), []
     denoise_tiles(image, target, 20, **options)
     assert len(begun) > 1
@@ -271,10 +277,7 @@ def test_only_what_is_not_finished_is_done_again(tmp_path, monkeypatch):
 
 
 def test_another_call_does_not_go_on_with_what_it_finds(tmp_path):
-    image, target = noisy(9, 20, most=800), tmp_path / "out.npy"
-    options = {"method": "sgw", "max_memory": "5MB"}
-    with pytest.raises(Stopped):
-        denoise_tiles(image, target, 20, progress=stop, **options)
+    image, target, options = interrupted(9, tmp_path)
     with pytest.raises(ValueError, match="an interrupted call with other arguments"):
         denoise_tiles(image, target, 25, **options)
     denoise_tiles(image, target, 25, resume=False, **options)
@@ -282,10 +285,7 @@ def test_another_call_does_not_go_on_with_what_it_finds(tmp_path):
 
 
 def test_a_word_cut_off_by_a_crash_counts_for_nothing(tmp_path):
-    image, target = noisy(10, 20, most=800), tmp_path / "out.npy"
-    options = {"method": "sgw", "max_memory": "5MB"}
-    with pytest.raises(Stopped):
-        denoise_tiles(image, target, 20, progress=stop, **options)
+    image, target, options = interrupted(10, tmp_path)
     journal = tmp_path / ".out.npy.unfinished.tiles"
     with open(journal, "a") as lines:
         lines.write("1")  # the tile 12, or 1: nobody knows

@@ -14,6 +14,7 @@ from nnk_image import _moved, neighbors
 ROOT = Path(nnk_image.__file__).parent
 ORDER = (
     "base",
+    "configuration",
     "io",
     "neighbors",
     "graph",
