@@ -100,7 +100,7 @@ def _by_pillow():
         "packbits.tif": _saved(grey, "TIFF", compression="packbits"),
         "pages.tif": _saved(grey, "TIFF", save_all=True, append_images=[grey]),
     }
-    for kind in {"webp", "avif"} & {*features.get_supported()}:
+    for kind in filter(features.check, ("webp", "avif")):
         files[f"colour.{kind}"] = _saved(colour, kind)
     return files
 
