@@ -1,12 +1,14 @@
 """How Sphinx builds the documentation: ``sphinx-build -W --keep-going docs docs/_build``.
 
-It needs what ``pip install ".[docs]"`` brings, and no network.
+It needs what ``pip install ".[docs]"`` brings, and no network.  CONTRIBUTING.md tells how the pages
+are kept, and how to build them with the outputs of the notebooks.
 """
 
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -20,12 +22,25 @@ import nnk_image.learning
 import nnk_image.wavelets
 from nnk_image._moved import MODULES
 
+sys.path.insert(0, str(Path(__file__).parent))  # for the extension beside this file
+
 project = "nnk_image"
 author = "The nnk_image developers"
 version = release = nnk_image.__version__
 html_title = f"nnk_image {version}"
 html_theme = "pydata_sphinx_theme"
-html_copy_source = html_show_copyright = False
+html_theme_options = {
+    "logo": {"text": "nnk_image"},
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "footer_start": ["sphinx-version"],
+    "footer_end": ["theme-version"],
+}
+html_sidebars = {"index": []}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = html_show_sourcelink = html_show_copyright = False
 toc_object_entries_show_parents = "hide"
 
 extensions = [
@@ -33,10 +48,24 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "numpydoc",
-    "myst_parser",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "notebook_gallery",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+nb_execution_mode = "off"  # -D nb_execution_mode=cache runs the notebooks, see notebook_gallery.py
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
 
 default_role = "py:obj"  # of what stands in single backticks: see `link`
 nitpicky = True

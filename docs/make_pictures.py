@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from PIL import Image, ImageDraw, ImageFont
 from scipy.sparse import triu
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_digits, make_moons
 
 import nnk_image
+from nnk_image import plotting
 
 CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
@@ -19,8 +20,20 @@ CROP = np.s_[52:80, 112:140]
 PHOTO_CROPS = [(30, 20), (150, 180), (40, 390)]
 """Upper left corners of parts of the portrait: flag, eye, backdrop."""
 
-PHOTO_SIDE, ZOOM = 100, 3
-"""Pixels of those parts each way, and of the picture for each of them."""
+PHOTO_SIDE = 100
+"""Pixels of those parts each way."""
+
+SIDE, GAP, LINE = 300, 8, 24
+"""Pixels of an enlarged part each way, between parts side by side, and of a line of text above."""
+
+CAP, CELL = np.s_[60:140, 290:370], np.s_[125:215, 165:255]
+"""Parts of the portrait and of the cell, for the guide."""
+
+PIXELS = {"edge of the coat": (80, 30), "leg of the tripod": (195, 171)}
+"""Pixels of the photographer whose neighbours are drawn."""
+
+DOUBTFUL = (1632, 1729, 378)
+"""Digits on which classes compete."""
 
 ROOMS = {
     (4, 36): ("base", "an array, checked: Image"),
@@ -63,14 +76,19 @@ def main():
     save(figure, "graphs.png")
     save(draw_rooms(), "rooms.png")
     draw_photo().save(Path(__file__).with_name("photo.png"), optimize=True)
+    guide = Path(__file__).with_name("guide")
+    draw_strengths().save(guide / "photographer.png", optimize=True)
+    draw_counted_light().save(guide / "microscopist.png", optimize=True)
+    save(draw_signal(), "guide/graph_researcher.png")
+    save(draw_digits(), "guide/machine_learner.png")
 
 
 def save(figure, name):
-    """Write a figure beside this file, in few colours."""
+    """Write a figure below the folder of this file, in few colours."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(128)
-    picture.save(Path(__file__).with_name(name), optimize=True)
+    picture.save(Path(__file__).parent / name, optimize=True)
 
 
 def draw_crop(axes):
@@ -134,20 +152,103 @@ def draw_photo():
     """Parts of a real photograph as it came, and below them as `denoise` returns it, unasked."""
     photo = nnk_image.standard_image("hopper")
     denoised = nnk_image.denoise(photo, channel_axis=-1)
+    parts = [np.s_[y : y + PHOTO_SIDE, x : x + PHOTO_SIDE] for y, x in PHOTO_CROPS]
     rows = {"as it came": photo, "denoise(photo, channel_axis=-1)": denoised}
-    side, gap, line = ZOOM * PHOTO_SIDE, 8, 24
-    width = len(PHOTO_CROPS) * (side + gap) - gap
-    sheet = Image.new("RGB", (width, len(rows) * (line + side) + gap), "white")
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
-    for row, (name, pixels) in enumerate(rows.items()):
-        y = row * (line + side + gap)
-        draw.text((0, y), name, fill="black", font=font)
-        pixels = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
-        for column, (top, left) in enumerate(PHOTO_CROPS):
-            part = pixels[top : top + PHOTO_SIDE, left : left + PHOTO_SIDE]
-            part = Image.fromarray(part).resize((side, side), Image.Resampling.NEAREST)
-            sheet.paste(part, (column * (side + gap), y + line))
+    strips = [draw_row([pixels[part] for part in parts], [name]) for name, pixels in rows.items()]
+    width, height = strips[0].size
+    sheet = Image.new("RGB", (width, 2 * height + GAP), "white")
+    for i, strip in enumerate(strips):
+        sheet.paste(strip, (0, i * (height + GAP)))
     return sheet
+
+
+def draw_row(parts, titles):
+    """Square parts of pictures side by side, enlarged, with titles above the first ones."""
+    sheet = Image.new("RGB", (len(parts) * (SIDE + GAP) - GAP, LINE + SIDE), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    for i, pixels in enumerate(parts):
+        pixels = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+        part = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.NEAREST)
+        sheet.paste(part.convert("RGB"), (i * (SIDE + GAP), LINE))
+    for i, title in enumerate(titles):
+        draw.text((i * (SIDE + GAP), 0), title, fill="black", font=font)
+    return sheet
+
+
+def draw_strengths():
+    """The cap of the portrait denoised with three strengths, for photographer.md."""
+    photo = nnk_image.standard_image("hopper")
+    noise = nnk_image.estimate_noise(photo, channel_axis=-1)
+    parts, titles = [photo[CAP]], ["as it came"]
+    for strength in (0.5, 1, 1.6):
+        clean = nnk_image.denoise(photo, noise, channel_axis=-1, strength=strength)
+        parts.append(clean[CAP])
+        titles.append(f"strength={strength}")
+    return draw_row(parts, titles)
+
+
+def draw_counted_light():
+    """The frame of microscopist.md denoised as if its noise were even, and as what it is."""
+    rng = np.random.default_rng(0)
+    photons = nnk_image.standard_image("cell") / 255 * 60
+    truth = 8 * photons
+    frame = np.rint(500 + 8 * rng.poisson(photons) + rng.normal(0, 20, photons.shape)) - 500
+    rms = np.sqrt(np.mean((frame - truth) ** 2))
+    pictures = {
+        "as counted": frame,
+        "as if noise were even": nnk_image.denoise(frame, rms),
+        "as counted light": nnk_image.denoise(frame),
+        "truth": truth,
+    }
+    scale = 255 / truth.max()
+    return draw_row([scale * picture[CELL] for picture in pictures.values()], pictures)
+
+
+def draw_signal():
+    """Neighbours of two pixels, and three bands, for graph_researcher.md."""
+    image = nnk_image.standard_image("camera")
+    graph = nnk_image.image_graph(image, sigma_f=10)
+    bands = nnk_image.SpectralGraphWavelets(graph).analyze(image)
+    figure = Figure(figsize=(12.5, 2.9), layout="constrained")
+    axes = figure.subplots(1, 5)
+    for ax, (name, pixel) in zip(axes, PIXELS.items(), strict=False):
+        plotting.plot_neighbours(image, graph, pixel, ax)
+        ax.set_title(f"{name}: {graph.neighbour_counts[pixel]} of 120", fontsize=11)
+    for ax, band in zip(axes[2:], (1, 3, 5), strict=True):
+        values = bands[band - 1]
+        limit = np.percentile(abs(values), 99)
+        color = {"cmap": "gray"} if band == 1 else {"cmap": "RdBu", "vmin": -limit, "vmax": limit}
+        ax.imshow(values, **color)
+        ax.set_title(f"band {band} of 7", fontsize=11)
+        ax.set_axis_off()
+    return figure
+
+
+def draw_digits():
+    """Errors by the number of candidates, and what decided on doubtful digits."""
+    digits, truth = load_digits(return_X_y=True)
+    figure = Figure(figsize=(12.5, 3.4), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=[1, 2.1])
+    ax = left.subplots()
+    candidates = [5, 10, 20, 30, 50, 80]
+    for method, name, color in (("knn", "kNN, weighted", "tab:blue"), ("nnk", "NNK", "tab:red")):
+        models = [nnk_image.NNKClassifier(k, method=method, sigma_scale=3) for k in candidates]
+        errors = [100 * model.fit(digits, truth).leave_one_out_error() for model in models]
+        ax.plot(candidates, errors, "o-", color=color, label=name)
+    ax.set(xlabel="candidates", ylabel="wrong digits, %", ylim=0)
+    ax.legend()
+    model = nnk_image.NNKClassifier(30, sigma_scale=3).fit(digits, truth)
+    explained, shares = model.neighborhoods(), model.predict_proba(None)
+    for row, query in zip(right.subplots(3, 8), DOUBTFUL, strict=True):
+        near, share = explained.neighbors(query)
+        order = np.argsort(-share)[:7]
+        titles = [f"{truth[query]}, seen as {shares[query].argmax()}"]
+        titles += [f"{truth[near[j]]}: {share[j]:.0%}" for j in order]
+        for ax, number, title in zip(row, [query, *near[order]], titles, strict=True):
+            ax.imshow(digits[number].reshape(8, 8), cmap="gray_r")
+            ax.set_title(title, size=9, color="black" if number == query else "tab:red")
+            ax.set_axis_off()
+    return figure
 
 
 if __name__ == "__main__":
