@@ -155,8 +155,18 @@ def draw_photo():
     parts = [np.s_[y : y + PHOTO_SIDE, x : x + PHOTO_SIDE] for y, x in PHOTO_CROPS]
     rows = {"as it came": photo, "denoise(photo, channel_axis=-1)": denoised}
     strips = [draw_row([pixels[part] for part in parts], [name]) for name, pixels in rows.items()]
+    return stack(strips)
+
+
+def draw_pairs(parts, titles):
+    """Square parts of pictures, enlarged, two in a row."""
+    return stack([draw_row(parts[i : i + 2], titles[i : i + 2]) for i in range(0, len(parts), 2)])
+
+
+def stack(strips):
+    """Pictures of one size below each other."""
     width, height = strips[0].size
-    sheet = Image.new("RGB", (width, 2 * height + GAP), "white")
+    sheet = Image.new("RGB", (width, len(strips) * (height + GAP) - GAP), "white")
     for i, strip in enumerate(strips):
         sheet.paste(strip, (0, i * (height + GAP)))
     return sheet
@@ -184,7 +194,7 @@ def draw_strengths():
         clean = nnk_image.denoise(photo, noise, channel_axis=-1, strength=strength)
         parts.append(clean[CAP])
         titles.append(f"strength={strength}")
-    return draw_row(parts, titles)
+    return draw_pairs(parts, titles)
 
 
 def draw_counted_light():
@@ -201,20 +211,20 @@ def draw_counted_light():
         "truth": truth,
     }
     scale = 255 / truth.max()
-    return draw_row([scale * picture[CELL] for picture in pictures.values()], pictures)
+    return draw_pairs([scale * picture[CELL] for picture in pictures.values()], [*pictures])
 
 
 def draw_signal():
-    """Neighbours of two pixels, and three bands, for graph_researcher.md."""
+    """Neighbours of two pixels, and four bands, for graph_researcher.md."""
     image = nnk_image.standard_image("camera")
     graph = nnk_image.image_graph(image, sigma_f=10)
     bands = nnk_image.SpectralGraphWavelets(graph).analyze(image)
-    figure = Figure(figsize=(12.5, 2.9), layout="constrained")
-    axes = figure.subplots(1, 5)
+    figure = Figure(figsize=(8, 5.6), layout="constrained")
+    axes = figure.subplots(2, 3).ravel()
     for ax, (name, pixel) in zip(axes, PIXELS.items(), strict=False):
         plotting.plot_neighbours(image, graph, pixel, ax)
         ax.set_title(f"{name}: {graph.neighbour_counts[pixel]} of 120", fontsize=11)
-    for ax, band in zip(axes[2:], (1, 3, 5), strict=True):
+    for ax, band in zip(axes[2:], (1, 3, 5, 7), strict=True):
         values = bands[band - 1]
         limit = np.percentile(abs(values), 99)
         color = {"cmap": "gray"} if band == 1 else {"cmap": "RdBu", "vmin": -limit, "vmax": limit}
@@ -227,9 +237,9 @@ def draw_signal():
 def draw_digits():
     """Errors by the number of candidates, and what decided on doubtful digits."""
     digits, truth = load_digits(return_X_y=True)
-    figure = Figure(figsize=(12.5, 3.4), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1, 2.1])
-    ax = left.subplots()
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, height_ratios=[1, 1.3])
+    ax = top.subplots()
     candidates = [5, 10, 20, 30, 50, 80]
     for method, name, color in (("knn", "kNN, weighted", "tab:blue"), ("nnk", "NNK", "tab:red")):
         models = [nnk_image.NNKClassifier(k, method=method, sigma_scale=3) for k in candidates]
@@ -239,7 +249,7 @@ def draw_digits():
     ax.legend()
     model = nnk_image.NNKClassifier(30, sigma_scale=3).fit(digits, truth)
     explained, shares = model.neighborhoods(), model.predict_proba(None)
-    for row, query in zip(right.subplots(3, 8), DOUBTFUL, strict=True):
+    for row, query in zip(bottom.subplots(3, 8), DOUBTFUL, strict=True):
         near, share = explained.neighbors(query)
         order = np.argsort(-share)[:7]
         titles = [f"{truth[query]}, seen as {shares[query].argmax()}"]

@@ -39,7 +39,9 @@ class NotebookCards(SphinxDirective):
     """A card for each notebook, in the order of their names, and their pages in the navigation."""
 
     def run(self):
-        paths = sorted(GALLERY.glob("*.ipynb"))
+        paths = sorted(NOTEBOOKS.glob("*.ipynb"))
+        for source in (NOTEBOOKS, *paths, __file__):
+            self.env.note_dependency(str(source))
         cards = "\n".join(card(path) for path in paths)
         pages = "\n".join(path.stem for path in paths)
         grid = f":::::{{grid}} 1 2 2 3\n:gutter: 3\n\n{cards}\n:::::\n"
@@ -49,8 +51,8 @@ class NotebookCards(SphinxDirective):
 def card(path):
     """Markdown of a notebook's card: its picture, its title, and how it begins."""
     title, first_words = heading(nbformat.read(path, as_version=4))
-    picture = path.with_suffix(".png")
-    shown = f":img-top: {picture.name}\n" if picture.exists() else ""
+    picture = f"{path.stem}.png"
+    shown = f":img-top: {picture}\n" if (GALLERY / picture).exists() else ""
     return (
         f"::::{{grid-item-card}} {title}\n{shown}:link: {path.stem}\n:link-type: doc\n"
         f":class-img-top: gallery-picture\n\n{first_words}\n::::\n"
