@@ -26,13 +26,11 @@ GALLERY = Path(__file__).with_name("gallery")
 WIDTH = 800
 """Most pixels of a kept picture from left to right."""
 
-HINT = """
-```{{admonition}} A notebook
-:class: note
-This page shows the code without what it prints and draws, but for one picture.
-To see and change everything, {{download}}`download the notebook <{name}.ipynb>` and run it.
-```
-"""
+DOWNLOAD = (
+    "{{download}}`Download the notebook <../../notebooks/{name}.ipynb>` to run it."
+)
+
+HINT = " This page shows its code without what it prints and draws, but for one picture."
 
 
 class NotebookCards(SphinxDirective):
@@ -76,18 +74,19 @@ def copy_notebooks(app):
         stray.unlink()
     for path in paths:
         notebook = nbformat.read(path, as_version=4)
-        if kept:
-            add_hint(notebook, path.stem)
+        add_note(notebook, path.stem, kept)
         text, target = nbformat.writes(notebook) + "\n", GALLERY / path.name
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
 
 
-def add_hint(notebook, name):
-    """Say below the title that outputs are left out, and show the picture that is kept."""
+def add_note(notebook, name, kept):
+    """Offer the notebook below its title; of one `kept` without outputs, show the picture too."""
     title, _, rest = notebook.cells[0].source.partition("\n")
-    picture = f"![One of its pictures]({name}.png)\n" if (GALLERY / f"{name}.png").exists() else ""
-    notebook.cells[0].source = f"{title}\n\n{picture}{HINT.format(name=name)}\n{rest}"
+    note = DOWNLOAD.format(name=name) + (HINT if kept else "")
+    if kept and (GALLERY / f"{name}.png").exists():
+        note = f"![One of its pictures]({name}.png)\n\n{note}"
+    notebook.cells[0].source = f"{title}\n\n{note}\n\n{rest}"
 
 
 def picture_of(notebook):
