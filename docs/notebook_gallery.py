@@ -26,9 +26,7 @@ GALLERY = Path(__file__).with_name("gallery")
 WIDTH = 800
 """Most pixels of a kept picture from left to right."""
 
-DOWNLOAD = (
-    "{{download}}`Download the notebook <../../notebooks/{name}.ipynb>` to run it."
-)
+DOWNLOAD = "{{download}}`Download the notebook <../../notebooks/{name}.ipynb>` to run it."
 
 HINT = " This page shows its code without what it prints and draws, but for one picture."
 
