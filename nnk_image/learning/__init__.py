@@ -4,6 +4,7 @@ from importlib import import_module
 
 from nnk_image.base.imports import uninterrupted
 from nnk_image.learning.embedding import laplacian_eigenmaps, lle_embedding, spectral_clusters
+from nnk_image.learning.harmonic import interpolate
 from nnk_image.learning.labels import few_shot_labels, label_propagation
 from nnk_image.learning.manifold import (
     ManifoldMetrics,
@@ -39,6 +40,7 @@ __all__ = [
     "dimension_vector",
     "few_shot_labels",
     "graph_signal_variation",
+    "interpolate",
     "intrinsic_dimension",
     "label_propagation",
     "laplacian_eigenmaps",

@@ -3,21 +3,14 @@
 import warnings
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import cg
+from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees
-from nnk_image.learning.elimination import factorized
+from nnk_image.learning.harmonic import harmonic
 from nnk_image.learning.inputs import check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
-
-_ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
-_LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
-_DIRECT = 2000  # up to so many unknowns elimination is always fast
-_STEPS = 200  # steps of conjugate gradients after which elimination is tried
 
 
 def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores=False):
@@ -82,7 +75,7 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
         # The normalised problem is the combinatorial one for D^-1/2 y, so the same equations do.
         degree = degrees(adjacency)[known, None]
         given[known] /= np.sqrt(np.where(degree > 0, degree, 1))
-    scores = _harmonic(adjacency, known, given)
+    scores = np.maximum(harmonic(adjacency, known, given)[0], 0)
     scores[known] = given[known] > 0
     total = scores.sum(axis=1)
     reached = total > 0
@@ -103,60 +96,6 @@ def _most_frequent(labels, nodes, what="nodes"):
         stacklevel=3,
     )
     return best
-
-
-def _harmonic(adjacency, known, given):
-    """Values at all nodes: `given` at the known ones, elsewhere the mean over the neighbours.
-
-    They are 0 in parts of the graph without a known node.  Where links are so weak that rounding
-    hides them, the values of a node are right up to a common factor.
-    """
-    values = np.where(known[:, None], given, 0.0)
-    component = connected_components(adjacency, directed=False)[1]
-    free = np.flatnonzero(~known & np.isin(component, component[known]))
-    if not len(free):
-        return values
-    root = np.sqrt(degrees(adjacency))
-    rows = np.repeat(np.arange(len(root)), np.diff(adjacency.indptr))
-    scaled = adjacency.copy()
-    scaled.data = scaled.data / root[rows] / root[scaled.indices]
-    part, source = scaled[free][:, free], scaled[free][:, np.flatnonzero(known)]
-    # A last column of ones: its solution is the chance that a walk meets any label, which is 1.
-    given = np.column_stack([given[known], np.ones(known.sum())])
-    right = source @ (root[known, None] * given)
-    found = _solve(part, right, 0.0) / root[free, None]
-    lost = np.abs(found[:, -1] - 1) > _ABSORBED
-    if lost.any():
-        # A leak keeps the equations regular; it scales all scores of a node by one factor.
-        found[lost] = _solve(part, right, _LEAK)[lost]
-    values[free] = np.maximum(found[:, :-1], 0)
-    return values
-
-
-def _solve(part, right, leak):
-    """``((1 + leak) I - part)^-1 right``, or zeros if the matrix is singular."""
-    matrix = ((1 + leak) * eye_array(part.shape[0]) - part).tocsc()
-    if part.shape[0] > _DIRECT and (found := _solve_steps(matrix, right)) is not None:
-        return found
-    try:
-        factors = factorized(matrix)  # the diagonal dominates each row: no pivoting
-    except RuntimeError:
-        return np.zeros(right.shape)
-    return np.nan_to_num(factors.solve(right), nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def _solve_steps(matrix, right):
-    """The solution by conjugate gradients, or None if they take too many steps.
-
-    They take few on graphs of many dimensions, on which elimination is slow.
-    """
-    columns = []
-    for column in right.T:
-        found, failed = cg(matrix, column, rtol=1e-13, atol=0.0, maxiter=_STEPS)
-        if failed:
-            return None
-        columns.append(found)
-    return np.column_stack(columns)
 
 
 def few_shot_labels(

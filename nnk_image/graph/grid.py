@@ -1,0 +1,70 @@
+"""The pixel grid itself as a graph: what is near, whatever the image shows."""
+
+import operator
+
+import numpy as np
+
+from nnk_image.graph.build import bilateral_graph
+
+
+def grid_graph(shape, window=3, *, mask=None):
+    """Graph that links every pixel with all others of its window, with weight 1.
+
+    On the one hand the graph to interpolate on where nothing is known of the image yet.  On the
+    other hand the candidates from which `nnk_graph` chooses when nodes are pixels, but are compared
+    by other features than their values: ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (H, W) of an image, without the channels; of 2 to 4 axes.
+    window : int or sequence of int
+        Side of the window in pixels, as for `image_graph`; 3 gives 8 neighbours.
+    mask : bool array_like of that shape, optional
+        True for the pixels that take part; the others have no links.
+
+    Returns
+    -------
+    (N, N) scipy.sparse.csr_array
+        Float32 ones; node = row * W + column, as in `ImageGraph`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bad shape, window or mask.
+    MemoryError
+        The graph does not fit; raised before memory is taken.
+
+    Examples
+    --------
+    >>> from nnk_image.graph import grid_graph
+    >>> grid_graph((2, 2)).toarray()
+    array([[0., 1., 1., 1.],
+           [1., 0., 1., 1.],
+           [1., 1., 0., 1.],
+           [1., 1., 1., 0.]], dtype=float32)
+
+    The NNK graph of an image by patches of 5 x 5 pixels, chosen among the 120 nearest pixels:
+
+    >>> import numpy as np, nnk_image
+    >>> image = nnk_image.standard_image("camera")[80:120, 80:120] / 255
+    >>> padded = np.pad(image, 2, mode="reflect")
+    >>> patches = np.lib.stride_tricks.sliding_window_view(padded, (5, 5)).reshape(1600, 25)
+    >>> graph = nnk_image.nnk_graph(patches, 30, neighbors=grid_graph(image.shape, 11))
+    >>> 3 < graph.nnz / 1600 < 20
+    True
+    """
+    try:
+        sides = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise TypeError(
+            f"shape must be a tuple of integers, such as (H, W), not {shape!r}"
+        ) from None
+    if not 2 <= len(sides) <= 4 or min(sides) < 1:
+        raise ValueError(f"shape={shape!r} must hold 2 to 4 sides, each at least 1 pixel")
+    spacing = None if len(sides) == 2 else (1.0,) * len(sides)
+    # So wide a kernel that no weight is too small to be kept.
+    options = {"sigma_d": 100.0, "sigma_f": 1.0, "mask": mask, "spacing": spacing}
+    graph = bilateral_graph(np.zeros(sides, np.float32), window, **options).adjacency
+    graph.data[:] = 1
+    return graph

@@ -1,0 +1,86 @@
+"""The pixel grid as a graph, and as candidates of exact NNK."""
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image.graph import grid_graph
+
+
+def by_distance(shape, radii):
+    """Links between all pixels that lie within the window of each other."""
+    places = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)
+    apart = np.abs(places[:, None] - places)
+    return (apart <= radii).all(axis=2) & (apart > 0).any(axis=2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "window", "radii"),
+    [
+        ((5, 7), 3, (1, 1)),
+        ((6, 4), 11, (5, 5)),
+        ((1, 9), (1, 5), (0, 2)),
+        ((9, 1), (5, 1), (2, 0)),
+        ((3, 4, 5), (1, 3, 5), (0, 1, 2)),
+        ((3, 3, 3, 2), 3, (1, 1, 1, 1)),
+    ],
+)
+def test_links_are_those_of_the_window(shape, window, radii):
+    found = grid_graph(shape, window)
+    np.testing.assert_array_equal(found.toarray(), by_distance(shape, radii))
+
+
+def test_no_link_is_lost_in_the_largest_window():
+    assert grid_graph((1, 40), (1, 63)).nnz == by_distance((1, 40), (0, 31)).sum()
+    assert grid_graph((63, 63), 63)[[63 * 31 + 31]].nnz == 63 * 63 - 1
+
+
+def test_a_mask_leaves_pixels_out():
+    mask = np.ones((4, 5), bool)
+    mask[1, 2] = mask[3, 4] = False
+    kept = mask.ravel()
+    expected = by_distance((4, 5), (1, 1)) & kept & kept[:, None]
+    np.testing.assert_array_equal(grid_graph((4, 5), mask=mask).toarray(), expected)
+
+
+def test_nnk_of_patches_chooses_within_the_window_only():
+    """The same neighbours and weights as with all pixels as candidates, outside ones at infinity.
+
+    A large distance of its own in every place outside the window lets the kernel vanish there.
+    """
+    rng = np.random.default_rng(0)
+    image = rng.random((12, 13))
+    patches = np.lib.stride_tricks.sliding_window_view(np.pad(image, 1, mode="edge"), (3, 3))
+    features, candidates = patches.reshape(-1, 9), grid_graph(image.shape, 5)
+    options = {"sigma": 0.5, "symmetrize": None}
+    found = nnk_image.nnk_graph(features, 24, neighbors=candidates, **options).toarray()
+
+    inside = candidates.toarray() > 0
+    gram = np.exp(-((features[:, None] - features) ** 2).sum(axis=2) / (2 * 0.5**2))
+    for q in range(0, image.size, 7):
+        near = np.flatnonzero(inside[q])
+        theta = nnk_image.nnk_weights(gram[np.ix_(near, near)][None], gram[q, near][None])[0]
+        expected = np.zeros(image.size)
+        expected[near] = np.where(theta >= 1e-8 * gram[q, near].max(), theta, 0)
+        np.testing.assert_allclose(found[q], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("ab",), TypeError, "shape must be a tuple of integers"),
+        ((5,), TypeError, "shape must be a tuple of integers"),
+        (((4.0, 4),), TypeError, "shape must be a tuple of integers"),
+        (((4,),), ValueError, "2 to 4 sides"),
+        (((4, 0),), ValueError, "at least 1 pixel"),
+        (((4, 4), 4), ValueError, "window=4 must be odd"),
+    ],
+)
+def test_bad_input_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        grid_graph(*arguments)
+
+
+def test_a_mask_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="mask"):
+        grid_graph((4, 4), mask=np.ones((4, 5), bool))

@@ -1,0 +1,181 @@
+"""Interpolation on graphs: dense solutions, PyGSP's, what every harmonic function obeys."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pygsp import graphs, learning
+from scipy.sparse import csr_array
+
+import nnk_image
+from nnk_image.graph import grid_graph
+from nnk_image.learning import graph_signal_variation, interpolate, label_propagation
+
+
+def random_graph(n, seed, density=0.3):
+    """A connected graph with random weights: a ring, and random links."""
+    rng = np.random.default_rng(seed)
+    weights = rng.random((n, n)) * (rng.random((n, n)) < density)
+    weights[np.arange(n), (np.arange(n) + 1) % n] += 0.1
+    weights = np.triu(weights, 1) + np.triu(weights.T, 1)
+    return weights + weights.T
+
+
+def dense(weights, values, known, tau=0.0):
+    """The same by dense elimination, from the definition."""
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    if tau:
+        pinned = np.diag(known.astype(float))
+        return np.linalg.solve(pinned + tau * laplacian, pinned @ np.nan_to_num(values))
+    result, free = np.array(values, float), ~known
+    pull = weights[np.ix_(free, known)] @ values[known]
+    result[free] = np.linalg.solve(laplacian[np.ix_(free, free)], pull)
+    return result
+
+
+@pytest.mark.parametrize("tau", [0.0, 1e-3, 0.7, 50.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_equals_the_dense_solution(seed, tau):
+    rng = np.random.default_rng(seed)
+    weights, known = random_graph(40, seed), rng.random(40) < 0.3
+    known[0] = True
+    values = rng.normal(10, 5, (40, 3))
+    found = interpolate(csr_array(weights), values, known, tau=tau)
+    np.testing.assert_allclose(found, dense(weights, values, known, tau), rtol=1e-9)
+
+
+@pytest.mark.parametrize("tau", [0, 0.5])
+def test_equals_that_of_pygsp(tau):
+    weights, rng = random_graph(60, 7), np.random.default_rng(7)
+    known, values = rng.random(60) < 0.4, rng.normal(size=60)
+    theirs = learning.regression_tikhonov(graphs.Graph(weights), values.copy(), known, tau)
+    ours = interpolate(csr_array(weights), values, known, tau=tau)
+    # With tau PyGSP stops its conjugate gradients early.
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4 if tau else 1e-9)
+
+
+@pytest.mark.parametrize("known_part", [0.02, 0.5])
+def test_large_graphs_by_steps_and_by_elimination(known_part):
+    """More nodes than are always eliminated; few known ones take too many steps."""
+    image = nnk_image.standard_image("camera")[:64, :64].astype(float)
+    graph = nnk_image.image_graph(image, sigma_f=30)
+    known = np.random.default_rng(0).random(image.shape) < known_part
+    found = interpolate(graph, image, known)
+    assert found.shape == image.shape
+    exact = dense(graph.adjacency.toarray(), image.ravel(), known.ravel())
+    np.testing.assert_allclose(found.ravel(), exact, atol=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(3, 25), st.sampled_from([0.0, 0.01, 3.0]))
+def test_values_stay_between_the_known_ones(seed, n, tau):
+    rng = np.random.default_rng(seed)
+    known = rng.random(n) < 0.4
+    known[rng.integers(n)] = True
+    values = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4)
+    found = interpolate(csr_array(random_graph(n, seed)), values, known, tau=tau)
+    room = 1e-9 * np.abs(values[known]).max()
+    assert found.min() >= values[known].min() - room
+    assert found.max() <= values[known].max() + room
+    if tau == 0:
+        np.testing.assert_allclose(found[known], values[known], rtol=1e-15)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.2])
+def test_no_change_of_a_value_is_better(tau):
+    weights, rng = random_graph(30, 3), np.random.default_rng(3)
+    known, values = rng.random(30) < 0.4, rng.normal(size=30)
+    graph = csr_array(weights)
+
+    def cost(signal):
+        misfit = ((signal - values)[known] ** 2).sum()
+        return misfit + tau * graph_signal_variation(graph, signal)
+
+    found = interpolate(graph, values, known, tau=tau)
+    for node in range(30):
+        for step in (-1e-3, 1e-3):
+            changed = found.copy()
+            changed[node] += step
+            if tau:
+                assert cost(changed) > cost(found)
+            elif not known[node]:
+                before, after = (graph_signal_variation(graph, s) for s in (found, changed))
+                assert after > before
+
+
+def test_scores_of_labels_are_interpolated_indicators():
+    weights = csr_array(random_graph(50, 5))
+    labels = np.full(50, -1)
+    labels[[0, 10, 20, 30]] = [0, 1, 2, 1]
+    _, scores = label_propagation(weights, labels, return_scores=True)
+    found = interpolate(weights, np.eye(3)[labels], labels >= 0)
+    np.testing.assert_allclose(found, scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_values_of_any_size(scale):
+    weights, rng = random_graph(30, 1), np.random.default_rng(1)
+    known, values = rng.random(30) < 0.5, rng.random(30)
+    found = interpolate(csr_array(weights), scale * values, known)
+    np.testing.assert_allclose(found / scale, dense(weights, values, known), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weak", [1e-12, 1e-30, 1e-200])
+def test_weak_links_carry_values_as_far_as_strong_ones(weak):
+    """A part that hangs on the known node by a link so weak that rounding would lose it."""
+    graph = grid_graph((1, 6)).astype(float).toarray()
+    graph[0, 1] = graph[1, 0] = weak
+    known = np.arange(6) == 0
+    np.testing.assert_allclose(interpolate(csr_array(graph), np.full(6, 7.0), known), 7, rtol=1e-9)
+
+
+@pytest.mark.parametrize("tau", [1e-320, 1e-100, 1e100])
+def test_smoothness_from_nothing_to_everything(tau):
+    weights, rng = random_graph(20, 2), np.random.default_rng(2)
+    known, values = rng.random(20) < 0.5, rng.random(20)
+    found = interpolate(csr_array(weights), values, known, tau=tau)
+    end = values[known].mean() if tau > 1 else dense(weights, values, known)
+    np.testing.assert_allclose(found, np.broadcast_to(end, 20), rtol=1e-6)
+
+
+def test_nodes_without_a_link_to_known_ones_get_the_mean():
+    graph = csr_array(np.kron(np.eye(2), 1 - np.eye(3)))
+    known = np.array([True, True, False, False, False, False])
+    for tau in (0, 1.0):
+        with pytest.warns(UserWarning, match=r"3 of 6 nodes, the first 3, .* mean"):
+            found = interpolate(graph, [1.0, 3, 0, 0, 0, 0], known, tau=tau)
+        np.testing.assert_allclose(found[3:], 2)
+
+
+def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
+    values = np.array([[1.0, np.nan], [np.inf, 5.0]])
+    known = np.array([[True, False], [False, False]])
+    before = values.copy()
+    np.testing.assert_allclose(interpolate(grid_graph((2, 2)), values, known), 1)
+    np.testing.assert_array_equal(values, before)
+    colours = np.arange(12).reshape(2, 2, 3)
+    np.testing.assert_allclose(interpolate(grid_graph((2, 2)), colours, known)[1, 1], [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"known": [1, 0, 0, 0]}, TypeError, "known must be an array of bool"),
+        ({"known": [True, False]}, ValueError, "known has 2 elements, the graph 4 nodes"),
+        ({"known": np.zeros(4, bool)}, ValueError, "no node is known"),
+        ({"values": np.zeros((2, 2))}, ValueError, r"values have shape \(2, 2\), known \(4,\)"),
+        ({"values": np.zeros((4, 1, 2))}, ValueError, "one more axis"),
+        ({"values": np.zeros((4, 0))}, ValueError, r"\(4, 0\)"),
+        ({"values": ["a"] * 4}, TypeError, "values must be real numbers"),
+        ({"values": [np.nan, 0, 0, 0]}, ValueError, "value of node 0, .*nan.*, is not finite"),
+        ({"tau": -1}, ValueError, "tau=-1 must be finite and at least 0"),
+        ({"tau": "1"}, TypeError, "tau must be a number"),
+        ({"graph": np.eye(4)}, TypeError, "scipy.sparse"),
+        ({"graph": csr_array(np.triu(np.ones((4, 4)), 1))}, ValueError, "not symmetric"),
+    ],
+)
+def test_bad_input_is_refused(change, error, message):
+    arguments = {"graph": grid_graph((2, 2)), "values": np.zeros(4)}
+    arguments |= {"known": np.array([True, False, False, False])} | change
+    with pytest.raises(error, match=message):
+        interpolate(**arguments)
