@@ -20,6 +20,8 @@ TABLES = (
     "neighbors",
     "scale",
     "general",
+    "constructions",
+    "image_tasks",
     "page",
 )
 
