@@ -20,6 +20,7 @@ TABLES = (
     "neighbors",
     "scale",
     "general",
+    "theory",
     "page",
 )
 
