@@ -26,6 +26,7 @@ def tables(options):
         ) from None
     seeds = options.theory_seeds
     yield from theory_scales.tables(seeds)
+    yield theory_scales.roles()
     yield theory_pairs.ratios()
     yield theory_pairs.propositions()
     yield theory_pairs.from_parts()
