@@ -68,7 +68,7 @@ def points(name, noise, seed):
 def scales_of(X):
     """(2, n_scales) mean dimension and number of neighbours of the points at each scale."""
     result = np.full((2, len(SIGMAS)), np.nan)
-    for i, scale in enumerate(nnk_scales(X, SIGMAS)):
+    for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
         near = scale.neighborhoods
         values = pca_dimension(scale.points, near), near.n_neighbors
         result[:, i] = [np.average(v, weights=scale.counts) for v in values]
@@ -101,7 +101,7 @@ def roles():
         X = points(name, 0.02, 0)
         for k, coherence in ((10, 0.5), (30, 0.5), (60, 0.5), (30, 0.3), (30, 0.7), (30, 0.9)):
             sigmas = spacing / (-2 * np.log(coherence)) ** 0.5
-            scales = nnk_scales(X, sigmas, k, max_coherence=coherence)
+            scales = nnk_scales(X, k, sigmas=sigmas, max_coherence=coherence)
             values = [
                 np.average(pca_dimension(s.points, s.neighborhoods), weights=s.counts)
                 for s in scales

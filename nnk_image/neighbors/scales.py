@@ -62,9 +62,9 @@ class NNKScale:
 
 def nnk_scales(
     X,
-    sigmas=None,
     n_neighbors=30,
     *,
+    sigmas=None,
     max_coherence=0.5,
     symmetrize="min_error",
     tol=TOL,
@@ -82,11 +82,11 @@ def nnk_scales(
     ----------
     X : (N, d) array_like
         Points.
+    n_neighbors : int
+        Candidates of each point, at every scale.
     sigmas : sequence of float, optional
         Rising widths of the Gaussian kernel. Default: from that at which half of the points
         merge with their nearest one, each sqrt(2) times the last.
-    n_neighbors : int
-        Candidates of each point, at every scale.
     max_coherence : float
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
@@ -132,7 +132,7 @@ def nnk_scales(
     >>> angle = rng.uniform(0, 2 * np.pi, 500)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> circle += 0.05 * rng.standard_normal(circle.shape)
-    >>> for scale in nnk_scales(circle, [0.02, 0.05, 0.2]):
+    >>> for scale in nnk_scales(circle, sigmas=[0.02, 0.05, 0.2]):
     ...     print(scale)
     <NNKScale sigma=0.02: 500 points merged into 361, coherence 0.499, 3.73 neighbours each>
     <NNKScale sigma=0.05: 500 points merged into 156, coherence 0.498, 3.78 neighbours each>
@@ -145,7 +145,10 @@ def nnk_scales(
         raise ValueError(
             f"max_coherence={max_coherence:g} must lie between 0 and 1: it is a similarity"
         )
-    merged = _MergedPoints(check_features("X", X).astype(np.float64), n_jobs)
+    points = check_features("X", X).astype(np.float64)
+    if len(points) < _FEWEST:
+        raise ValueError(f"X holds {len(points)} points; at least {_FEWEST} are needed")
+    merged = _MergedPoints(points, n_jobs)
     widths = _rising(sigmas) if sigmas is not None else _widths(merged, max_coherence)
     scales = []
     for sigma in widths:
@@ -163,6 +166,8 @@ def nnk_scales(
 
 def _rising(sigmas):
     """The widths as a list of positive floats, if each is larger than the one before."""
+    if isinstance(sigmas, str) or np.ndim(sigmas) != 1:
+        raise ValueError(f"sigmas={sigmas!r} must be a sequence of numbers, such as [0.1, 0.2]")
     widths = [check_sigma(sigma) for sigma in sigmas]
     if any(isinstance(sigma, str) or sigma == 0 for sigma in widths):
         raise ValueError(f"sigmas={list(sigmas)!r} must be positive numbers")
@@ -207,7 +212,8 @@ class _MergedPoints:
         """Merge until no two points are more similar; returns the similarity of the nearest."""
         while len(self.points) > 1:
             distance, nearest = self.nearest()
-            similarity = np.exp(-0.5 * np.square(distance / sigma))
+            with np.errstate(over="ignore"):
+                similarity = np.exp(-0.5 * np.square(distance / sigma))
             if similarity.max() <= max_coherence:
                 return float(similarity.max())
             own = np.arange(len(nearest))

@@ -47,7 +47,7 @@ def roll(n, noise, seed=0):
 def test_what_merging_keeps(seed, n, d, max_coherence):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)).round(rng.integers(0, 3))  # rounded: ties and equal points
-    scales = nnk_scales(X, [0.1, 0.5, 1.0, 3.0], 8, max_coherence=max_coherence)
+    scales = nnk_scales(X, 8, sigmas=[0.1, 0.5, 1.0, 3.0], max_coherence=max_coherence)
     for scale in scales:
         m = len(scale)
         assert scale.points.shape == (m, d)
@@ -75,22 +75,22 @@ def test_neighbourhoods_and_graphs_are_those_of_the_merged_points():
 
 def test_far_apart_points_stay_as_they_are_and_the_default_ends():
     X = np.arange(10.0).reshape(-1, 1)
-    (scale,) = nnk_scales(X, [0.5])
+    (scale,) = nnk_scales(X, sigmas=[0.5])
     np.testing.assert_array_equal(scale.points, X)
     np.testing.assert_array_equal(scale.labels, np.arange(10))
     assert scale.coherence == np.exp(-2)
     scales = nnk_scales(X)
     assert 3 <= len(scales[-1]) < len(scales[0])
     assert all(b.sigma == pytest.approx(a.sigma * 2**0.5) for a, b in pairwise(scales))
-    assert nnk_scales(X, [100.0]) == []  # all are one
+    assert nnk_scales(X, sigmas=[100.0]) == []  # all are one
 
 
 def test_grids_full_of_ties_merge_too():
     x, y = np.meshgrid(np.arange(12.0), np.arange(12.0))
     X = np.column_stack([x.ravel(), y.ravel()])
-    scale = nnk_scales(np.repeat(X, 12, axis=0), [0.4])[0]
+    scale = nnk_scales(np.repeat(X, 12, axis=0), sigmas=[0.4])[0]
     np.testing.assert_array_equal(scale.counts, np.full(144, 12))  # equal points only
-    coarse = nnk_scales(X, [2.0])[0]
+    coarse = nnk_scales(X, sigmas=[2.0])[0]
     assert len(coarse) < 60
     assert pdist(coarse.points).min() >= 2 * (2 * np.log(2)) ** 0.5
 
@@ -118,7 +118,7 @@ def test_between_noise_and_curvature_the_dimension_is_the_true_one(
 ):
     noisy, *scales = (
         np.average(pca_dimension(s.points, s.neighborhoods), weights=s.counts)
-        for s in nnk_scales(shape, [noise_scale, *sigmas])
+        for s in nnk_scales(shape, sigmas=[noise_scale, *sigmas])
     )
     assert noisy > true + 0.15
     np.testing.assert_allclose(scales, true, atol=0.1)
@@ -131,6 +131,8 @@ def test_between_noise_and_curvature_the_dimension_is_the_true_one(
         ({"sigmas": []}, ValueError, "must be at least one, and rise"),
         ({"sigmas": [0.0, 1.0]}, ValueError, "must be positive numbers"),
         ({"sigmas": ["kth"]}, ValueError, "must be positive numbers"),
+        ({"sigmas": 0.5}, ValueError, "sigmas=0.5 must be a sequence of numbers"),
+        ({"sigmas": "kth"}, ValueError, "sigmas='kth' must be a sequence of numbers"),
         ({"sigmas": [-1.0]}, ValueError, "sigma=-1.0 must be positive"),
         ({"max_coherence": 1.0}, ValueError, "max_coherence=1 must lie between 0 and 1"),
         ({"max_coherence": 0.0}, ValueError, "max_coherence=0 must lie between 0 and 1"),
@@ -146,3 +148,11 @@ def test_bad_options(options, error, message):
 def test_points_that_are_all_equal_have_no_width_of_their_own():
     with pytest.raises(ValueError, match="give sigmas="):
         nnk_scales(np.ones((5, 2)))
+
+
+def test_two_points_are_too_few_and_huge_distances_are_not():
+    with pytest.raises(ValueError, match="X holds 2 points; at least 3 are needed"):
+        nnk_scales([[0.0], [1.0]])
+    (scale,) = nnk_scales(1e149 * np.arange(5.0).reshape(-1, 1), sigmas=[1e-100])
+    assert scale.coherence == 0
+    assert len(scale) == 5

@@ -26,7 +26,7 @@ def test_they_are_names_of_the_package_although_loaded_later():
 
 
 def test_scales_show_means_over_the_points_given(figure):
-    scales = nnk_scales(RNG.standard_normal((200, 3)), [0.2, 0.5, 1.0])
+    scales = nnk_scales(RNG.standard_normal((200, 3)), sigmas=[0.2, 0.5, 1.0])
     dimension, neighbours = plot_scales(scales, figure.subplots(1, 2), label="cloud")
     assert dimension.get_label() == "cloud"
     for i, scale in enumerate(scales):
