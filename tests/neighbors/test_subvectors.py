@@ -15,6 +15,9 @@ def gaussian(a, b, sigma=1.0):
     return np.exp(-0.5 * cdist(a, b, "sqeuclidean") / sigma**2)
 
 
+RNG = np.random.default_rng(0)
+
+
 def pairs(rng, n, n_features):
     """Kernels (K, b) of n queries, each with two candidates, in some features."""
     candidates = rng.standard_normal((n, 2, n_features))
@@ -24,16 +27,16 @@ def pairs(rng, n, n_features):
     return K, np.exp(scale * np.square(candidates).sum(axis=2))
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 4), (2, 3), (8, 8)])
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (1, 4), (2, 3)])
 def test_propositions_hold_for_two_candidates(sizes):
     """Who is hidden behind the other in both parts is so together; who in neither, in neither.
 
     Gaussian kernels of parts, of any widths, multiply to that of all features.
     """
-    (K1, b1), (K2, b2) = (pairs(np.random.default_rng(size), 30_000, size) for size in sizes)
+    (K1, b1), (K2, b2) = (pairs(RNG, 100_000, size) for size in sizes)
     first, second = kernel_ratio_test(K1, b1), kernel_ratio_test(K2, b2)
     hidden, free = first & second, ~(first | second).any(axis=2)
-    assert hidden.sum() > 500
+    assert hidden.sum() > 2000
     assert free.sum() > 2000
     together = kernel_ratio_test(K1 * K2, b1 * b2)
     theta = nnk_weights(K1 * K2, b1 * b2)
