@@ -120,6 +120,11 @@ def subvector_neighbors(
 
 def check_views(Xs):
     """A list of checked (N, d_s) arrays, parts of the features of the same points."""
+    if isinstance(Xs, str) or not hasattr(Xs, "__iter__") or getattr(Xs, "ndim", 3) == 2:
+        raise TypeError(
+            "Xs must be a sequence of (N, d) arrays, one for each part of the features, such as "
+            f"[X[:, :3], X[:, 3:]]; not one {type(Xs).__name__}"
+        )
     views = [check_features(f"Xs[{i}]", X) for i, X in enumerate(Xs)]
     if not views:
         raise ValueError("Xs holds no part of the features; give at least one (N, d) array")

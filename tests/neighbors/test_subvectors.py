@@ -124,6 +124,8 @@ def test_an_array_of_parts_and_threads():
     ("Xs", "options", "error", "message"),
     [
         ([], {}, ValueError, "Xs holds no part"),
+        (3, {}, TypeError, "Xs must be a sequence .* not one int"),
+        (np.eye(4), {}, TypeError, "Xs must be a sequence .* not one ndarray"),
         ([np.ones((4, 2)), np.ones((5, 2))], {}, ValueError, r"Xs\[1\] holds 5 points, Xs\[0\] 4"),
         ([np.ones(4)], {}, ValueError, r"Xs\[0\] must have shape \(n, d\)"),
         ([np.full((4, 2), np.nan)], {}, ValueError, r"Xs\[0\]"),
