@@ -22,6 +22,7 @@ TABLES = (
     "general",
     "constructions",
     "image_tasks",
+    "theory",
     "page",
 )
 

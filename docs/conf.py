@@ -19,6 +19,7 @@ import nnk_image
 import nnk_image.graph
 import nnk_image.io
 import nnk_image.learning
+import nnk_image.neighbors
 import nnk_image.wavelets
 from nnk_image._moved import MODULES
 
@@ -74,7 +75,8 @@ autodoc_typehints = "none"  # the docstrings say more
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template lists them: ours, not scikit-learn's
 
-PACKAGES = (nnk_image.learning, nnk_image.graph, nnk_image.io, nnk_image.wavelets, nnk_image)
+PACKAGES = (nnk_image.neighbors, nnk_image.learning, nnk_image.graph, nnk_image.io)
+PACKAGES += (nnk_image.wavelets, nnk_image)
 """Packages whose public names the reference holds; a name of several is that of the last."""
 
 HOMES = {name: package.__name__ for package in PACKAGES for name in package.__all__}

@@ -11,6 +11,7 @@ from nnk_image.learning.manifold import (
     dimension_vector,
     intrinsic_dimension,
     manifold_metrics,
+    pca_dimension,
     polytope_affinity,
     polytope_diameter,
 )
@@ -24,9 +25,10 @@ _ESTIMATORS = {
     "NNKMeans": "means",
     "NNKMeansClassifier": "means_classifier",
     "NNKRegressor": "regress",
+    "leave_one_out_errors": "channels",
 }
-"""Estimators and their modules, imported when first used: they need scikit-learn, the rest of
-this package does not."""
+"""Estimators, what is made of them, and their modules, imported when first used: they need
+scikit-learn, the rest of this package does not."""
 
 __all__ = [
     "KStarNeighborsClassifier",
@@ -44,10 +46,12 @@ __all__ = [
     "intrinsic_dimension",
     "label_propagation",
     "laplacian_eigenmaps",
+    "leave_one_out_errors",
     "lle_embedding",
     "manifold_metrics",
     "nalac",
     "nnk_distance",
+    "pca_dimension",
     "polytope_affinity",
     "polytope_diameter",
     "soft_nalac",

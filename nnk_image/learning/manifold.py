@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from nnk_image.base.checks import check_choice
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.learning.inputs import check_points, check_weights
 from nnk_image.neighbors.candidates import unit_rows
 
@@ -125,6 +125,64 @@ def intrinsic_dimension(neighborhoods):
     array([1, 2, 2, 2, 2, 2, 1])
     """
     return np.diff(check_weights(neighborhoods).indptr).astype(np.int64)
+
+
+def pca_dimension(X, neighborhoods, *, threshold=0.05):
+    """Local dimension of data: how many directions the neighbours of a point spread in.
+
+    The number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j - x_i)'`` over the
+    neighbours j of point i: the tangent plane at the point, as its weights see it. Unlike
+    the number of neighbours it is 1 on a curve and 2 on a surface. Neighbourhoods must be
+    wider than the noise and narrower than the radius of curvature; `nnk_scales` tries all
+    widths.
+
+    Parameters
+    ----------
+    X : (N, d) array_like
+        Points.
+    neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
+        Neighbours of the points themselves, with positive weights.
+    threshold : float
+        Eigenvalues count that are larger than this part of the largest one.
+
+    Returns
+    -------
+    (N,) int64 ndarray
+        0 for a point without neighbours, or with none but equal ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Points and neighbourhoods that do not fit.
+
+    References
+    ----------
+    K. Fukunaga, D. Olsen, "An algorithm for finding intrinsic dimensionality of data", IEEE
+    Transactions on Computers C-20, 1971 (the threshold); S. Shekkizhar, PhD thesis, 2023,
+    section 2.6.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nnk_image import nnk_neighbors
+    >>> from nnk_image.learning import pca_dimension
+    >>> line = np.arange(7.0).reshape(-1, 1) * [1, 2, 3]
+    >>> pca_dimension(line, nnk_neighbors(line, n_neighbors=4))
+    array([1, 1, 1, 1, 1, 1, 1])
+    """
+    threshold = check_number("threshold", threshold)
+    matrix = check_weights(neighborhoods, square=True)
+    if matrix.nnz and matrix.data.min() < 0:
+        raise ValueError(f"a weight is {matrix.data.min():g}; those of neighbours are positive")
+    points = check_points("X", X, matrix)
+    result = np.zeros(len(points), np.int64)
+    weights = np.split(np.sqrt(matrix.data), matrix.indptr[1:-1])
+    for i, (near, weight) in enumerate(zip(_rows(matrix), weights, strict=True)):
+        if len(near):
+            offsets = (points[near] - points[i]) * (weight / weight.max())[:, None]
+            values = np.linalg.svd(offsets, compute_uv=False) ** 2
+            result[i] = np.count_nonzero(values > threshold * values[0])
+    return result
 
 
 def polytope_diameter(X, neighborhoods, *, normalize=True):

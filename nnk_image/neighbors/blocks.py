@@ -174,6 +174,11 @@ def row_block(blocks, start, stop):
     -------
     scipy.sparse.csr_array
 
+    Raises
+    ------
+    ValueError
+        Rows that the points do not have; a width that is not known yet (`NeighborhoodBlocks`).
+
     Examples
     --------
     >>> import numpy as np

@@ -70,7 +70,7 @@ def nnk_weights(
     """
     l1, tol = check_number("l1", l1), check_number("tol", tol)
     check_choice("psd", psd, ("warn", "raise", "clip"))
-    K, b = _check_problem(K, b)
+    K, b = check_problem(K, b)
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
     K, b = K.reshape(n_problems, n, n), b.reshape(n_problems, n)
@@ -134,7 +134,7 @@ def report_indefinite(bad, residual, psd):
     warnings.warn(text, stacklevel=3)
 
 
-def _check_problem(K, b):
+def check_problem(K, b):
     """K and b as contiguous float64 arrays, if they are a problem that can be solved."""
     arrays = []
     for name, array in (("K", K), ("b", b)):

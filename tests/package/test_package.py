@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import nnk_image
-from nnk_image import graph, io, learning, plotting, wavelets
+from nnk_image import graph, io, learning, neighbors, plotting, wavelets
+from nnk_image._moved import NAMES
 from nnk_image.cli import main
 
 README = Path(__file__).parents[2] / "README.md"
@@ -38,8 +39,8 @@ PLOTS = [
 
 PUBLIC = {
     f"{package.__name__}.{name}".removeprefix("nnk_image."): getattr(package, name)
-    for package in (learning, graph, io, wavelets)
-    for name in sorted(set(package.__all__) - set(nnk_image.__all__))
+    for package in (neighbors, learning, graph, io, wavelets)
+    for name in sorted(set(package.__all__) - {*nnk_image.__all__, *NAMES["neighbors"]})
 }
 PUBLIC |= {name: getattr(nnk_image, name) for name in nnk_image.__all__}
 PUBLIC |= {f"plotting.{name}": getattr(plotting, name) for name in PLOTS}

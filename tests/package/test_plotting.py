@@ -15,7 +15,7 @@ from nnk_image import (
     image_graph,
     plotting,
 )
-from nnk_image.plotting import new_figure, plot_compaction, plot_images
+from nnk_image.plotting import graphs, new_figure, plot_compaction, plot_images
 
 RNG = np.random.default_rng(12)
 IMAGE = RNG.random((12, 10))
@@ -276,7 +276,7 @@ def test_crops_that_show_nothing_are_refused(crop):
 
 
 def test_too_many_links_are_refused(monkeypatch):
-    monkeypatch.setattr(plotting, "MAX_LINKS", 100)
+    monkeypatch.setattr(graphs, "MAX_LINKS", 100)
     with pytest.raises(ValueError, match=r"12x10 pixels holds .* choose a smaller one"):
         plotting.plot_graph(IMAGE, GRAPHS["nnk"][1], np.s_[:, :])
 

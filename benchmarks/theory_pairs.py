@@ -1,0 +1,123 @@
+"""Pairs of candidates and parts of the features: where tests of two decide, and where not."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+
+from benchmarks.timing import Table
+from nnk_image import nnk_neighbors, nnk_weights
+from nnk_image.neighbors import kernel_ratio_test, subvector_neighbors
+
+CASES = 2000
+COUNTS = (2, 3, 5, 10, 30)
+
+
+def ratios():
+    """Theorem 2.3: two candidates, kernels with and without negative values."""
+    table = Table(
+        "General kernel ratio interval, two candidates, 20,000 random kernels of each kind",
+        {"kernel": "", "both neighbours": "", "wrong by the interval as printed": ""}
+        | {"wrong by kernel_ratio_test": ""},
+        notes=("Right is which of the exact weights are positive.",),
+    )
+    rng = np.random.default_rng(0)
+    for name in ("without negative values", "with negative values"):
+        vectors = rng.standard_normal((20_000, 3, 4)) * rng.uniform(0.2, 3, (20_000, 3, 1))
+        if name.startswith("without"):
+            vectors = np.abs(vectors)
+        kernel = vectors @ vectors.swapaxes(1, 2)
+        K, b = kernel[:, :2, :2], kernel[:, :2, 2]
+        both = (nnk_weights(K, b) > 0).all(axis=1)
+        ratio = b[:, 0] / b[:, 1]
+        printed = (K[:, 0, 1] / K[:, 1, 1] < ratio) & (ratio < K[:, 0, 0] / K[:, 0, 1])
+        ours = ~kernel_ratio_test(K, b).any(axis=(1, 2)) & (b > 0).any(axis=1)
+        table.rows.append(
+            {
+                "kernel": name,
+                "both neighbours": f"{both.mean():.1%}",
+                "wrong by the interval as printed": f"{np.mean(printed != both):.2%}",
+                "wrong by kernel_ratio_test": f"{np.mean(ours != both):.2%}",
+            }
+        )
+    return table
+
+
+def propositions():
+    """Propositions 2.5 and 2.6 for more and more candidates."""
+    table = Table(
+        f"Subvector propositions: {CASES} random queries, two parts of two features each",
+        {"candidates": "d", "2.5 fails": "", "2.6 fails, hidden": "", "2.6 fails, literally": ""},
+        notes=(
+            "2.5: a candidate with weight in both parts has none together. 2.6, hidden: one with",
+            "none in both, hidden in both behind one with weight in both, has weight together;",
+            "literally: one without weight in both parts, while another has weight in both.",
+            "Failures of the queries for which the premise holds.",
+        ),
+    )
+    for k in COUNTS:
+        rng = np.random.default_rng(0)
+        held, failed = np.zeros(3, int), np.zeros(3, int)
+        for _ in range(CASES):
+            premises, failures = _case(rng, k)
+            held += [premise.any() for premise in premises]
+            failed += [failure.any() for failure in failures]
+        cells = [f"{f} of {h}" for f, h in zip(failed, held, strict=True)]
+        table.rows.append(dict(zip(table.columns, [k, *cells], strict=True)))
+    return table
+
+
+def _case(rng, k):
+    """For a query at the origin: which candidates meet each premise, and which fail it."""
+    parts = [rng.standard_normal((k, 2)) for _ in range(2)]
+    first, second, whole = (_problem(points) for points in (*parts, np.hstack(parts)))
+    a, b, together = (nnk_weights(*problem) for problem in (first, second, whole))
+    least = 1e-9 * whole[1].max()
+    both, neither = (a > 0) & (b > 0), (a == 0) & (b == 0)
+    hidden = kernel_ratio_test(*first) & kernel_ratio_test(*second)
+    behind = neither & (hidden & both).any(axis=1)
+    literally = neither & both.any()
+    failures = both & (together == 0), behind & (together > least), literally & (together > least)
+    return (both, behind, literally), failures
+
+
+def _problem(points):
+    origin = np.zeros((1, points.shape[1]))
+    K, b = (np.exp(-0.5 * cdist(points, other, "sqeuclidean")) for other in (points, origin))
+    return K, b[:, 0]
+
+
+def from_parts():
+    """Neighbours in all features, chosen from those of the parts, beside the exact ones."""
+    X = load_digits().data
+    images = X.reshape(-1, 8, 8)
+    halves = [images[:, :4], images[:, 4:]]
+    views = {
+        "2 halves": halves,
+        "4 quarters": [half[..., x : x + 4] for half in halves for x in (0, 4)],
+        "8 rows": [images[:, row] for row in range(8)],
+    }
+    table = Table(
+        "Digits, neighbours in all 64 pixels from those in parts, 30 candidates, sigma 20",
+        {"parts": "", "neighbours": ".1f", "found of kNN's": ".3f", "found of 300's": ".3f"}
+        | {"error": ".4f"},
+        notes=(
+            "Found: share of the NNK neighbours that 30 nearest candidates give, and of those that",
+            "300 give. Error: mean of the objective.",
+        ),
+    )
+    nearest = nnk_neighbors(X, n_neighbors=30, sigma=20.0)
+    exact = nnk_neighbors(X, n_neighbors=300, sigma=20.0)
+    found = {"all pixels, 30 nearest": nearest, "all pixels, 300 nearest": exact}
+    for name, parts in views.items():
+        flat = [part.reshape(len(X), -1) for part in parts]
+        found[name] = subvector_neighbors(flat, 30, sigma=20.0).joint
+    for name, near in found.items():
+        row = {"parts": name, "neighbours": near.n_neighbors.mean(), "error": near.error.mean()}
+        row["found of kNN's"], row["found of 300's"] = _share(near, nearest), _share(near, exact)
+        table.rows.append(row)
+    return table
+
+
+def _share(found, wanted):
+    links, asked = (near.to_csr() != 0 for near in (found, wanted))
+    return links.multiply(asked).nnz / asked.nnz

@@ -1,0 +1,164 @@
+"""Local dimension against scale, by NNK at many scales and by kNN of many k."""
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial import KDTree
+from sklearn.datasets import make_swiss_roll
+
+from benchmarks.timing import Table
+from nnk_image.learning import pca_dimension
+from nnk_image.neighbors import nnk_scales
+
+N = 4000
+NOISES = (0.01, 0.02)
+SIGMAS = 0.01 * 2 ** (np.arange(13) / 2)
+COUNTS = (5, 10, 20, 40, 80, 160, 320, 640)
+NEAR = 0.1  # of the true dimension: how far off a mean still belongs to the plateau
+
+
+def circle(rng):
+    """A circle of radius 1 in space."""
+    t = rng.uniform(0, 2 * np.pi, N)
+    return np.column_stack([np.cos(t), np.sin(t), np.zeros(N)])
+
+
+def trefoil(rng):
+    """A trefoil knot, 1/3 as large as its usual formula."""
+    t = rng.uniform(0, 2 * np.pi, N)
+    knot = np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)
+    return np.column_stack(knot) / 3
+
+
+def roll(rng):
+    """scikit-learn's swiss roll, 1/10 as large: its layers are .63 apart."""
+    return make_swiss_roll(N, random_state=int(rng.integers(1 << 31)))[0] / 10
+
+
+def sphere(rng):
+    """The sphere of radius 1."""
+    points = rng.standard_normal((N, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+SHAPES = {"circle": (circle, 1), "trefoil": (trefoil, 1), "roll": (roll, 2), "sphere": (sphere, 2)}
+
+
+def tables(seeds):
+    """By scale, by k, and how wide the plateaus are."""
+    cases = [(name, noise) for noise in NOISES for name in SHAPES]
+    data = {case: [points(*case, seed) for seed in range(seeds)] for case in cases}
+    by_scale = {case: np.mean([scales_of(X) for X in data[case]], axis=0) for case in cases}
+    by_count = {case: np.mean([counts_of(X) for X in data[case]], axis=0) for case in cases}
+    about = f"{N} points, noise {NOISES[0]:g} and {NOISES[1]:g}, means of {seeds} seeds"
+    heads = [f"{name} {noise:g}" for name, noise in cases]
+    yield _table(f"Dimension by scale: {about}", "sigma", SIGMAS, heads, by_scale, 0)
+    yield _table("NNK neighbours by scale", "sigma", SIGMAS, heads, by_scale, 1)
+    yield _table(f"Dimension by kNN, local PCA: {about}", "k", COUNTS, heads, by_count, 0)
+    yield _table("Dimension by kNN, maximum likelihood", "k", COUNTS, heads, by_count, 1)
+    yield _plateaus(cases, by_scale, by_count)
+
+
+def points(name, noise, seed):
+    """A shape with noise in all directions of space."""
+    rng = np.random.default_rng(seed)
+    X = SHAPES[name][0](rng)
+    return X + noise * rng.standard_normal(X.shape)
+
+
+def scales_of(X):
+    """(2, n_scales) mean dimension and number of neighbours of the points at each scale."""
+    result = np.full((2, len(SIGMAS)), np.nan)
+    for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
+        near = scale.neighborhoods
+        values = pca_dimension(scale.points, near), near.n_neighbors
+        result[:, i] = [np.average(v, weights=scale.counts) for v in values]
+    return result
+
+
+def counts_of(X):
+    """(3, n_counts) dimension by local PCA and by maximum likelihood, and radius, for each k."""
+    distances, indices = (part[:, 1:] for part in KDTree(X).query(X, COUNTS[-1] + 1))
+    result = np.empty((3, len(COUNTS)))
+    for i, k in enumerate(COUNTS):
+        rows = k * np.arange(len(X) + 1)
+        near = csr_array((np.ones(rows[-1]), indices[:, :k].ravel(), rows))
+        logs = np.log(distances[:, k - 1 : k] / distances[:, : k - 1]).mean(axis=1)
+        # E. Levina, P. Bickel, 2005, the inverses averaged as D. MacKay, Z. Ghahramani propose.
+        likely = (k - 2) / (k - 1) / logs.mean()
+        result[:, i] = pca_dimension(X, near).mean(), likely, distances[:, k - 1].mean()
+    return result
+
+
+def roles():
+    """Does the number of candidates, or the coherence allowed, change what a scale shows?"""
+    spacing = 0.04 * 2 ** (np.arange(7) / 2)  # least distance of points that are not merged
+    table = Table(
+        "Dimension by least distance of merged points, noise 0.02, one seed",
+        {"": ""} | {f"{r:.3g}": ".2f" for r in spacing},
+        notes=("The least distance is sigma sqrt(-2 log max_coherence).",),
+    )
+    for name in ("circle", "sphere"):
+        X = points(name, 0.02, 0)
+        for k, coherence in ((10, 0.5), (30, 0.5), (60, 0.5), (30, 0.3), (30, 0.7), (30, 0.9)):
+            sigmas = spacing / (-2 * np.log(coherence)) ** 0.5
+            scales = nnk_scales(X, k, sigmas=sigmas, max_coherence=coherence)
+            values = [
+                np.average(pca_dimension(s.points, s.neighborhoods), weights=s.counts)
+                for s in scales
+            ]
+            row = {"": f"{name}, k={k}, coherence {coherence:g}"}
+            table.rows.append(row | dict(zip(list(table.columns)[1:], values, strict=False)))
+    return table
+
+
+def _table(title, head, values, heads, results, which):
+    table = Table(title, {head: ""} | dict.fromkeys(heads, ".2f"))
+    for i, value in enumerate(values):
+        cells = [result[which, i] for result in results.values()]
+        table.rows.append({head: f"{value:.3g}"} | dict(zip(heads, cells, strict=True)))
+    return table
+
+
+def _plateaus(cases, by_scale, by_count):
+    columns = {"": "", "true": "", "NNK": "", "from": ".3f", "to": ".3f", "closest": ".2f"}
+    columns |= {"kNN PCA": "", "closest, PCA": ".2f", "kNN ML": "", "closest, ML": ".2f"}
+    table = Table(
+        f"Plateaus: mean dimension within {NEAR:g} of the true one",
+        columns,
+        notes=(
+            "NNK: widest such range of sigma, as a factor, and where it is; kNN: of the mean",
+            "distance of neighbour k. 1.0x is a single k or sigma. PCA counts directions with",
+            "more than .05 of the largest variance, for both.",
+        ),
+    )
+    for case in cases:
+        true = SHAPES[case[0]][1]
+        row = {"": f"{case[0]}, noise {case[1]:g}", "true": f"{true}"}
+        span, row["closest"] = _widest(by_scale[case][0], SIGMAS, true)
+        row["NNK"] = _factor(span)
+        if span:
+            row["from"], row["to"] = span
+        radius = by_count[case][2]
+        for name, values in zip(("PCA", "ML"), by_count[case], strict=False):
+            span, row[f"closest, {name}"] = _widest(values, radius, true)
+            row[f"kNN {name}"] = _factor(span)
+        table.rows.append(row)
+    return table
+
+
+def _factor(span):
+    return f"{span[1] / span[0]:.1f}x" if span else "none"
+
+
+def _widest(values, scale, true):
+    """The widest range of `scale` in which `values` are near `true`, and the nearest value."""
+    best, start = None, None
+    for i, near in enumerate([*(np.abs(values - true) <= NEAR), False]):
+        if near and start is None:
+            start = i
+        elif not near and start is not None:
+            span = scale[start], scale[i - 1]
+            if best is None or span[1] / span[0] > best[1] / best[0]:
+                best = span
+            start = None
+    return best, values[np.nanargmin(np.abs(values - true))]

@@ -1,0 +1,92 @@
+"""The test of two candidates: against scipy's solver and against the interval as printed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+from nnk_image import nnk_weights
+from nnk_image.neighbors import kernel_ratio_test
+
+
+def features(rng, k):
+    """Feature vectors of k candidates and a query; their products are a kernel of any sign."""
+    vectors = rng.standard_normal((k + 1, k + 2)) * rng.uniform(0.2, 3, (k + 1, 1))
+    if rng.random() < 0.5:
+        vectors = np.abs(vectors)  # a kernel without negative values
+    return vectors[:k], vectors[k]
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32), st.integers(2, 6))
+def test_it_decides_problems_of_two_candidates(seed, k):
+    candidates, query = features(np.random.default_rng(seed), k)
+    hidden = kernel_ratio_test(candidates @ candidates.T, candidates @ query)
+    for i in range(k):
+        for j in range(i + 1, k):
+            pair = candidates[[i, j]]
+            weights, _ = nnls(pair.T, query)
+            np.testing.assert_array_equal(weights == 0, [hidden[i, j], hidden[j, i]])
+            ours = nnk_weights(pair @ pair.T, pair @ query)
+            np.testing.assert_array_equal(ours == 0, weights == 0)
+
+
+def test_for_kernels_without_negative_values_it_is_the_interval_as_printed():
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        vectors = np.abs(rng.standard_normal((3, 4))) + 1e-3
+        K, b = vectors[:2] @ vectors[:2].T, vectors[:2] @ vectors[2]
+        ratio = b[0] / b[1]
+        hidden = kernel_ratio_test(K, b)
+        assert hidden[0, 1] == (ratio <= K[0, 1] / K[1, 1])
+        assert hidden[1, 0] == (ratio >= K[0, 0] / K[0, 1])
+
+
+def test_the_interval_as_printed_fails_where_similarities_are_negative():
+    """Theorem 2.3 divides by ``K_ij``: two candidates that look away from each other."""
+    candidates, query = np.array([[1.0, 0.5], [-0.5, 1.0 - 0.5]]), np.array([0.2, 1.0])
+    K, b = candidates @ candidates.T, candidates @ query
+    assert K[0, 1] < 0 < b.min()
+    assert not K[0, 1] / K[1, 1] < b[0] / b[1] < K[0, 0] / K[0, 1]  # as printed: not both
+    assert (nnk_weights(K, b) > 0).all()
+    assert not kernel_ratio_test(K, b).any()
+
+
+def test_it_does_not_depend_on_the_query_itself_nor_on_units():
+    """Remarks 2.1 and 2.2: only products of the query with candidates matter, and only ratios."""
+    rng = np.random.default_rng(1)
+    candidates, query = features(rng, 5)
+    K, b = candidates @ candidates.T, candidates @ query
+    hidden = kernel_ratio_test(K, b)
+    np.testing.assert_array_equal(kernel_ratio_test(K, 8 * b), hidden)
+    units = 2.0 ** rng.integers(-3, 4, 5)
+    np.testing.assert_array_equal(kernel_ratio_test(units[:, None] * K * units, units * b), hidden)
+
+
+def test_many_problems_at_once_equal_candidates_and_empty_ones():
+    rng = np.random.default_rng(2)
+    K, b = np.empty((3, 4, 4)), np.empty((3, 4))
+    for K_one, b_one in zip(K, b, strict=True):
+        candidates, query = features(rng, 4)
+        candidates[3], candidates[2] = candidates[0], 0
+        K_one[:], b_one[:] = candidates @ candidates.T, candidates @ query
+    hidden = kernel_ratio_test(K, b)
+    for K_one, b_one, one in zip(K, b, hidden, strict=True):
+        np.testing.assert_array_equal(kernel_ratio_test(K_one, b_one), one)
+        assert one[[0, 3], [3, 0]].all()  # equal
+        np.testing.assert_array_equal(one[:2, 2], b_one[:2] <= 0)  # what is 0 hides nothing
+        assert not np.diagonal(one).any()
+
+
+@pytest.mark.parametrize(
+    ("K", "b", "message"),
+    [
+        ([[1.0, 0.5], [0.4, 1.0]], [1.0, 1.0], "not symmetric"),
+        ([[1.0, np.nan], [np.nan, 1.0]], [1.0, 1.0], "not finite"),
+        (np.eye(3), [1.0, 1.0], "do not fit"),
+    ],
+)
+def test_bad_input(K, b, message):
+    with pytest.raises(ValueError, match=message):
+        kernel_ratio_test(K, b)
