@@ -29,8 +29,11 @@ BINS = 6
 FLAT = 0.1
 """Share of the blocks of a bin that is taken for flat."""
 
-SMALL, LARGE = 12, 32
-"""Sides of the blocks: for luminance, and for chroma, whose noise is smooth over more pixels."""
+SMALL, MEDIUM, LARGE = 12, 20, 32
+"""Sides of the blocks.  Small ones are flat in more places, but lack what is wider than they are."""
+
+_ALIKE = 0.8
+"""Ratio of the levels of any two bins from which blocks hold noise alone, and no texture."""
 
 _FEWEST = 8  # flat blocks of a bin
 _MOST_BLOCKS = 6000
@@ -41,7 +44,7 @@ _FEWEST_WHOLE = 0.25  # share of the blocks that are used, if need be with more 
 _LOW_QUANTILE = 0.1
 """Of the bins' correlations: texture only adds to them."""
 
-_LEAST = 0.08  # correlation of neighbours that is more than chance
+_LEAST = 0.08  # correlation of neighbours, or certainty, that is more than chance
 _PATCH = 7  # side of the patches that are whitened
 _MOST_PATCHES = 60_000
 _FEWEST_PATCHES = 200
@@ -65,6 +68,12 @@ _MARGIN, _MOST_MARGIN = 1.4, 2.1
 """What levels of colour pictures are multiplied by, and how far above quiet bins they may come."""
 
 _WOVEN_MARGIN = 0.8  # of pictures that are all texture
+_WOVEN_DOUBT = 2  # power of the doubt that lowers their levels
+_UNLIKE_TO_ALIKE = 0.65, 0.85
+"""Levels of the quietest bins over those of all: up to the first texture has raised the others,
+from the second on noise is as strong everywhere."""
+
+_NOT_DETAIL = 4.0  # kurtosis of the differences of neighbours up to which they may well be noise
 
 _PLAIN, _WOVEN = 0.57, 0.67
 """Correlations of neighbours in colour pictures: up to the first it was mostly noise that was met,
@@ -97,6 +106,8 @@ class FlatNoise:
         Of the lower edge of the energies in the quietest bins: 1 for noise, less for texture.
     by_brightness : (2, BINS) ndarray
         Mean luminance of each bin, and the standard deviation there.
+    side : int
+        Of the blocks that the correlation of the luminance comes from.
     """
 
     levels: np.ndarray
@@ -107,6 +118,7 @@ class FlatNoise:
     kurtosis: float
     sharpness: float
     by_brightness: np.ndarray
+    side: int
 
     def is_correlated_noise(self, white):
         """Whether the flat blocks show correlated noise, not white noise, nor texture.
@@ -139,7 +151,7 @@ class FlatNoise:
         an image of nothing but noise of the measured kind (parametric bootstrap).
         """
         noise = _synthetic(self.correlations) * self.levels[:, None, None]
-        again = measure(noise, np.ones(noise.shape[1:], bool))
+        again = measure(noise, np.ones(noise.shape[1:], bool), self.side)
         correlations = 2 * self.correlations - again.correlations
         return replace(
             self,
@@ -154,18 +166,34 @@ class FlatNoise:
         In grey images these are between the levels of all bins and those of the quietest.  What
         a camera has filtered, strongly here and weakly there, is stronger: in colour a margin is
         added.  Noise that is too strong for its level somewhere stays in the image as a whole
-        blotch, while one that is a little weaker costs next to nothing.  Where neighbours correlate
-        more than those of noise do, it is texture that raises the levels: then the quietest bins'
-        are taken, less a margin, and chroma for no noisier than luminance.
+        blotch, while one that is a little weaker costs next to nothing.  Where texture may have
+        raised the levels (`_plainness`, `_certainty`), or where differences of neighbours are so
+        far from Gaussian that they are fine detail, as stars are, the quietest bins' levels are
+        taken instead, less a margin, and chroma for no noisier than luminance.
         """
         if len(self.levels) == 1:
             return np.sqrt(self.levels * self.quiet)
         generous = _MARGIN * self.levels
         generous[0] = min(generous[0], _MOST_MARGIN * self.quiet[0])
-        trust = np.clip((_WOVEN - self.neighbors.min()) / (_WOVEN - _PLAIN), 0, 1)
-        levels = (_WOVEN_MARGIN * self.quiet) ** (1 - trust) * generous**trust
+        plain, certain = self._plainness(), self._certainty()
+        careful = _WOVEN_MARGIN * certain ** (_WOVEN_DOUBT * (1 - plain)) * self.quiet
+        trust = plain * certain * _rising(self.kurtosis, _FILTERED, _NOT_DETAIL)
+        levels = careful ** (1 - trust) * generous**trust
         levels[1:] = np.minimum(levels[1:], (1 + trust) * levels[0])
         return levels
+
+    def _plainness(self):
+        """1 where neighbours correlate as those of noise do, 0 where they do as those of texture."""
+        return _rising(self.neighbors.min(), _WOVEN, _PLAIN)
+
+    def _certainty(self):
+        """How certain it is, from near 0 to 1, that noise was met: either of two signs is enough.
+
+        The edge of the energies is sharp, or noise is as strong at all brightnesses.
+        """
+        sharp = _rising(self.sharpness, _SHARP, 1.0)
+        alike = _rising(self.quiet[0] / self.levels[0], *_UNLIKE_TO_ALIKE)
+        return max(1 - (1 - sharp) * (1 - alike), _LEAST)
 
     def curve(self):
         """(2, BINS) brightness and factors of the levels there; None if they are much the same.
@@ -177,6 +205,24 @@ class FlatNoise:
         factors /= np.exp(np.mean(np.log(factors)))
         changes = factors.max() > _CHANGE * factors.min() and np.all(np.diff(brightness) > 0)
         return np.array([brightness, factors]) if changes else None
+
+
+def measure_if_noise(channels, usable, white):
+    """The same if it is correlated noise that small blocks show, else None.
+
+    `white` is called with the luminance for the level that the estimate for white noise reads.
+    """
+    if not seem_correlated(channels, usable):
+        return None
+    first = measure(channels, usable, SMALL)
+    if first is None or not first.is_correlated_noise(white(channels[0])):
+        return None
+    return measure(channels, usable)
+
+
+def _rising(value, start, end):
+    """0 up to `start`, 1 from `end` on (which may be the lower one), straight between."""
+    return float(np.clip((value - start) / (end - start), 0, 1))
 
 
 def seem_correlated(channels, usable):
@@ -192,7 +238,7 @@ def seem_correlated(channels, usable):
     return min(_neighbor_correlation(_autocovariance(b[:, 0], 1)) for b in bins) > _LEAST
 
 
-def measure(channels, usable):
+def measure(channels, usable, side=None):
     """Noise of opponent channels.
 
     Parameters
@@ -201,6 +247,9 @@ def measure(channels, usable):
         Luminance first.
     usable : (H, W) bool ndarray
         False where pixels are absent, or at the ends of the range of values.
+    side : {SMALL, MEDIUM, LARGE}, optional
+        Of the blocks that the correlation of the luminance comes from; by default the largest that
+        vary as much in all bins.
 
     Returns
     -------
@@ -211,19 +260,21 @@ def measure(channels, usable):
         return None
     reach = LARGE // 2
     size = 2 * reach + 1
-    small, large = _flat(channels, usable, SMALL), _flat(channels, usable, LARGE)
-    if small is None or large is None:
+    blocks = {s: _flat(channels, usable, s) for s in (LARGE, MEDIUM, SMALL)}
+    if any(b is None for b in blocks.values()):
         return None
-    covariances = [_autocovariance(b[:, 0], SMALL // 2) for b in small]
+    covariances = {s: _covariances(b) for s, b in blocks.items()}
+    if side is None:
+        side = next((s for s, bins in covariances.items() if _are_alike(bins)), SMALL)
     correlations = np.zeros((len(channels), size, size))
     middle = slice(reach - SMALL // 2, reach + SMALL // 2 + 1)
-    correlations[0, middle, middle] = _luminance_correlation(covariances)
+    correlations[0, middle, middle] = _luminance_correlation(covariances[side])
     brightness, luminance, edges = _whitened_levels(channels[0], correlations[0], usable)
     bins = [luminance]
     for c in range(1, len(channels)):
-        chroma = [_autocovariance(b[:, c], reach) for b in large]
+        chroma = [_autocovariance(b[:, c], reach) for b in blocks[LARGE]]
         correlations[c] = _without_tail(np.median(chroma, axis=0), reach * 3 // 4, reach)
-        bins.append([np.sqrt(np.mean(b[:, c] ** 2)) for b in large])
+        bins.append([np.sqrt(np.mean(b[:, c] ** 2)) for b in blocks[LARGE]])
     logarithms = np.log(np.maximum(bins, np.finfo(float).tiny))
     quietest = np.argsort(luminance, kind="stable")[:QUIET]
     return FlatNoise(
@@ -231,10 +282,11 @@ def measure(channels, usable):
         np.exp(np.sort(logarithms, axis=1)[:, :QUIET].mean(axis=1)),
         correlations,
         float(np.std(logarithms[0]) / np.sqrt(BINS)),
-        np.array([_neighbor_correlation(covariance) for covariance in covariances]),
-        float(np.median([_kurtosis(b[:, 0]) for b in small])),
+        np.array([_neighbor_correlation(covariance) for covariance in covariances[SMALL]]),
+        float(np.median([_kurtosis(b[:, 0]) for b in blocks[SMALL]])),
         float(np.exp(np.mean(np.log(edges[quietest])))),
         np.array([brightness, luminance]),
+        side,
     )
 
 
@@ -310,6 +362,10 @@ def _neighbor_correlation(covariance):
     return beside / max(covariance[y, x], np.finfo(float).tiny)
 
 
+def _middle(covariance):
+    return covariance[covariance.shape[0] // 2, covariance.shape[1] // 2]
+
+
 def _variances(blocks):
     """Of each block; never 0."""
     return np.maximum(np.mean(blocks**2, axis=(1, 2)), np.finfo(float).tiny)
@@ -321,10 +377,21 @@ def _kurtosis(blocks):
     return np.mean((steps / np.sqrt(_variances(steps))[:, None, None]) ** 4)
 
 
+def _covariances(blocks):
+    """Of the luminance up to the reach of small blocks, by offset, in each bin."""
+    return [_autocovariance(b[:, 0], SMALL // 2) for b in blocks]
+
+
+def _are_alike(bins):
+    """Whether blocks vary as much in all bins, for then they hold noise alone."""
+    variances = [_middle(covariance) for covariance in bins]
+    return min(variances) >= _ALIKE**2 * max(variances)
+
+
 def _luminance_correlation(bins):
-    reach = bins[0].shape[0] // 2
-    correlations = [b / max(b[reach, reach], np.finfo(float).tiny) for b in bins]
+    correlations = [b / max(_middle(b), np.finfo(float).tiny) for b in bins]
     low = np.quantile(correlations, _LOW_QUANTILE, axis=0)
+    reach = low.shape[0] // 2
     low[reach, reach] = 1
     return _without_tail(low, reach // 2, reach - 1)
 

@@ -180,13 +180,9 @@ def _correlated_noise(image):
     if image.valid is not None:
         usable &= image.valid
         units[~image.valid] = 0
-    channels = to_opponent(units)
-    if not flat_blocks.seem_correlated(channels, usable):
-        return None
-    flat = flat_blocks.measure(channels, usable)
-    if flat is None or not flat.is_correlated_noise(_level(channels[0], _whole_patches(image))):
-        return None
-    return flat
+    return flat_blocks.measure_if_noise(
+        to_opponent(units), usable, lambda luminance: _level(luminance, _whole_patches(image))
+    )
 
 
 def _centred(image):

@@ -122,7 +122,7 @@ def test_small_images_are_told_white():
 
 def test_what_measuring_does_is_taken_off():
     noise = correlated(KERNELS["binomial"], (256, 256), 9)[None]
-    raw = flat_blocks.measure(noise, np.ones((256, 256), bool))
+    raw = flat_blocks.measure(noise, np.ones((256, 256), bool), flat_blocks.SMALL)
     better = raw.corrected()
     (true, _), middle = true_correlation(KERNELS["binomial"]), flat_blocks.LARGE // 2
     errors = [abs(flat.correlations[0, middle + 1, middle] - true) for flat in (raw, better)]
