@@ -239,9 +239,10 @@ def _measure_thin(work, name):
     """One work on one image in this process; its figures as JSON on stdout."""
     run = WORKS[work]
     run(np.zeros((64, 64), np.float32))  # loads all libraries
-    clean = standard_image("camera_512").astype(np.float32)
     height, width = SHAPES[name]
-    noisy = np.tile(clean, (-(-height // len(clean)), -(-width // len(clean))))[:height, :width]
+    clean = standard_image("camera_512").astype(np.float32)[:height, :width]
+    times = tuple(-(-n // m) for n, m in zip(SHAPES[name], clean.shape, strict=True))
+    noisy = np.tile(clean, times)[:height, :width]
     noise = np.random.default_rng(0).standard_normal(noisy.shape, np.float32)
     noisy = noisy + np.float32(SIGMA) * noise
     del noise
