@@ -17,6 +17,7 @@ TABLES = (
     "noise",
     "volumes",
     "memory",
+    "any_size",
     "neighbors",
     "scale",
     "general",

@@ -6,13 +6,15 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch, Rectangle
 from PIL import Image, ImageDraw, ImageFont
 from scipy.sparse import triu
 from sklearn.datasets import load_digits, make_moons
 
 import nnk_image
 from nnk_image import plotting
+from nnk_image.base.tile_plan import plan_tiles
+from nnk_image.denoising.methods import METHODS
 
 CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
@@ -34,6 +36,9 @@ PIXELS = {"edge of the coat": (80, 30), "leg of the tripod": (195, 171)}
 
 DOUBTFUL = (1632, 1729, 378)
 """Digits on which classes compete."""
+
+TILED = 1500
+"""Pixels of a side of the image that is shown in tiles."""
 
 ROOMS = {
     (4, 36): ("base", "an array, checked: Image"),
@@ -75,6 +80,7 @@ def main():
     draw_points(right.subplots(1, 2))
     save(figure, "graphs.png")
     save(draw_rooms(), "rooms.png")
+    save(draw_tile(), "tile.png")
     draw_photo().save(Path(__file__).with_name("photo.png"), optimize=True)
     guide = Path(__file__).with_name("guide")
     draw_strengths().save(guide / "photographer.png", optimize=True)
@@ -146,6 +152,53 @@ def draw_rooms():
             ax.annotate("", end, start, arrowprops=form)
         ax.text(*place, name, color=color, fontsize=11, va="center")
     return figure
+
+
+def draw_tile():
+    """A tile of 'fast', the border that it is cut out with, and its way to the result."""
+    image = np.tile(nnk_image.standard_image("camera_512"), (3, 3))[:TILED, :TILED]
+    noisy = image + np.random.default_rng(0).normal(0, 30, image.shape).astype(np.float32)
+    plan = plan_tiles(image.shape, METHODS["fast"].reach(image.shape, 1), TILED**2 // 3)
+    tile = next(t for t in plan if min(a.start for a in t.padded))  # the first with all its border
+    clean = nnk_image.denoise(noisy[tile.padded], 30)[tile.inside]
+    figure = Figure(figsize=(12, 4.6), layout="constrained")
+    whole, part, result = figure.subplots(1, 3)
+    frames = {"core": (tile.core, "tab:red"), "padded": (tile.padded, "tab:blue")}
+    show(whole, noisy, (slice(0, TILED),) * 2, "the file: its tiles")
+    for each in plan:
+        frame(whole, each.core, "white", 1)
+    show(part, noisy[tile.padded], tile.padded, "read: a tile with its border")
+    show(result, clean, tile.core, "written: the tile")
+    for ax in (whole, part):
+        for slices, color in frames.values():
+            frame(ax, slices, color, 2.5)
+    border = tile.core[1].start - tile.padded[1].start
+    y = (tile.core[0].start + tile.core[0].stop) / 2
+    arrow = {"arrowstyle": "<->", "color": "tab:blue", "lw": 2, "shrinkA": 0, "shrinkB": 0}
+    part.annotate("", (tile.padded[1].start, y), (tile.core[1].start, y), arrowprops=arrow)
+    middle = (tile.padded[1].start + tile.core[1].start) / 2
+    box = {"fc": "white", "ec": "none", "pad": 1.5}
+    part.text(middle, y - 30, f"{border}", color="tab:blue", ha="center", fontsize=12, bbox=box)
+    for ax in (part, result):
+        ax.set(xlim=whole.get_xlim(), ylim=whole.get_ylim())
+    return figure
+
+
+def show(ax, pixels, slices, title):
+    """A part of an image where it lies in the whole."""
+    rows, columns = slices
+    extent = (columns.start, columns.stop, rows.stop, rows.start)
+    ax.imshow(pixels, cmap="gray", vmin=0, vmax=255, extent=extent)
+    ax.set_title(title, fontsize=13)
+    ax.set_axis_off()
+
+
+def frame(ax, slices, color, width):
+    """A line around a part of an image."""
+    rows, columns = slices
+    corner, height = (columns.start, rows.start), rows.stop - rows.start
+    size = columns.stop - columns.start, height
+    ax.add_patch(Rectangle(corner, *size, fill=False, ec=color, lw=width))
 
 
 def draw_photo():

@@ -5,7 +5,7 @@ memory layout, byte order or dtype, the same values give the same result.
 """
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,6 +66,17 @@ class Image:
         if self.channel_axis is None:
             return pixels[..., 0]
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
+
+
+def is_column(shape):
+    """Whether an image of this shape is one pixel wide: what is done along rows is slow there."""
+    return len(shape) == 2 and shape[1] == 1 < shape[0]
+
+
+def as_row(image):
+    """An `Image` of one column as one row, whose pixels have the same numbers."""
+    valid = None if image.valid is None else image.valid.reshape(1, -1)
+    return replace(image, pixels=image.pixels.reshape(1, -1, image.channels), valid=valid)
 
 
 def check_image(image, channel_axis=None, mask=None, most_axes=2):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from nnk_image.base.image import as_row, is_column
 from nnk_image.denoising import balanced, best, fast, quick, stripes, wavelet_lowpass
 from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.graph.window import check_spacing
@@ -58,8 +59,8 @@ def denoise_checked(image, whole, method, run, executor, **options):
     **options
         For `run`.
     """
-    if _is_column(image, whole.noise) and not options:
-        row = _as_row(image)
+    if _is_turned(image, whole.noise) and not options:
+        row = as_row(image)
         return denoise_checked(row, whole, method, run, executor).reshape(image.pixels.shape)
     noise = whole.noise.on(image)
     whole = replace(whole, noise=noise)
@@ -72,17 +73,10 @@ def denoise_checked(image, whole, method, run, executor, **options):
     return units.denoise(method, denoise_unit)
 
 
-def _is_column(image, noise):
-    """Whether an image is one pixel wide, with noise that does not tell its axes apart."""
-    height, width = image.shape[-2:]
+def _is_turned(image, noise):
+    """Whether an image is one column, with noise that does not tell its axes apart."""
     by_axis = noise.levels is not None or noise.correlation is not None or noise.has_stripes
-    return len(image.shape) == 2 and width == 1 < height and not by_axis
-
-
-def _as_row(image):
-    """An `Image` of one column as one row, along which the work is done in vectors."""
-    valid = None if image.valid is None else image.valid.reshape(1, -1)
-    return replace(image, pixels=image.pixels.reshape(1, -1, image.channels), valid=valid)
+    return is_column(image.shape) and not by_axis
 
 
 def progress_rows(image, whole, method, progress_units):

@@ -105,10 +105,11 @@ def image_graph(
         raise ValueError(f"weights={weights!r} is unknown; choose 'kernel' or 'nnk'")
     with RowExecutor(n_jobs) as executor:
         given = data_range, channel_axis, mask
-        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, spacing=spacing)
+        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, spacing=spacing, turned=True)
         graph = build_graph(spec, "nnk", executor, directed=bool(directed) or weights == "nnk")
     if weights == "nnk":
-        return nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
+        pixels = spec.image.pixels.reshape(*graph.shape, -1)
+        return nnk_weighted(graph, pixels, bool(directed), n_jobs)
     return graph
 
 
@@ -142,7 +143,7 @@ def bilateral_graph(
     """
     with RowExecutor(n_jobs) as executor:
         given = data_range, channel_axis, mask
-        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, "bilateral", spacing)
+        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, "bilateral", spacing, True)
         return build_graph(spec, "bilateral", executor)
 
 
@@ -150,17 +151,18 @@ def build_graph(spec, kind, executor, directed=False):
     """The graph of a `GraphSpec`: choose the edges, then write them as a CSR matrix."""
     edges = choose_edges(spec, kind, executor, directed)
     adjacency, n_underflow = _to_csr(spec, edges, executor)
+    valid = spec.image.valid
     return ImageGraph(
         adjacency,
-        spec.image.shape,
+        spec.shape,
         kind,
         spec.side,
         spec.sigma_d,
         spec.sigma_f,
         directed,
-        spec.image.valid,
+        None if valid is None else valid.reshape(spec.shape),
         n_underflow if directed else n_underflow // 2,
-        None if spec.spacing is None else spec.window.spacing,
+        spec.spacing,
     )
 
 

@@ -13,9 +13,11 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import (
     MOST_AXES,
     Image,
+    as_row,
     check_image,
     data_range_of,
     feature_planes,
+    is_column,
     spatial_shape,
 )
 from nnk_image.graph.window import check_spacing, check_window, n_offsets, window_on
@@ -40,14 +42,18 @@ class GraphSpec:
         As for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
     kind : {'nnk', 'bilateral'}
         Which graph has to fit into memory.
+    turned : bool
+        Lay out an image of one column as the row that it is: its pixels have the same numbers.
 
     Attributes
     ----------
+    shape : tuple of int
+        Of the image as given.
     image : Image
     window : Window
     side : int or tuple of int
         Of the window.
-    spacing : sequence of float or None
+    spacing : tuple of float or None
         As given.
     lines : Lines
         How the image lies in memory.
@@ -73,20 +79,27 @@ class GraphSpec:
         mask=None,
         kind="nnk",
         spacing=None,
+        turned=False,
     ):
         # What is cheap to check comes first, the size before anything is copied.
-        shape = spatial_shape(image, channel_axis, spacing is not None)
+        self.shape = shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
-        self.side = check_window(default if window is None else window, len(shape))
-        self.spacing, distances = spacing, check_spacing(spacing, len(shape))
+        self.side = side = check_window(default if window is None else window, len(shape))
+        distances = check_spacing(spacing, len(shape))
+        self.spacing = None if spacing is None else distances
         _require_memory(image, channel_axis, n_offsets(self.side, len(shape)), kind)
-        self.window, self.lines = window_on(shape, self.side, distances)
+        turned = turned and is_column(shape)
+        if turned:
+            side = side if isinstance(side, int) else side[::-1]
+            shape, distances = shape[::-1], distances[::-1]
+        self.window, self.lines = window_on(shape, side, distances)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
         if data_range is not None:
             check_positive("data_range", data_range, "largest minus smallest possible value")
         self.image = check_image(image, channel_axis, mask, MOST_AXES)
+        self.image = as_row(self.image) if turned else self.image
         self.sigma_f = (
             data_range_of(self.image, data_range) * 10 / 255 if sigma_f is None else sigma_f
         )
