@@ -30,7 +30,7 @@ FLAT = 0.1
 """Share of the blocks of a bin that is taken for flat."""
 
 SMALL, MEDIUM, LARGE = 12, 20, 32
-"""Sides of the blocks.  Small ones are flat in more places, but lack what is wider than they are."""
+"""Sides of the blocks.  Small ones are flat in more places, but lack what is wider than that."""
 
 _ALIKE = 0.8
 """Ratio of the levels of any two bins from which blocks hold noise alone, and no texture."""
@@ -68,8 +68,7 @@ _MARGIN, _MOST_MARGIN = 1.4, 2.1
 """What levels of colour pictures are multiplied by, and how far above quiet bins they may come."""
 
 _WOVEN_MARGIN = 0.8  # of pictures that are all texture
-_WOVEN_DOUBT = 2  # power of the doubt that lowers their levels
-_UNLIKE_TO_ALIKE = 0.65, 0.85
+_UNLIKE_TO_ALIKE = 0.6, 0.8
 """Levels of the quietest bins over those of all: up to the first texture has raised the others,
 from the second on noise is as strong everywhere."""
 
@@ -166,34 +165,28 @@ class FlatNoise:
         In grey images these are between the levels of all bins and those of the quietest.  What
         a camera has filtered, strongly here and weakly there, is stronger: in colour a margin is
         added.  Noise that is too strong for its level somewhere stays in the image as a whole
-        blotch, while one that is a little weaker costs next to nothing.  Where texture may have
-        raised the levels (`_plainness`, `_certainty`), or where differences of neighbours are so
-        far from Gaussian that they are fine detail, as stars are, the quietest bins' levels are
-        taken instead, less a margin, and chroma for no noisier than luminance.
+        blotch, while one that is a little weaker costs next to nothing.
+
+        Texture may have raised the levels: where neighbours correlate more than those of noise
+        do, where there are no signs of noise (see below), and where differences of neighbours are
+        so far from Gaussian that they are fine detail, as stars are.  Then the levels of the
+        quietest bins are taken, less a margin, and chroma for no noisier than luminance.
         """
         if len(self.levels) == 1:
             return np.sqrt(self.levels * self.quiet)
         generous = _MARGIN * self.levels
         generous[0] = min(generous[0], _MOST_MARGIN * self.quiet[0])
-        plain, certain = self._plainness(), self._certainty()
-        careful = _WOVEN_MARGIN * certain ** (_WOVEN_DOUBT * (1 - plain)) * self.quiet
-        trust = plain * certain * _rising(self.kurtosis, _FILTERED, _NOT_DETAIL)
+        plain = _rising(self.neighbors.min(), _WOVEN, _PLAIN)
+        # Two signs of noise: a sharp edge of the energies, and the same level at all brightnesses.
+        sharp = _rising(self.sharpness, _SHARP, 1.0)
+        alike = _rising(self.quiet[0] / self.levels[0], *_UNLIKE_TO_ALIKE)
+        either = 1 - (1 - sharp) * (1 - alike)
+        both = max(np.sqrt(sharp * alike), _LEAST)
+        trust = plain * either * _rising(self.kurtosis, _FILTERED, _NOT_DETAIL)
+        careful = _WOVEN_MARGIN * both ** (1 - plain) * self.quiet
         levels = careful ** (1 - trust) * generous**trust
         levels[1:] = np.minimum(levels[1:], (1 + trust) * levels[0])
         return levels
-
-    def _plainness(self):
-        """1 where neighbours correlate as those of noise do, 0 where they do as those of texture."""
-        return _rising(self.neighbors.min(), _WOVEN, _PLAIN)
-
-    def _certainty(self):
-        """How certain it is, from near 0 to 1, that noise was met: either of two signs is enough.
-
-        The edge of the energies is sharp, or noise is as strong at all brightnesses.
-        """
-        sharp = _rising(self.sharpness, _SHARP, 1.0)
-        alike = _rising(self.quiet[0] / self.levels[0], *_UNLIKE_TO_ALIKE)
-        return max(1 - (1 - sharp) * (1 - alike), _LEAST)
 
     def curve(self):
         """(2, BINS) brightness and factors of the levels there; None if they are much the same.
