@@ -23,7 +23,7 @@ MODULES = {
     "reading": "io.images",
     "tiling": "wavelets.tiling",
     "window": "graph.window",
-    "denoising.noise": "denoising.noise_estimation",
+    "denoising.noise": "noise.estimation",
     "denoising.sgw": "denoising.wavelet_lowpass",
     "denoising.wiener": "denoising.patch_filter",
     "neighbors.agreement": "graph.agreement",

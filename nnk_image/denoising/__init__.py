@@ -3,8 +3,7 @@
 from nnk_image.denoising.api import denoise
 from nnk_image.denoising.large import denoise_tiles
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.noise_estimation import estimate_noise, estimate_sigma
-from nnk_image.denoising.noise_model import NoiseModel
+from nnk_image.noise import NoiseModel, estimate_noise, estimate_sigma
 
 __all__ = [
     "METHODS",

@@ -12,7 +12,7 @@ from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import fast, stripes
+from nnk_image.denoising import fast
 from nnk_image.denoising.large import denoise_into_array
 from nnk_image.denoising.methods import (
     EVEN_ONLY,
@@ -22,10 +22,11 @@ from nnk_image.denoising.methods import (
     progress_rows,
     relative_spacing,
 )
-from nnk_image.denoising.noise_estimation import noise_of
-from nnk_image.denoising.noise_model import NoiseModel
 from nnk_image.denoising.statistics import WholeImage
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.noise import stripes
+from nnk_image.noise.estimation import noise_of
+from nnk_image.noise.model import NoiseModel
 
 _SHARE = 0.75
 """Of the memory that is free, which tiles and result may take where the whole does not fit."""

@@ -1,7 +1,7 @@
 """'balanced': more passes and a wider search than 'fast'."""
 
+from nnk_image.base.color import from_opponent, to_opponent
 from nnk_image.denoising import patch_filter
-from nnk_image.denoising.color import from_opponent, to_opponent
 from nnk_image.denoising.presets import preset
 
 

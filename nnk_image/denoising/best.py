@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from nnk_image.base.color import from_opponent, to_opponent
 from nnk_image.denoising import half_size, patch_filter
-from nnk_image.denoising.color import from_opponent, to_opponent
 from nnk_image.denoising.presets import preset
 
 

@@ -20,8 +20,8 @@ from nnk_image.denoising.methods import (
     progress_rows,
     relative_spacing,
 )
-from nnk_image.denoising.noise_model import NoiseModel
 from nnk_image.io.arrays import SourceArray, TargetArray, open_source, open_target
+from nnk_image.noise.model import NoiseModel
 
 _BESIDE = 2
 """Numbers of the image's type for each value of a tile that is held beside the method."""

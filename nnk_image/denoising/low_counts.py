@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import zoom
 
-from nnk_image.denoising.stabilization import Stabilizer
+from nnk_image.noise.stabilization import Stabilizer
 
 _FEW = 1.4
 """Counts per pixel below which sums of 4x4 pixels come before those of 2x2."""

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from nnk_image.base.image import as_row, is_column
-from nnk_image.denoising import balanced, best, fast, quick, stripes, wavelet_lowpass
+from nnk_image.denoising import balanced, best, fast, quick, wavelet_lowpass
 from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.graph.window import check_spacing
+from nnk_image.noise import stripes
 
 FLOATS_PER_PIXEL = {
     "sgw": (5, 5, 0),

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from nnk_image.denoising.color import opponent_matrix
+from nnk_image.base.color import opponent_matrix
 from nnk_image.denoising.low_counts import denoise_counts, effective_counts, rounds_for
-from nnk_image.denoising.noise_checks import root_mean_square
-from nnk_image.denoising.standard_noise import WHITE, StandardNoise, regularized
+from nnk_image.noise.checks import root_mean_square
+from nnk_image.noise.standard import WHITE, StandardNoise, regularized
 
 LEAST_NOISE = 1e-6
 """Noise below this share of half the image's range is left alone."""

@@ -20,7 +20,7 @@ from nnk_image import _core
 from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.tile_plan import LANES, Reach
 from nnk_image.denoising import patch_shapes
-from nnk_image.denoising.standard_noise import WHITE
+from nnk_image.noise.standard import WHITE
 
 GRID_ROWS_PER_CHUNK = 2
 """Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so that

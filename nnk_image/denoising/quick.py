@@ -12,12 +12,12 @@ import math
 import numpy as np
 
 from nnk_image import _core
+from nnk_image.base.color import from_opponent, to_opponent
 from nnk_image.base.tile_plan import Reach
-from nnk_image.denoising.color import from_opponent, to_opponent
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups
 from nnk_image.denoising.patch_filter import reach as patch_reach
 from nnk_image.denoising.presets import quick as grouping_of
-from nnk_image.denoising.standard_noise import WHITE
+from nnk_image.noise.standard import WHITE
 
 FLOAT32_SPREAD = 400
 """Range of values, in units of the noise, up to which float32 is enough: one pass on the noisy

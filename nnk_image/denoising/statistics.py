@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nnk_image.denoising.noise_model import NoiseModel
-from nnk_image.denoising.standard_noise import WHITE, StandardNoise
+from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.standard import WHITE, StandardNoise
 
 MODERATE, STRONG = 0.4, 0.8
 """Contrasts from which noise is moderate and strong: sigma 20 and 40 on photographs of 8 bits."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nnk_image.base.color import to_opponent
 from nnk_image.base.image import Image, check_image
 from nnk_image.base.tile_plan import Reach
 from nnk_image.denoising import wavelet_lowpass
-from nnk_image.denoising.color import to_opponent
 from nnk_image.denoising.methods import EVEN_ONLY, METHODS, denoise_checked
-from nnk_image.denoising.noise_estimation import noise_of
 from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import WholeImage, mean_degree, sum_of_degrees
+from nnk_image.noise.estimation import noise_of
 from nnk_image.wavelets import halo
 
 _SAMPLE_SIDE, _SAMPLES_PER_AXIS = 512, 4

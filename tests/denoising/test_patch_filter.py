@@ -11,8 +11,8 @@ from nnk_image import _core, denoise
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import patch_shapes, wiener
 from nnk_image.denoising.presets import Grouping, Preset, preset
-from nnk_image.denoising.standard_noise import WHITE
 from nnk_image.denoising.statistics import WholeImage
+from nnk_image.noise.standard import WHITE
 
 WEAK_NOISE = WholeImage(None, None, contrast=0.1, spread=25.0)
 SMALL = Preset(4, 6, (3,), (3,), 12, 5, 2, 3, 2)

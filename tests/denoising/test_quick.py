@@ -12,7 +12,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import presets, quick
 from nnk_image.denoising.patch_filter import PatchGroups
 from nnk_image.denoising.presets import Grouping
-from nnk_image.denoising.standard_noise import WHITE
+from nnk_image.noise.standard import WHITE
 
 RNG = np.random.default_rng(30)
 

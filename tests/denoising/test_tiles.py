@@ -10,11 +10,11 @@ import pytest
 
 from nnk_image import NoiseModel, denoise, denoise_tiles, standard_image
 from nnk_image.base import memory
+from nnk_image.base.color import to_opponent
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.tile_plan import Reach, TilePlan, plan_tiles
 from nnk_image.denoising import tiles
-from nnk_image.denoising.color import to_opponent
 from nnk_image.denoising.large import TiledDenoising
 from nnk_image.denoising.statistics import WholeImage, mean_degree, sum_of_degrees
 from nnk_image.io.arrays import TargetArray

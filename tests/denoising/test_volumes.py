@@ -6,7 +6,7 @@ import pytest
 import nnk_image
 from nnk_image import NoiseModel, _core, denoise, estimate_noise, image_graph
 from nnk_image.denoising import METHODS
-from nnk_image.denoising.standard_noise import (
+from nnk_image.noise.standard import (
     StandardNoise,
     patch_covariance,
     shared_noise,

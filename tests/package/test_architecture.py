@@ -20,6 +20,7 @@ ORDER = (
     "graph",
     "spectral",
     "wavelets",
+    "noise",
     "denoising",
     "dask",
     "learning",

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import nnk_image
-from nnk_image.denoising.noise_curve import noise_curve
+from nnk_image.noise.curve import noise_curve
 
 SET12 = sorted((Path(__file__).parents[3] / "shared" / "images" / "set12").glob("*.png"))
 CLEAN = nnk_image.standard_image("camera").astype(float)

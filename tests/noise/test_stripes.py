@@ -6,7 +6,7 @@ import pytest
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.base.image import check_image
-from nnk_image.denoising import stripes
+from nnk_image.noise import stripes
 
 CLEAN = nnk_image.standard_image("camera").astype(float)
 RNG = np.random.default_rng(31)

@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from nnk_image.denoising.noise_model import NoiseModel
-from nnk_image.denoising.standard_noise import cut
+from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.standard import cut
 
 ROUNDS = (0.35, 0.15)
 """Share of the stripes' standard deviation that is taken to be left in each round."""

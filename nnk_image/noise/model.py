@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_positive
-from nnk_image.denoising.noise_checks import (
+from nnk_image.noise.checks import (
     check_covariance,
     check_curve,
     check_levels,

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import fft2, ifft2, irfft2, rfft2
 
-from nnk_image.denoising.standard_noise import patch_covariance, regularized
+from nnk_image.noise.standard import patch_covariance, regularized
 
 BINS = 6
 FLAT = 0.1
@@ -433,7 +433,8 @@ def _level_and_edge(parts, deviation):
         flat = parts[energy <= (1 + _TEXTURED * deviation) * variance]
         if len(flat) < _FEWEST_PATCHES:
             break
-        before, variance = variance, np.median(np.linalg.eigvalsh(flat.T @ flat / len(flat)))
+        middle = np.median(np.linalg.eigvalsh(flat.T @ flat / len(flat)))
+        before, variance = variance, max(middle, np.finfo(float).tiny)  # rounding may leave -0
         if abs(variance - before) <= 1e-3 * before:
             break
     return np.sqrt(variance), edge

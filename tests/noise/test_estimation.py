@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
 
 import nnk_image
-from nnk_image.denoising import noise, noise_estimation
+from nnk_image.noise import estimation
 
 SET12 = Path(__file__).parents[3] / "shared" / "images" / "set12"
 
@@ -21,15 +21,15 @@ def noisy(name, sigma, seed=0):
 
 def test_threshold_is_the_quantile_of_white_noise():
     white = np.random.default_rng(1).normal(size=(900, 900))
-    patches = sliding_window_view(white, (noise.PATCH, noise.PATCH))[::2, ::2]
-    energy = noise._gradient_energy(patches.reshape(-1, noise.PATCH**2))
-    assert np.quantile(energy, 0.99) == pytest.approx(noise.FLAT_ENERGY, rel=0.01)
+    patches = sliding_window_view(white, (estimation.PATCH, estimation.PATCH))[::2, ::2]
+    energy = estimation._gradient_energy(patches.reshape(-1, estimation.PATCH**2))
+    assert np.quantile(energy, 0.99) == pytest.approx(estimation.FLAT_ENERGY, rel=0.01)
 
 
 def test_quiet_patches_of_white_noise_vary_as_said():
-    patches = np.random.default_rng(1).normal(size=(100_000, noise.PATCH, noise.PATCH))
-    quiet = np.quantile(patches.var(axis=(1, 2)), noise._QUIET)
-    assert quiet == pytest.approx(noise._QUIET_NOISE, rel=0.03)
+    patches = np.random.default_rng(1).normal(size=(100_000, estimation.PATCH, estimation.PATCH))
+    quiet = np.quantile(patches.var(axis=(1, 2)), estimation._QUIET)
+    assert quiet == pytest.approx(estimation._QUIET_NOISE, rel=0.03)
 
 
 @pytest.mark.parametrize("quality", [None, 90])
@@ -49,8 +49,8 @@ def test_what_is_all_texture_is_not_smeared(name, quality):
 def test_only_what_is_all_texture_is_lowered(sigma, monkeypatch):
     names = ("camera", "astronaut_grey", "brick", "gravel")
     before, after = [], []
-    for limit, found in ((np.inf, before), (noise._TEXTURED, after)):
-        monkeypatch.setattr(noise_estimation, "_TEXTURED", limit)
+    for limit, found in ((np.inf, before), (estimation._TEXTURED, after)):
+        monkeypatch.setattr(estimation, "_TEXTURED", limit)
         found += [nnk_image.estimate_sigma(noisy(name, sigma)) for name in names]
     assert after[:3] == before[:3]
     assert abs(after[3] - sigma) <= abs(before[3] - sigma)

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nnk_image.base import memory
+from nnk_image.base.color import opponent_matrix, to_opponent
 from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
-from nnk_image.denoising import flat_blocks, stripes
-from nnk_image.denoising.color import opponent_matrix, to_opponent
-from nnk_image.denoising.noise_curve import noise_curve
-from nnk_image.denoising.noise_model import NoiseModel
+from nnk_image.noise import flat_blocks, stripes
+from nnk_image.noise.curve import noise_curve
+from nnk_image.noise.model import NoiseModel
 
 PATCH = 7
 FLAT_ENERGY = 275.0
@@ -84,7 +84,7 @@ def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
     ----------
     X. Liu, M. Tanaka, M. Okutomi, "Single-image noise level estimation for blind denoising", IEEE
     Transactions on Image Processing 22 (2013), for white noise; for correlated noise see
-    ``nnk_image.denoising.flat_blocks``.
+    ``nnk_image.noise.flat_blocks``.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from nnk_image import _core
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.patch_filter import PatchGroups
 from nnk_image.denoising.presets import Preset
-from nnk_image.denoising.standard_noise import (
+from nnk_image.noise.standard import (
     WHITE,
     StandardNoise,
     patch_covariance,

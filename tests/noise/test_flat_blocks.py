@@ -1,14 +1,16 @@
 """Correlated noise is found in an image, and neither white noise nor texture is taken for it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
+from skimage import data
 
 import nnk_image
 from nnk_image import NoiseModel, estimate_noise, estimate_sigma
-from nnk_image.denoising import flat_blocks
+from nnk_image.noise import flat_blocks
 
 KERNELS = {
     "binomial": np.outer([1.0, 2.0, 1.0], [1.0, 2.0, 1.0]),
@@ -171,3 +173,82 @@ def test_denoising_blind_is_nearly_as_good_as_knowing():
     errors = [np.mean((result - clean) ** 2) for result in (known, blind)]
     assert errors[1] < 1.1 * errors[0]
     assert errors[0] < 0.35 * np.mean((noisy - clean) ** 2)
+
+
+def pink(shape, seed):
+    """Noise of power 1/f, and its correlation at the offsets (1, 0) and (2, 0)."""
+    frequency = np.hypot(*np.meshgrid(*map(np.fft.fftfreq, shape), indexing="ij"))
+    frequency[0, 0] = np.inf
+    waves = np.fft.fft2(np.random.default_rng(seed).normal(size=shape))
+    noise = np.fft.ifft2(waves / np.sqrt(frequency)).real
+    covariance = np.fft.ifft2(1 / frequency).real
+    return noise / noise.std(), covariance[1:3, 0] / covariance[0, 0]
+
+
+def test_strong_noise_is_measured_in_large_blocks():
+    """Small ones would miss most of what is wider than they are."""
+    clean = picture("camera")
+    noise, true = pink(clean.shape, 6)
+    seen = clean + 50 * noise
+    model = estimate_noise(seen)
+    assert model.sigma[0] == pytest.approx(50, rel=0.06)
+    assert np.mean(model.neighbor_correlation()) == pytest.approx(true[0], abs=0.05)
+    everywhere, middle = np.ones(seen.shape, bool), flat_blocks.LARGE // 2
+    small, best = (
+        flat_blocks.measure(seen[None], everywhere, n) for n in (flat_blocks.SMALL, None)
+    )
+    errors = [
+        np.abs(flat.correlations[0, middle + 1 : middle + 3, middle] - true)
+        for flat in (small, best)
+    ]
+    assert np.all(errors[1] < errors[0])
+
+
+def side_of_blocks(image):
+    """The side of the blocks that the noise of a grey image is measured in."""
+    return flat_blocks.measure(image[None] / 255, np.ones(image.shape, bool)).side
+
+
+def test_blocks_are_as_large_as_texture_lets_them_be():
+    clean, (noise, _) = picture("camera"), pink((256, 256), 6)
+    assert side_of_blocks(noise) == flat_blocks.LARGE
+    assert side_of_blocks(clean + 5 * noise) == flat_blocks.SMALL
+
+
+@pytest.fixture(scope="module")
+def colour_noise():
+    """What is measured in a colour photograph with correlated noise: all signs tell of noise."""
+    clean = picture("astronaut") / 255
+    noise = [correlated(KERNELS["mild"], clean.shape[:2], seed) for seed in range(3)]
+    channels = np.moveaxis(clean, -1, 0) + 0.1 * np.array(noise)
+    flat = flat_blocks.measure(channels, np.ones(clean.shape[:2], bool))
+    return replace(flat, sharpness=1.0, quiet=0.9 * flat.levels, kurtosis=3.0)
+
+
+@pytest.mark.parametrize(
+    ("sign", "values"),
+    [
+        ("sharpness", (1.0, 0.9, 0.8, 0.7)),
+        ("kurtosis", (3.0, 4.2, 4.6, 5.0)),
+        ("quiet", (0.9, 0.8, 0.7, 0.6)),
+    ],
+)
+@pytest.mark.parametrize("neighbors", [0.45, 0.62, 0.75])
+def test_the_less_it_looks_like_noise_the_less_is_removed(colour_noise, neighbors, sign, values):
+    flat = replace(colour_noise, neighbors=np.full(flat_blocks.BINS, neighbors))
+    if sign == "quiet":
+        values = [value * flat.levels for value in values]
+    found = [replace(flat, **{sign: value}).denoising_levels() for value in values]
+    assert np.all(np.diff(found, axis=0) <= 1e-12)
+    assert np.all(found[-1] > 0)
+
+
+@pytest.mark.parametrize("name", ["immunohistochemistry", "hubble_deep_field"])
+def test_dense_texture_is_left_alone(name):
+    """Tissue and stars, at half their size and so without noise, with a little of it and none."""
+    scene = getattr(data, name)()[:400, :400].astype(float)
+    clean = scene.reshape(200, 2, 200, 2, 3).mean(axis=(1, 3))
+    noise = [correlated(KERNELS["binomial"], clean.shape[:2], seed) for seed in range(3)]
+    for level in (0, 2):
+        seen = np.rint(clean + level * np.stack(noise, axis=-1)).clip(0, 255).astype(np.uint8)
+        assert max(estimate_noise(seen, channel_axis=-1).sigma) < 4

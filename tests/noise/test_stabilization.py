@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from nnk_image.denoising.stabilization import Stabilizer
+from nnk_image.noise.stabilization import Stabilizer
 
 LEVELS = np.array([0, 0.01, 0.1, 0.5, 1, 3, 10, 30, 49, 51, 80])
 MODELS = [(1, 0, 0, 1), (1, 0, 0, 0.4), (2, 1, -3, 1), (0.5, 0.6, 10, 0.6), (4, 10, 0, 1)]
