@@ -262,3 +262,40 @@ def test_stacks_of_unclear_meaning_are_refused(tmp_path):
     path.write_bytes(b"hello")
     assert "no stack" in refusal(read_stack, path)
     assert "no such file" in refusal(read_stack, tmp_path / "missing.tif")
+
+
+def damaged(path, tag, value):
+    """Put another number of 32 bits in the place of that of a tag."""
+    with tifffile.TiffFile(path) as file:
+        place = file.pages[0].tags[tag].valueoffset
+    with open(path, "r+b") as stream:
+        stream.seek(place)
+        stream.write(value.to_bytes(4, "little"))
+
+
+@pytest.mark.parametrize("read", [read_image, read_stack])
+def test_tiles_far_larger_than_their_page_are_refused(tmp_path, read):
+    """A file of some hundred bytes once took two gigabytes."""
+    path = tmp_path / "tiles.tif"
+    pixels = np.zeros((32, 32), np.uint32 if read is read_stack else np.uint8)
+    tifffile.imwrite(path, pixels, tile=(16, 16), byteorder="<", compression="zlib", metadata=None)
+    damaged(path, "TileWidth", 1 << 30)
+    assert "claims tiles of 16x1073741824 pixels in a page of 32x32" in refusal(read, path)
+
+
+@pytest.mark.parametrize("interval", ["inf", "nan", "-1"])
+def test_an_impossible_interval_is_none(tmp_path, interval):
+    path, pixels = tmp_path / "film.tif", samples((3, 6, 7), "uint8")
+    about = {"axes": "TYX", "finterval": 2.5}
+    tifffile.imwrite(path, pixels, imagej=True, metadata=about, byteorder="<")
+    assert read_stack(path).spacing_along("T") == 2.5
+    path.write_bytes(
+        path.read_bytes().replace(b"finterval=2.5", f"finterval={interval:<3}".encode())
+    )
+    assert read_stack(path).spacing_along("T") is None
+
+
+def test_pixels_of_several_bits_are_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "bits.tif", np.ones((2, 5, 8, 5), bool), photometric="minisblack",
+                     planarconfig="contig", metadata=None)  # fmt: skip
+    assert "pixels of 5 single bits" in refusal(read_stack, tmp_path / "bits.tif")

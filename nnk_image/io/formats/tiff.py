@@ -23,6 +23,7 @@ from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, PLANARCONFIG
 from .common import FormatError, ImageFile, assemble, check_frames, check_size, plausible_dpi
 from .pillow import eight_bit_samples, joined_bytes, rawmode_of, with_rawmode
 
+_LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
 _CUT_OFF = "is damaged or truncated: pages of it are missing; fetch or export the file again"
 
 _OME_SIZE = re.compile(r"\bSize([ZCT])\s*=\s*[\"'](\d{1,18})")
@@ -51,6 +52,7 @@ def decode(stream, max_pixels: int | None) -> ImageFile:
         page = file.pages[0]
         check_frames(frames_of(file), "a multi-page TIFF")
         check_size(page.imagewidth, page.imagelength, max_pixels)
+        check_tiles(page)
         _check_channels(page)
         samples, orientation = _samples(stream, page)
         return assemble(
@@ -109,6 +111,15 @@ def _next_page(file: tifffile.TiffFile) -> int:
     (tags,) = struct.unpack(layout.tagnoformat, stream.read(layout.tagnosize))
     stream.seek(offset + layout.tagnosize + tags * layout.tagsize)
     return struct.unpack(layout.offsetformat, stream.read(layout.offsetsize))[0]
+
+
+def check_tiles(page) -> None:
+    """Refuse tiles that are much larger than their page, which would be unpacked whole."""
+    if page.is_tiled and page.tilewidth * page.tilelength > max(_LARGEST_TILE, 4 * page.size):
+        raise FormatError(
+            f"claims tiles of {page.tilelength}x{page.tilewidth} pixels in a page of "
+            f"{page.imagelength}x{page.imagewidth}; save it again"
+        )
 
 
 def _check_channels(page) -> None:

@@ -30,7 +30,7 @@ from .stack import (
     native,
     read_array,
 )
-from .tiff import SINGLE_DTYPES, frames_of, quiet_tifffile
+from .tiff import SINGLE_DTYPES, check_tiles, frames_of, quiet_tifffile
 
 BIG = 2**32 - 2**25
 """Bytes of pixels from which a file is a BigTIFF: offsets of 32 bits no longer reach."""
@@ -118,8 +118,13 @@ def _check_page(page) -> None:
         problem = "has pages with a depth of their own, a rare layout; save slices as pages"
     elif page.photometric in (PHOTOMETRIC.YCBCR, PHOTOMETRIC.SEPARATED):
         problem = f"has {page.photometric.name} colours; save it as RGB"
+    elif page.bitspersample == 1 and page.samplesperpixel > 1:
+        problem = f"has pixels of {page.samplesperpixel} single bits, a rare layout; save integers"
+    elif not isinstance(page.compression, int):
+        problem = f"names several compressions, {page.compression}: it is damaged; save it again"
     if problem:
         raise FormatError(problem)
+    check_tiles(page)
 
 
 def _pixels(stream, series) -> np.ndarray:
@@ -187,8 +192,8 @@ def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
         if f"PhysicalSize{axis}" in pixels
     }
     lengths, unit = common_unit(sizes)
-    if pixels.get("TimeIncrementUnit", "s") == "s" and float(pixels.get("TimeIncrement", 0)) > 0:
-        lengths["T"] = float(pixels["TimeIncrement"])
+    if pixels.get("TimeIncrementUnit", "s") == "s":
+        lengths |= _interval(pixels.get("TimeIncrement", 0))
     return lengths, unit
 
 
@@ -202,9 +207,15 @@ def _imagej_lengths(file: tifffile.TiffFile, page) -> Lengths:
             sizes[axis] = bottom / top if top else 0.0, about.get(other, unit)
         sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
     lengths, unit = common_unit(sizes)
-    if about.get("tunit", "sec") in ("s", "sec") and float(about.get("finterval", 0)) > 0:
-        lengths["T"] = float(about["finterval"])
+    if about.get("tunit", "sec") in ("s", "sec"):
+        lengths |= _interval(about.get("finterval", 0))
     return lengths, unit
+
+
+def _interval(told) -> dict[str, float]:
+    """Return the seconds between frames as the spacing along T, if they can be that."""
+    seconds = float(told)
+    return {"T": seconds} if 0 < seconds < math.inf else {}
 
 
 def _resolution(page, axis: str) -> tuple[int, int]:
