@@ -65,6 +65,7 @@ def grid_graph(shape, window=3, *, mask=None):
     spacing = None if len(sides) == 2 else (1.0,) * len(sides)
     # So wide a kernel that no weight is too small to be kept.
     options = {"sigma_d": 100.0, "sigma_f": 1.0, "mask": mask, "spacing": spacing}
-    graph = bilateral_graph(np.zeros(sides, np.float32), window, **options).adjacency
+    nothing = np.broadcast_to(np.float32(0), sides)  # takes no memory before that is checked
+    graph = bilateral_graph(nothing, window, **options).adjacency
     graph.data[:] = 1
     return graph

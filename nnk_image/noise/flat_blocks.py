@@ -201,9 +201,9 @@ class FlatNoise:
 
 
 def measure_if_noise(channels, usable, white):
-    """The same if it is correlated noise that small blocks show, else None.
+    """The `FlatNoise` of opponent channels if small blocks show correlated noise, else None.
 
-    `white` is called with the luminance for the level that the estimate for white noise reads.
+    Parameters of the same name are those of `measure`.  `white` is called with the luminance for the level that the estimate for white noise reads.
     """
     if not seem_correlated(channels, usable):
         return None
