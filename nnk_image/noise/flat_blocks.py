@@ -203,7 +203,8 @@ class FlatNoise:
 def measure_if_noise(channels, usable, white):
     """The `FlatNoise` of opponent channels if small blocks show correlated noise, else None.
 
-    Parameters of the same name are those of `measure`.  `white` is called with the luminance for the level that the estimate for white noise reads.
+    `channels` and `usable` are those of `measure`.  `white` is called with the luminance for the
+    level that the estimate for white noise reads.
     """
     if not seem_correlated(channels, usable):
         return None
