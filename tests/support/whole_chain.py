@@ -57,14 +57,17 @@ def whole_chain(n_jobs=None):
     return "-".join(sums)
 
 
-def n_tasks():
-    """Number of threads of this process, whoever started them."""
-    return len(os.listdir("/proc/self/task"))
+def tasks():
+    """Numbers of the threads of this process, whoever started them."""
+    return set(os.listdir("/proc/self/task"))
 
 
 def threads_started(method):
-    """How many threads `denoise` adds to this process, seen from its progress reports."""
+    """How many threads `denoise` adds to this process, seen from its progress reports.
+
+    Those are told by their numbers: a thread of before may still be on its way out.
+    """
     nnk_image.denoise(GREY, 25, method=method)  # imports may start some, once
-    before, seen = n_tasks(), []
-    nnk_image.denoise(GREY, 25, method=method, progress=lambda *_: seen.append(n_tasks()))
-    return max(seen) - before
+    before, started = tasks(), set()
+    nnk_image.denoise(GREY, 25, method=method, progress=lambda *_: started.update(tasks() - before))
+    return len(started)
