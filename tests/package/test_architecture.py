@@ -23,6 +23,7 @@ ORDER = (
     "noise",
     "denoising",
     "dask",
+    "napari",
     "learning",
     "plotting",
     "reproduce",
@@ -31,8 +32,8 @@ ORDER = (
 """What lies directly below `nnk_image`: each may import from those before it, and from itself."""
 
 OPTIONAL = (
-    *("faiss", "hnswlib", "matplotlib", "networkx", "nibabel", "pynndescent", "sklearn", "tqdm"),
-    "zarr",
+    *("faiss", "hnswlib", "matplotlib", "napari", "networkx", "nibabel", "pynndescent", "sklearn"),
+    *("tqdm", "zarr"),
 )
 SLOW = ("PIL", "pygsp", "scipy.spatial", "signal", "threading")  # most calls do without them
 IN_FUNCTIONS = {*OPTIONAL, *SLOW, "resource"}  # Windows has no resource

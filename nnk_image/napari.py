@@ -1,0 +1,81 @@
+"""Plugin of the viewer napari: denoise an image layer, from the menu Plugins > nnk_image.
+
+The manifest ``napari.yaml`` beside this file names `denoise_layer`; napari makes a form of its
+parameters.  Nothing here imports napari before napari calls it.
+"""
+
+from typing import Annotated
+
+import numpy as np
+
+from nnk_image.denoising import denoise
+from nnk_image.denoising.methods import METHODS
+from nnk_image.io.formats.common import to_samples
+
+_SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: find it"}
+_METHOD = {"choices": list(METHODS), "tooltip": "quick, fast, balanced, best: ever slower, better"}
+_STRENGTH = {"min": 0.1, "max": 5, "step": 0.1, "tooltip": "Above 1 removes more"}
+_PLANES = {"label": "plane by plane", "tooltip": "Each plane by itself, not the volume at once"}
+
+
+def denoise_layer(
+    layer: "napari.layers.Image",  # noqa: F821
+    sigma: Annotated[float, _SIGMA] = 0.0,
+    method: Annotated[str, _METHOD] = "fast",
+    strength: Annotated[float, _STRENGTH] = 1.0,
+    planes: Annotated[bool, _PLANES] = False,
+) -> "napari.qt.threading.FunctionWorker[napari.types.LayerDataTuple]":  # noqa: F821
+    """Denoise a layer in the background; the result becomes a new layer.
+
+    Parameters
+    ----------
+    layer : napari.layers.Image
+        A picture, in colour or not, a volume, or a time series; its scale is the spacing of the
+        pixels.
+    sigma : float
+        Standard deviation of the noise in the layer's units; 0 for what `estimate_noise` finds.
+    method, strength
+        As for `nnk_image.denoise`.
+    planes : bool
+        Denoise each plane of a stack by itself.
+
+    Returns
+    -------
+    napari.qt.threading.FunctionWorker
+        Already started; it gives the data of the new layer.
+    """
+    from napari.qt.threading import thread_worker
+
+    work = thread_worker(denoised_layer, start_thread=True, progress=True)
+    return work(layer, sigma, method, strength, planes)
+
+
+def denoised_layer(layer, sigma, method, strength, planes):
+    """(data, attributes, kind) of the new layer; parameters as of `denoise_layer`."""
+    if layer is None:
+        raise ValueError("there is no image layer to denoise: open a picture first")
+    if layer.multiscale:
+        raise ValueError(
+            f"layer {layer.name!r} is a pyramid: denoise its file with `nnk-image denoise`, or add "
+            "its finest level as a layer"
+        )
+    options = {"method": method, "strength": strength, "n_jobs": -1}
+    sigma, pixels = sigma or None, np.asarray(layer.data)
+    if layer.rgb:
+        options["channel_axis"] = -1
+    elif layer.ndim > 2 and not planes:
+        options["spacing"] = [abs(float(s)) for s in layer.scale]
+    if layer.ndim > 2 and planes:
+        stack = pixels.reshape(-1, *pixels.shape[layer.ndim - 2 :])
+        data = np.stack([denoise(plane, sigma, **options) for plane in stack])
+        data = data.reshape(pixels.shape)
+    else:
+        data = denoise(pixels[..., :3] if layer.rgb else pixels, sigma, **options)
+    if layer.rgb:  # napari shows colours as bytes, or as floats from 0 to 1
+        data = to_samples(data, pixels.dtype) if pixels.dtype.kind == "u" else data.clip(0, 1)
+        data = np.concatenate([data, pixels[..., 3:]], axis=-1)  # transparency
+    attributes = {"name": f"{layer.name} denoised", "rgb": layer.rgb}
+    attributes |= {"scale": layer.scale, "translate": layer.translate}
+    if not layer.rgb:
+        attributes |= {"colormap": layer.colormap, "contrast_limits": layer.contrast_limits}
+    return data, attributes, "image"

@@ -1,0 +1,86 @@
+"""The napari plugin: what it makes of a layer, and that its manifest leads to it."""
+
+import importlib
+import re
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image import denoise
+from nnk_image.napari import denoised_layer
+
+RNG = np.random.default_rng(9)
+OPTIONS = {"sigma": 10.0, "method": "fast", "strength": 1.0, "planes": False}
+
+
+def layer_of(data, rgb=False, **attributes):
+    """What the plugin looks at in an image layer of napari."""
+    axes = data.ndim - rgb
+    given = {
+        "name": "mine",
+        "multiscale": False,
+        "scale": np.ones(axes),
+        "translate": np.zeros(axes),
+    }
+    given |= {"colormap": "green", "contrast_limits": [0, 300]} | attributes
+    return SimpleNamespace(data=data, rgb=rgb, ndim=axes, **given)
+
+
+def test_a_grey_layer_keeps_its_looks():
+    frame = RNG.normal(100, 10, (40, 44)).astype(np.float32)
+    data, attributes, kind = denoised_layer(layer_of(frame, scale=np.array([2, 2])), **OPTIONS)
+    assert kind == "image"
+    assert attributes["name"] == "mine denoised"
+    assert attributes["colormap"] == "green"
+    assert attributes["scale"].tolist() == [2, 2]
+    np.testing.assert_array_equal(data, denoise(frame, 10))
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+def test_colours_stay_bytes_and_transparency_as_it_was(channels):
+    picture = RNG.integers(0, 256, (40, 44, channels), np.uint8)
+    data, attributes, _ = denoised_layer(layer_of(picture, rgb=True), **OPTIONS)
+    assert data.dtype == np.uint8
+    assert attributes["rgb"]
+    expected = denoise(picture[..., :3], 10, channel_axis=-1)
+    np.testing.assert_array_equal(data[..., :3], np.rint(expected).clip(0, 255))
+    np.testing.assert_array_equal(data[..., 3:], picture[..., 3:])
+
+
+def test_a_stack_at_once_or_plane_by_plane():
+    stack = RNG.normal(100, 10, (6, 40, 44))
+    layer = layer_of(stack, scale=np.array([-3.0, 1.5, 1.5]))  # napari may show it upside down
+    data, _, _ = denoised_layer(layer, **OPTIONS)
+    np.testing.assert_array_equal(data, denoise(stack, 10, spacing=(2, 1, 1)))
+    data, _, _ = denoised_layer(layer, **OPTIONS | {"planes": True})
+    np.testing.assert_array_equal(data, [denoise(plane, 10) for plane in stack])
+
+
+def test_no_sigma_is_looked_for():
+    frame = 100 * (np.indices((60, 60)).sum(axis=0) > 60) + RNG.normal(0, 8, (60, 60))
+    data, _, _ = denoised_layer(layer_of(frame), **OPTIONS | {"sigma": 0.0})
+    np.testing.assert_array_equal(data, denoise(frame))
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [(None, "no image layer"), (layer_of(np.ones((9, 9)), multiscale=True), "'mine' is a pyramid")],
+)
+def test_what_cannot_be_denoised_is_said(layer, message):
+    with pytest.raises(ValueError, match=message):
+        denoised_layer(layer, **OPTIONS)
+
+
+def test_the_manifest_leads_to_the_plugin():
+    (entry,) = (e for e in metadata.entry_points(group="napari.manifest") if e.name == "nnk_image")
+    package, name = entry.value.split(":")
+    manifest = Path(importlib.import_module(package).__file__).with_name(name).read_text("utf-8")
+    module, function = re.search(r"python_name: (\S+):(\S+)", manifest).groups()
+    assert callable(getattr(importlib.import_module(module), function))
+    command = re.search(r"- id: (\S+)", manifest).group(1)
+    assert f"- command: {command}" in manifest
+    assert re.search(r"^name: (\S+)", manifest).group(1) == nnk_image.__name__
