@@ -14,6 +14,7 @@ from nnk_image import _core
 from nnk_image.base.threads import resolve_n_jobs
 
 ROOT = Path(__file__).parents[2]
+RECIPE = ROOT / ".ci" / "recipe.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -25,6 +26,16 @@ def test_one_version():
     assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
     for path in (ROOT / "nnk_image").rglob("*.py"):
         assert f'"{version}"' not in path.read_text(encoding="utf-8"), path
+
+
+def test_the_conda_recipe_follows():
+    if not RECIPE.exists():
+        pytest.skip("the sdist has no recipe")
+    recipe = RECIPE.read_text()
+    assert f'version: "{PROJECT["version"]}"' in recipe
+    run = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.M)[1]
+    needed = ["python" + PROJECT["requires-python"], *PROJECT["dependencies"]]
+    assert [line.removeprefix("    - ").replace(" ", "") for line in run.splitlines()] == needed
 
 
 def test_the_import_loads_next_to_nothing():
