@@ -11,6 +11,9 @@ static inline uint64_t *plane_row(const nnk_edges *e, uint64_t *planes, int64_t 
     return planes + (y * e->half + offset) * e->words;
 }
 
+/* The lowest n of 64 bits, n > 0. */
+static inline uint64_t low_bits(int64_t n) { return ~0ull >> (64 - n); }
+
 /* Word w of `row` read dx pixels further: bit x is bit x + dx of the row, 0
  * outside it.  |dx| < 64. */
 static inline uint64_t shifted_word(const uint64_t *row, int64_t words, int64_t w, int32_t dx)

@@ -1,7 +1,8 @@
 /* Algorithm 4 for many pixels at once.  T, S: type and suffix.
  *
  * Pixels of a row lie side by side in vectors, NNK_ABREAST vectors abreast, and
- * the candidate loop is outside.  Candidate k dies where (d_j - d_k).d_j <= mu
+ * the candidate loop is outside.  Short rows share what is abreast with those below.
+ * Candidate k dies where (d_j - d_k).d_j <= mu
  * Delta for a pruner j: the comparison of the rule, bit for bit.  A dead pruner
  * is NaN in d_j and so prunes nothing; a missing pixel is NaN in d_k and dead
  * from the start.
@@ -32,10 +33,12 @@ CAT(near_survivors, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nn
     }
 }
 
-/* Near pass over 64 pixels from `centre`: alive[k] gets a bit per pixel. */
+/* Near pass over 64 pixels from `centre`, vector v of those abreast at place[v]: alive[k] gets a bit
+ * per pixel. */
 static inline __attribute__((always_inline)) void
-CAT(near_pass, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t channels, int64_t n_pixels,
-                  const nnk_window *win, const T *pair_threshold, CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
+CAT(near_pass, S)(const T *centre, const int64_t *place, int64_t stride, int64_t plane_size, int32_t channels,
+                  int64_t n_pixels, const nnk_window *win, const T *pair_threshold, CAT(vec, S) *near,
+                  CAT(vec, S) *d, uint64_t *alive)
 {
     for (int32_t k = 0; k < win->n_offsets; k++)
         alive[k] = 0;
@@ -46,7 +49,7 @@ CAT(near_pass, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t c
             CAT(vec, S) *d_k = k < win->n_near ? near + (size_t)k * channels * NNK_ABREAST : d;
             for (int32_t c = 0; c < channels; c++)
                 for (int v = 0; v < NNK_ABREAST; v++) {
-                    const int64_t at = c * plane_size + v * CAT(LANES, S);
+                    const int64_t at = c * plane_size + place[v];
                     d_k[c * NNK_ABREAST + v] = CAT(loadu, S)(other + at) - CAT(loadu, S)(here + at);
                 }
             CAT(near_survivors, S)(d_k, near, win, pair_threshold, k, channels, live);
@@ -86,33 +89,46 @@ static inline int CAT(far_pruned, S)(const T *pixel, int64_t stride, int64_t pla
     return 0;
 }
 
-/* Settle the offsets beyond n_near, pixel by pixel: few have survived. */
-static void CAT(far_pass, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t channels,
+/* Settle the offsets beyond n_near, pixel by pixel: few have survived.  Of the 64 pixels those that are
+ * `wanted`, `of_row` in a row. */
+static void CAT(far_pass, S)(const T *centre, uint64_t wanted, int64_t of_row, int64_t stride, int64_t plane_size, int32_t channels,
                              const nnk_window *win, const T *threshold, uint64_t *alive, uint16_t *kept)
 {
     int32_t n_kept[64] = {0};
     const int32_t room = win->n_offsets - win->n_near;
     for (int32_t k = win->n_near; k < win->n_offsets; k++)
-        for (uint64_t left = alive[k]; left; left &= left - 1) {
+        for (uint64_t left = alive[k] & wanted; left; left &= left - 1) {
             const int x = __builtin_ctzll(left);
             uint16_t *list = kept + (size_t)x * room;
-            if (CAT(far_pruned, S)(centre + x, stride, plane_size, channels, win, threshold, k, list, n_kept[x]))
+            const T *pixel = centre + x / of_row * stride + x % of_row;
+            if (CAT(far_pruned, S)(pixel, stride, plane_size, channels, win, threshold, k, list, n_kept[x]))
                 alive[k] &= ~(1ull << x);
             else
                 list[n_kept[x]++] = (uint16_t)k;
         }
 }
 
-static void CAT(near_pass_any, S)(const T *centre, int64_t stride, int64_t plane_size, int32_t channels,
-                                  int64_t n_pixels, const nnk_window *win, const T *pair_threshold,
-                                  CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
+static void CAT(near_pass_any, S)(const T *centre, const int64_t *place, int64_t stride, int64_t plane_size,
+                                  int32_t channels, int64_t n_pixels, const nnk_window *win,
+                                  const T *pair_threshold, CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
 {
     if (channels == 1) /* constants let the compiler drop the channel loops */
-        CAT(near_pass, S)(centre, stride, plane_size, 1, n_pixels, win, pair_threshold, near, d, alive);
+        CAT(near_pass, S)(centre, place, stride, plane_size, 1, n_pixels, win, pair_threshold, near, d, alive);
     else if (channels == 3)
-        CAT(near_pass, S)(centre, stride, plane_size, 3, n_pixels, win, pair_threshold, near, d, alive);
+        CAT(near_pass, S)(centre, place, stride, plane_size, 3, n_pixels, win, pair_threshold, near, d, alive);
     else
-        CAT(near_pass, S)(centre, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
+        CAT(near_pass, S)(centre, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
+}
+
+/* The candidates that are alive in word w of row y; their bits begin at `first`. */
+static void CAT(store_alive, S)(const nnk_edges *edges, const nnk_window *win, int64_t y, int64_t w,
+                                const uint64_t *alive, int64_t first, int64_t n)
+{
+    for (int32_t k = 0; k < win->n_offsets; k++) {
+        const int32_t p = win->plane[k];
+        uint64_t *row = p >= 0 ? plane_row(edges, edges->forward, y, p) : plane_row(edges, edges->backward, y, -1 - p);
+        row[w] = alive[k] >> first & low_bits(n);
+    }
 }
 
 static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *win,
@@ -129,23 +145,32 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
         return NNK_NO_MEMORY;
     }
     CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels * NNK_ABREAST;
-    for (int64_t y = y0; y < y1; y++) {
-        if (edges->first_node[y] < 0) { /* a gap */
+    /* Where two rows or more fit into the vectors abreast, as many are pruned at once. */
+    const int64_t of_width = (edges->width + CAT(LANES, S) - 1) / CAT(LANES, S);
+    const int64_t rows = of_width > NNK_ABREAST / 2 ? 1 : NNK_ABREAST / of_width;
+    const int64_t vectors = rows > 1 ? of_width : NNK_ABREAST, of_row = rows > 1 ? vectors * CAT(LANES, S) : 64;
+    for (int64_t y = y0; y < y1; y += rows) {
+        if (rows == 1 && edges->first_node[y] < 0) { /* a gap */
             const size_t row = sizeof(uint64_t) * (size_t)(edges->half * edges->words);
             memset(plane_row(edges, edges->forward, y, 0), 0, row);
             memset(plane_row(edges, edges->backward, y, 0), 0, row);
             continue;
         }
+        const int64_t n_rows = y1 - y < rows ? y1 - y : rows;
+        int64_t place[NNK_ABREAST];
+        for (int64_t v = 0; v < NNK_ABREAST; v++) { /* in place of rows from y1 on the last one again */
+            const int64_t row = v / vectors < n_rows ? v / vectors : n_rows - 1;
+            place[v] = row * stride + v % vectors * CAT(LANES, S);
+        }
         for (int64_t w = 0; w < edges->words; w++) {
             const T *centre = planes + (y + win->border) * stride + win->radius + 64 * w;
-            const int64_t left = edges->width - 64 * w, n_pixels = left < 64 ? left : 64;
-            CAT(near_pass_any, S)(centre, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
-            CAT(far_pass, S)(centre, stride, plane_size, channels, win, threshold, alive, kept);
-            for (int32_t k = 0; k < win->n_offsets; k++) {
-                const int32_t p = win->plane[k];
-                (p >= 0 ? plane_row(edges, edges->forward, y, p) : plane_row(edges, edges->backward, y, -1 - p))[w] =
-                    alive[k];
-            }
+            const int64_t left = edges->width - 64 * w, n_pixels = rows > 1 ? 1 : left < 64 ? left : 64;
+            CAT(near_pass_any, S)(centre, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d,
+                                  alive);
+            CAT(far_pass, S)(centre, low_bits(n_rows * of_row), of_row, stride, plane_size, channels, win, threshold,
+                             alive, kept);
+            for (int64_t row = 0; row < n_rows; row++)
+                CAT(store_alive, S)(edges, win, y + row, w, alive, row * of_row, of_row);
         }
     }
     free_aligned(near), free(alive), free(kept);

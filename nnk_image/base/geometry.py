@@ -108,9 +108,10 @@ class Lines:
     def feature_plane(self):
         """(rows, stride) of a feature plane: the image in its border.
 
-        Rows are read in words of 64 pixels.
+        Rows are read in words of 64 pixels, short ones in halves and quarters of words.
         """
-        return self.height + 2 * self.border, 2 * self.radius + -(-self.width // 64) * 64
+        unit = next((unit for unit in (16, 32) if self.width <= unit), 64)
+        return self.height + 2 * self.border, 2 * self.radius + -(-self.width // unit) * unit
 
 
 @dataclass(frozen=True)

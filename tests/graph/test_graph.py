@@ -138,6 +138,24 @@ def test_moving_the_image_permutes_the_graph(image, build, move):
 
 
 @every_kind
+@pytest.mark.parametrize("window", [5, 11, 13])
+@pytest.mark.parametrize("width", [2, 4, 8, 9, 16, 17, 32])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_strip_has_the_graph_that_it_has_within_a_wide_image(build, window, width, dtype):
+    """Rows of a strip are pruned several at once, those of a wide image one by one."""
+    rng = np.random.default_rng([window, width])
+    wide = np.cumsum(rng.normal(0, 9, (37, 90)), axis=0).astype(dtype)
+    mask = np.zeros(wide.shape, bool)
+    mask[:, 40 : 40 + width] = rng.random((37, width)) < 0.95
+    strip, valid = wide[:, 40 : 40 + width], mask[:, 40 : 40 + width]
+    nodes = np.arange(wide.size).reshape(wide.shape)[:, 40 : 40 + width].ravel()
+    found = build(strip, window, sigma_f=20.0, mask=valid).adjacency
+    expected = build(wide, window, sigma_f=20.0, mask=mask).adjacency
+    assert_equal(found, expected[nodes][:, nodes])
+    assert found.nnz > 37 * width
+
+
+@every_kind
 @pytest.mark.parametrize(("window", "spacing"), [(11, None), ((3, 9), (2.5, 0.7)), ((63, 1), 2.0)])
 @pytest.mark.parametrize("channels", [0, 3])
 def test_a_column_has_the_graph_of_its_row(build, window, spacing, channels):

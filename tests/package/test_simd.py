@@ -14,7 +14,7 @@ from random_images import masked_images, options, sigmas_d, sigmas_f
 from nnk_image import _core, bilateral_graph, image_graph
 
 VARIANTS = _core.simd_variants()
-ODD_WIDTHS = [(1, 3), (15, 18), (63, 66), (127, 130)]
+ODD_WIDTHS = [(1, 3), (7, 10), (15, 18), (31, 34), (63, 66), (127, 130)]
 
 
 def in_each_variant(compute):
@@ -32,7 +32,7 @@ def in_each_variant(compute):
 
 
 @pytest.mark.parametrize("widths", ODD_WIDTHS, ids=str)
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     data=st.data(),
     window=st.sampled_from([3, 5, 7, 9, 11, 13, 15, 21, 33]),
@@ -40,7 +40,7 @@ def in_each_variant(compute):
     sigma_f=sigmas_f,
 )
 def test_variants_give_the_same_bits(widths, data, window, sigma_d, sigma_f):
-    image, mask = data.draw(masked_images(heights=(1, 5), widths=widths))
+    image, mask = data.draw(masked_images(heights=(1, 9), widths=widths))
     given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f, mask=mask)
 
     def graphs():
