@@ -5,13 +5,16 @@ again with other vector variants, numbers of threads, memory layouts, byte order
 Graphs of small images are compared with brute force, too.
 """
 
+from contextlib import ExitStack
+from unittest.mock import patch
+
 import numpy as np
 from graph_checks import assert_by_the_book
 from volume_cases import assert_volume_by_the_book
 from whole_chain import LEAST_PIXELS_PER_CHUNK  # importing it gives threads to small images
 
 import nnk_image
-from nnk_image import _core
+from nnk_image import _core, neighbors
 from nnk_image.denoising import METHODS
 from nnk_image.graph.laplacian import KINDS
 
@@ -102,7 +105,14 @@ def _points(rng, _):
     }
 
     def compute(points, n_jobs):
-        graph = nnk_image.nnk_graph(points, n_jobs=n_jobs, **options)
+        with ExitStack() as changed:
+            if n_jobs > 1:  # few points are one chunk, for one thread: let there be many
+                for part, name in (
+                    (neighbors.model, "_WORK_PER_CHUNK"),
+                    (neighbors.result, "ROWS_PER_CHUNK"),
+                ):
+                    changed.enter_context(patch.object(part, name, 8))
+            graph = nnk_image.nnk_graph(points, n_jobs=n_jobs, **options)
         return [graph.indptr, graph.indices, graph.data]
 
     _compare(rng, points, compute)
