@@ -128,7 +128,8 @@ class LaplacianOperator:
         """Adjoint of `analyze`: ``sum_s p_s(L) bands[s]``."""
         bands = np.ascontiguousarray(self._to_random_walk(bands))
         if coefficients.shape[1] == 1:
-            result = np.tensordot(coefficients[:, 0].astype(self.dtype), bands, 1)
+            factors = coefficients[:, 0].astype(self.dtype)  # not by BLAS: one order everywhere
+            result = sum(factor * band for factor, band in zip(factors, bands, strict=True))
         else:
             result = self._recurrence.synthesize(
                 bands, np.ascontiguousarray(coefficients), lambda_max, executor

@@ -54,6 +54,23 @@ def check_against_dense(graph, kind, coefficients, seed=0):
 # --- against dense matrices --------------------------------------------------------------
 
 
+@pytest.mark.parametrize("width", [7, 64])
+def test_polynomials_of_order_0_are_summed_in_one_order(width):
+    """Band after band, each product rounded: BLAS would round as the processor has it."""
+    rng = np.random.default_rng(width)
+    graph = image_graph(rng.random((9, width)), 5)
+    factors, bands = rng.standard_normal((6, 1)), rng.standard_normal((6, 9 * width))
+    expected = []
+    for pixel in bands.T.tolist():
+        total = 0.0
+        for factor, value in zip(factors[:, 0].tolist(), pixel, strict=True):
+            total += factor * value
+        expected.append(total)
+    for operator in both_layouts(graph, "combinatorial"):
+        found = run(operator, "synthesize", bands, factors)
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", range(1, 21))
 def test_every_width(width, kind):
