@@ -85,6 +85,7 @@ def test_other_threads_import_as_ever():
             with uninterrupted():
                 found.append(signal.getsignal(signal.SIGINT))
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it may come ignored
         found = []
         thread = threading.Thread(target=work)
         thread.start()
@@ -102,6 +103,7 @@ def test_an_error_in_an_import_comes_through_and_the_key_after_it():
         import os, signal
         from nnk_image.base.imports import uninterrupted
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it may come ignored
         try:
             with uninterrupted(), uninterrupted():
                 os.kill(os.getpid(), signal.SIGINT)
