@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import tifffile
-from PIL import Image, features
+from PIL import Image
 
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.io import ImageFile, StackFile, write_image, write_stack
+from nnk_image.io.formats.web import pillow_has
 
 _RNG = np.random.default_rng(20261123)
 _GREY = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
@@ -100,7 +101,7 @@ def _by_pillow():
         "packbits.tif": _saved(grey, "TIFF", compression="packbits"),
         "pages.tif": _saved(grey, "TIFF", save_all=True, append_images=[grey]),
     }
-    for kind in filter(features.check, ("webp", "avif")):
+    for kind in filter(pillow_has, ("webp", "avif")):
         files[f"colour.{kind}"] = _saved(colour, kind)
     return files
 

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image, features
 
 from nnk_image.io import ImageFileError, read_image
+from nnk_image.io.formats.web import pillow_has
 from nnk_image.io.images import image_paths
 from tests.support.image_files import noise, refusal
 
@@ -58,7 +59,7 @@ def test_the_first_frame_is_read_and_the_others_told(tmp_path, kind):
     np.testing.assert_array_equal(file.pixels, 10)
 
 
-@pytest.mark.skipif(not features.check("avif"), reason="Pillow without AVIF")
+@pytest.mark.skipif(not pillow_has("avif"), reason="Pillow without AVIF")
 def test_avif(tmp_path):
     ramp = np.tile(np.arange(0, 240, 4, dtype=np.uint8), (32, 1))
     file = read(tmp_path, encoded(Image.fromarray(np.stack([ramp] * 3, -1)), "AVIF", quality=95))
@@ -71,6 +72,12 @@ def test_a_pillow_without_the_format_is_told(tmp_path, monkeypatch):
     data = encoded(Image.new("RGB", (4, 4)), "WEBP")
     (tmp_path / "x.webp").write_bytes(data)
     assert "install a newer Pillow" in refusal(read_image, tmp_path / "x.webp")
+
+
+def test_a_pillow_that_does_not_know_the_format_is_told(tmp_path, monkeypatch):
+    monkeypatch.delitem(features.modules, "avif", raising=False)
+    (tmp_path / "x.avif").write_bytes(b"\0\0\0\x1cftypavif" + bytes(100))
+    assert "install a newer Pillow" in refusal(read_image, tmp_path / "x.avif")
 
 
 @pytest.mark.parametrize("kind", EXACT)

@@ -18,7 +18,7 @@ _NEEDS = {"WEBP": "webp", "AVIF": "avif"}  # what Pillow may have been built wit
 
 def decode(stream, max_pixels: int | None, kind: str) -> ImageFile:
     """Read the first frame of a file of one of these formats; a warning tells of others."""
-    if kind in _NEEDS and not features.check(_NEEDS[kind]):
+    if kind in _NEEDS and not pillow_has(_NEEDS[kind]):
         raise FormatError(
             f"is a {kind} file, which the installed Pillow cannot read; install a newer Pillow, "
             "or convert the file to PNG"
@@ -40,3 +40,8 @@ def decode(stream, max_pixels: int | None, kind: str) -> ImageFile:
         icc_profile=image.info.get("icc_profile"),
         dpi=plausible_dpi(image.info.get("dpi")),
     )
+
+
+def pillow_has(name: str) -> bool:
+    """Whether the installed Pillow can read a format; an older one may not know its name."""
+    return name in features.modules and features.check(name)
