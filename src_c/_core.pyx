@@ -497,7 +497,7 @@ def patch_pass(Patches patches, bint first, bint right, double sigma, double tau
 
     The sums are of the box of the image that begins at pixel `corner` and has this `shape`.
 
-    `tables` are covariance, whitening and `between` of correlated noise, contiguous and of the
+    `tables` are whitening and `between` of correlated noise, contiguous and of the
     image's type; None where noise is white.
     """
     cdef int status
@@ -505,10 +505,9 @@ def patch_pass(Patches patches, bint first, bint right, double sigma, double tau
     step.first, step.right, step.sigma, step.tau = first, right, sigma, tau
     step.y, step.z, step.x = &y[0], &z[0], &x[0]
     step.sum_x, step.weights, step.box = &sum_x[0], &weights[0], box_of(corner, shape)
-    step.covariance = step.whitening = step.between = NULL
+    step.whitening = step.between = NULL
     if tables is not None:
-        step.covariance, step.whitening = address(tables[0]), address(tables[1])
-        step.between = address(tables[2])
+        step.whitening, step.between = address(tables[0]), address(tables[1])
     step.sum_z = NULL
     if sum_z.shape[0]:
         step.sum_z = &sum_z[0]

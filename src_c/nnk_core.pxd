@@ -93,7 +93,6 @@ cdef extern from "nnk_core.h" nogil:
         void *sum_z
         void *weights
         nnk_box box
-        const void *covariance
         const void *whitening
         const void *between
 

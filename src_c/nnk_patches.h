@@ -39,12 +39,12 @@ typedef struct {
  *   first       the first estimate, from y alone; else a Wiener pass from the noisy
  *               image y, the working image z and the pilot x, with residual noise
  *               level at least tau (relative to sigma)
- *   right       filter across pixels of a patch instead of across patches
+ *   right       filter across pixels of a patch instead of across patches; white noise only
  *   sum_x, sum_z, weights   sums of the results, on a box of the image that holds all members; the
  *               caller zeroes them and divides.  sum_z may be NULL.
- * Correlated noise, all three NULL where it is white; n pixels in a patch, in units of sigma^2:
- *   covariance  [n][row] of the pixels of a patch; rows padded with zeros to whole SIMD blocks
- *   whitening   [n][row] its inverse square root
+ * Correlated noise, both NULL where it is white; n pixels in a patch, in units of sigma^2:
+ *   whitening   [n][row] inverse square root of the covariance of the pixels of a patch; rows padded
+ *               with zeros to whole SIMD blocks
  *   between     [4 radius + 1 along each axis] noise that two patches share, by their offset: the trace
  *               of the inverse covariance times their cross-covariance; n at offset 0
  */
@@ -54,7 +54,7 @@ typedef struct {
     const void *y, *z, *x;
     void *sum_x, *sum_z, *weights;
     nnk_box box;
-    const void *covariance, *whitening, *between;
+    const void *whitening, *between;
 } nnk_patch_pass;
 
 /* One Wiener pass of several channels that share each group's filter: across the pixels of a patch,

@@ -285,29 +285,6 @@ static void CAT(wiener_right, S)(CAT(workspace, S) *w, T ridge)
         w->weight[m] = 1 / (square / n + (T)1 / k);
 }
 
-/* The same with noise of covariance c V: W = (C + c V)^-1 C. */
-static void CAT(correlated_right, S)(CAT(workspace, S) *w, const T *covariance, T c)
-{
-    const int32_t n = w->n, k = w->k, row = w->row;
-    CAT(gram, S)(w->pilot, row, w->gram, n, k);
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < row; j++)
-            w->gram[i * row + j] += c * covariance[i * row + j];
-    CAT(add_ridge, S)(w->gram, row, n, 0);
-    CAT(invert, S)(w->gram, row, n, w->pivots);
-    CAT(product, S)(w->gram, 1, row, covariance, row, w->cross, row, n, row, n);
-    T square = 0;
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < n; j++) {
-            T *at = w->cross + i * row + j;
-            *at = (i == j) - c * *at;
-            square += *at * *at;
-        }
-    CAT(product, S)(w->value, 1, row, w->cross, row, w->result, row, k, row, n);
-    for (int32_t m = 0; m < w->k; m++)
-        w->weight[m] = 1 / (square / n + (T)1 / k);
-}
-
 /* N, the noise that the members share, in units of c: `between` at their offsets. */
 static void CAT(shared_noise, S)(const nnk_patches *p, const int32_t *members, const T *between,
                                  CAT(workspace, S) *w)
@@ -354,14 +331,12 @@ static void CAT(wiener, S)(const nnk_patches *p, const nnk_patch_pass *pass, con
                            CAT(workspace, S) *w, double noise)
 {
     CAT(centre, S)(w->pilot, w->k, w->row, w->mean);
-    if (pass->covariance && !pass->right) {
+    if (pass->whitening) {
         CAT(correlated_left, S)(p, pass, members, w, (T)(noise * noise), 1, 1);
         return;
     }
     CAT(centre, S)(w->value, w->k, w->row, w->mean);
-    if (pass->covariance)
-        CAT(correlated_right, S)(w, pass->covariance, (T)(w->k * noise * noise));
-    else if (pass->right)
+    if (pass->right)
         CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
     else if (2 * p->group <= w->n)
         CAT(wiener_members, S)(w, (T)(w->n * noise * noise));
@@ -409,7 +384,7 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
     const double level = pass->sigma * CAT(group_level, S)(p, members, w);
     const T a2 = (T)0.25, c = (T)(n * level * level);
     CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, w, w->value);
-    if (pass->covariance) {
+    if (pass->whitening) {
         memcpy(w->pilot, w->value, sizeof(T) * (size_t)k * (size_t)row);
         CAT(centre, S)(w->pilot, k, row, w->mean);
         CAT(correlated_left, S)(p, pass, members, w, (T)(level * level), a2, 1 + a2);
@@ -431,7 +406,7 @@ static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, 
                               const int32_t *n_members, int64_t g0, int64_t g1)
 {
     CAT(workspace, S) w;
-    if (CAT(new_workspace, S)(&w, p, &pass->box, p->group, pass->covariance != NULL) != NNK_OK)
+    if (CAT(new_workspace, S)(&w, p, &pass->box, p->group, pass->whitening != NULL) != NNK_OK)
         return NNK_NO_MEMORY;
     for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
         const int32_t *mine = members + g * p->group;

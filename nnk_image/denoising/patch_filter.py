@@ -79,7 +79,7 @@ def wiener(noisy, preset, whole, executor):
             groups = PatchGroups(shape, patch, preset, preset.group, *both)
             groups.match(work[0], executor, noise if m == 0 else WHITE)
         tau = _FIRST_TAU * (1 - (m + 1) / preset.passes)
-        right = preset.right_last and epoch == last_epoch
+        right = preset.right_last and noise.is_white and epoch == last_epoch
         pilot, work = groups.filter_all(noisy, work, pilot, tau, executor, right)
     return pilot
 
@@ -90,7 +90,8 @@ def look_again(noisy, pilot, preset, whole, executor):
     shape, patch = noisy.shape[1:], preset.patches[0]
     groups = PatchGroups(shape, patch, preset, preset.group, noise, whole.spacing)
     groups.match(pilot[0], executor, WHITE)
-    return groups.filter_all(noisy, noisy, pilot, 0.0, executor, preset.right_last)[0]
+    right = preset.right_last and noise.is_white
+    return groups.filter_all(noisy, noisy, pilot, 0.0, executor, right)[0]
 
 
 def progress_units(preset, channels):

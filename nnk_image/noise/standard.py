@@ -72,7 +72,7 @@ class StandardNoise:
         return bias, self._patch_variances(patch, dtype)
 
     def tables(self, number, patch, radius, dtype):
-        """Covariance, whitening and shared noise of the patches of one channel; None if white."""
+        """Whitening and shared noise of the patches of one channel; None if white."""
         if self.correlations is None:
             return None
         covariance = patch_covariance(self.correlations[number], patch)
@@ -80,7 +80,6 @@ class StandardNoise:
         values = np.maximum(values, _LEAST_EIGENVALUE)
         inverse = (vectors / values) @ vectors.T
         return (
-            _padded((vectors * values) @ vectors.T, dtype),
             _padded((vectors / np.sqrt(values)) @ vectors.T, dtype),
             shared_noise(self.correlations[number], inverse, patch, radius).astype(dtype),
         )

@@ -102,8 +102,7 @@ def test_first_estimate(image, uneven):
 
 
 @pytest.mark.parametrize("uneven", [False, True])
-@pytest.mark.parametrize("right", [False, True])
-def test_wiener_pass(image, right, uneven):
+def test_wiener_pass(image, uneven):
     noise = noise_of(image, uneven)
     groups = groups_of(image, noise, 3, 12)
     smooth = (image + np.roll(image, 1, 0) + np.roll(image, 1, 1)) / 3
@@ -115,19 +114,12 @@ def test_wiener_pass(image, right, uneven):
         own, shared = covariance_between(members, image.shape[1], 3)
         level = group_level(noise, members, 3)
         t = max(1 - (y - z).std() / np.sqrt(level), tau)
-        centred, k = x - x.mean(axis=0), len(members)
-        if right:
-            gram = centred.T @ centred
-            matrix = np.linalg.solve(gram + k * t**2 * level * own, gram)
-            result = z.mean(axis=0) + (z - z.mean(axis=0)) @ matrix
-            weight = np.full(k, 1 / ((matrix**2).sum() / 9 + 1 / k)) / level
-        else:
-            theta = constrained(centred, own, t**2 * level * shared, 1, 1)
-            result, weight = theta @ z, 1 / (theta**2).sum(axis=1) / level
-        return result, weight
+        centred = x - x.mean(axis=0)
+        theta = constrained(centred, own, t**2 * level * shared, 1, 1)
+        return theta @ z, 1 / (theta**2).sum(axis=1) / level
 
     with RowExecutor() as executor:
-        pilot, _ = groups.filter(0, image, work, smooth, tau, executor, right=right)
+        pilot, _ = groups.filter(0, image, work, smooth, tau, executor)
     np.testing.assert_allclose(pilot, aggregate(groups, estimate), atol=1e-7)
 
 
