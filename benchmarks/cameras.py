@@ -32,10 +32,17 @@ class Shot:
     Attributes
     ----------
     name : str
+    light : float
+        Counts of a pixel behind the green filter where the scene is white.
+    mosaic : (H, W) ndarray
+        What the sensor counted, of one colour in each pixel.
     clean, noisy : (H, W, 3) ndarray of uint8
+        Developed.
     """
 
     name: str
+    light: float
+    mosaic: np.ndarray
     clean: np.ndarray
     noisy: np.ndarray
 
@@ -43,38 +50,31 @@ class Shot:
 def shots(lights):
     """Yield photographs of all scenes, each with so much light."""
     for index, name in enumerate(SCENES):
-        scene = _scene(name)
+        seen = _behind_filters(_scene(name))
         for light in lights:
             rng = np.random.default_rng([index, light])
-            yield Shot(f"{name}, {light} counts", develop(scene), develop(scene, light, rng))
+            mosaic = rng.poisson(light * seen) + rng.normal(0, READ_NOISE, seen.shape)
+            pictures = develop(seen), develop(mosaic / light)
+            yield Shot(f"{name}, {light} counts", light, mosaic, *pictures)
 
 
-def develop(scene, light=None, rng=None):
-    """What the camera makes of a scene.
-
-    Parameters
-    ----------
-    scene : (H, W, 3) ndarray
-        Values from 0 to 255, as seen on a screen.
-    light : float, optional
-        Counts of a pixel behind the green filter where the scene is white; without it the camera
-        has no noise.
-    rng : numpy.random.Generator, optional
-        Where the noise comes from.
-
-    Returns
-    -------
-    (H, W, 3) ndarray of uint8
-    """
-    y, x = np.indices(scene.shape[:2]) % 2
-    filters = np.stack([(y == 0) & (x == 0), y != x, (y == 1) & (x == 1)], axis=-1).astype(float)
-    linear = (_light_of(scene / 255) * WHITE_BALANCE * filters).sum(axis=-1)
-    if light is not None:
-        counts = rng.poisson(light * linear) + rng.normal(0, READ_NOISE, linear.shape)
-        linear = (counts / light).clip(0, 1)
-    mosaic = linear[..., None] * filters
-    filled = convolve(mosaic, _NEAREST) / convolve(filters, _NEAREST) / WHITE_BALANCE
+def develop(mosaic):
+    """The picture, (H, W, 3) of uint8, of a mosaic of values in which white is 1 behind green."""
+    filters = _filters(mosaic.shape)
+    filled = convolve(mosaic.clip(0, 1)[..., None] * filters, _NEAREST)
+    filled /= convolve(filters, _NEAREST) * WHITE_BALANCE
     return np.rint(255 * _screen_of(filled.clip(0, 1))).astype(np.uint8)
+
+
+def _behind_filters(scene):
+    """(H, W) light that the pixels get of a scene, (H, W, 3) values from 0 to 255 on a screen."""
+    return (_light_of(scene / 255) * WHITE_BALANCE * _filters(scene.shape[:2])).sum(axis=-1)
+
+
+def _filters(shape):
+    """(H, W, 3) ones where a pixel sees red, green or blue."""
+    y, x = np.indices(shape) % 2
+    return np.stack([(y == 0) & (x == 0), y != x, (y == 1) & (x == 1)], axis=-1).astype(float)
 
 
 def _light_of(values):

@@ -12,6 +12,7 @@ TABLES = {
     "uneven": noise_synthetic.uneven,
     "photographs": noise_photographs.photographs,
     "cameras": noise_photographs.synthetic_cameras,
+    "raw": noise_photographs.raw,
     "clean": noise_photographs.clean,
     "large": noise_cost.large,
     "cost": noise_cost.cost,

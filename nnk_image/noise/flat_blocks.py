@@ -61,6 +61,9 @@ _EDGE = 0.02, 0.2
 _SHARP = 0.755
 """Sharpness, in units of that of noise, from which noise is seen beneath the texture."""
 
+_MOST_SPREAD = 0.3
+"""Spread from which a few bins hold noise and the others texture: of photographs it is at most 0.24."""
+
 _GAUSSIAN, _FILTERED = 3.7, 5.0  # limits of the kurtosis
 _STRONGEST_FILTERED = 0.12  # level of noise that is not Gaussian; half the range of values is 1
 
@@ -137,7 +140,7 @@ class FlatNoise:
         share = white / max(self.quiet[0], np.finfo(float).tiny)
         if least < _LEAST or share > max(0.82 - 0.8 * least, 0.35):
             return False
-        if self.sharpness < _SHARP or differ > 0.15:
+        if self.sharpness < _SHARP or differ > 0.15 or self.spread > _MOST_SPREAD:
             return False
         weak = self.quiet[0] < _STRONGEST_FILTERED and least > 0.25
         return bool(self.kurtosis < (_FILTERED if weak else _GAUSSIAN - share))
