@@ -252,3 +252,26 @@ def test_dense_texture_is_left_alone(name):
     for level in (0, 2):
         seen = np.rint(clean + level * np.stack(noise, axis=-1)).clip(0, 255).astype(np.uint8)
         assert max(estimate_noise(seen, channel_axis=-1).sigma) < 4
+
+
+def counted(light, seed):
+    """What a sensor reads: counts of the light that a pixel gets, and noise of its own."""
+    rng = np.random.default_rng(seed)
+    return rng.poisson(light) + rng.normal(0, 3, light.shape)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_counted_light_of_fine_fur_is_no_correlated_noise(seed):
+    """The fur seems to be correlated noise, but the line of counted light is certain."""
+    red = picture("chelsea")[:300, :450, 0].reshape(150, 2, 225, 2).mean(axis=(1, 3))
+    light = (red[11:139, 40:168] / 255) ** 2.2 * 500
+    model = estimate_noise(counted(light, seed))
+    assert model.correlation is None
+    assert model.gain[0] == pytest.approx(1, rel=0.4)
+
+
+def test_a_few_bins_of_texture_are_no_correlated_noise():
+    light = (picture("astronaut_grey")[::2, ::2] / 255) ** 2.2 * 2000
+    model = estimate_noise(counted(light, 0))
+    assert model.correlation is None
+    assert model.gain[0] == pytest.approx(1, rel=0.2)
