@@ -39,8 +39,9 @@ _FEWEST_PATCHES = 3 * PATCH**2
 _ROUNDS = 10
 
 _CERTAIN = 0.03
-"""Relative error of the gain up to which noise is counted light, whatever neighbours have in common:
-of 24 pictures of correlated noise that grows with the intensity none comes below .036."""
+"""Relative error of the gain up to which noise is counted light, however much neighbours seem to
+correlate.  Of 24 pictures of correlated noise that grows with the intensity none has less than
+0.036."""
 
 _QUIET, _QUIET_NOISE = 0.02, 0.62
 """Quantile of the variances of patches, and what it is for white noise of variance 1."""

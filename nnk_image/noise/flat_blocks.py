@@ -62,7 +62,8 @@ _SHARP = 0.755
 """Sharpness, in units of that of noise, from which noise is seen beneath the texture."""
 
 _MOST_SPREAD = 0.3
-"""Spread from which a few bins hold noise and the others texture: of photographs it is at most 0.24."""
+"""Spread above which a few bins hold noise and the others texture; noisy photographs have 0.24 at
+most."""
 
 _GAUSSIAN, _FILTERED = 3.7, 5.0  # limits of the kurtosis
 _STRONGEST_FILTERED = 0.12  # level of noise that is not Gaussian; half the range of values is 1
