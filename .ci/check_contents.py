@@ -20,7 +20,7 @@ def tree(folder, *patterns):
 def main(dist):
     (wheel,) = Path(dist).glob("*.whl")
     (sdist,) = Path(dist).glob("*.tar.gz")
-    python = tree("nnk_image", "*.py", "*.pyi", "py.typed")
+    python = tree("nnk_image", "*.py", "*.pyi", "py.typed", "*.yaml")
     sources = tree("src_c", "*.c", "*.h", "*.pyx", "*.pxd", "CMakeLists.txt")
     pictures = tree("images", "*.png") | {"images/SOURCES.md"}
 
