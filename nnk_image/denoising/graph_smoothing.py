@@ -5,7 +5,7 @@ import numpy as np
 from nnk_image.base.tile_plan import Reach
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank, halo
 
 SIGMA_D, SIGMA_F = 2.0, 0.3
@@ -39,7 +39,10 @@ def polish(image, executor):
     (H, W, C) ndarray
     """
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F)
-    operator = LaplacianOperator.of_spec(spec, "random_walk", executor)
+    try:
+        operator = LaplacianOperator.of_spec(spec, "random_walk", executor)
+    except WeightsOutOfRange:  # no two pixels have more than next to nothing in common
+        return image.pixels.copy()
     if operator.bound == 0:
         return image.pixels.copy()
     coefficients = filter_bank.chebyshev_coefficients(

@@ -8,7 +8,7 @@ from nnk_image.base.tile_plan import Reach
 from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.operator import LaplacianOperator
+from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.spectral.spectrum import bound_of_degrees
 from nnk_image.wavelets import filter_bank, halo
 
@@ -96,9 +96,14 @@ def _candidates(image, whole, guide, sigma_f, bound_ratios, executor):
         spec = GraphSpec(image, None, SIGMA_D, sigma_f, spacing=whole.spacing)
         recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
         tau = mean_degree([sum_of_degrees(recurrence.degrees)]) if whole.tau is None else whole.tau
-        operator = LaplacianOperator(
-            recurrence, LAPLACIAN, executor, image.dtype.type(tau), whole.bound, pruned=True
-        )
+        tau = image.dtype.type(tau)
+        try:
+            operator = LaplacianOperator(
+                recurrence, LAPLACIAN, executor, tau, whole.bound, pruned=True
+            )
+        except WeightsOutOfRange:  # no two pixels have more than next to nothing in common
+            yield from (image.pixels.copy() for _ in bound_ratios)
+            return
     else:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
     for ratio in bound_ratios:

@@ -169,8 +169,12 @@ def _check_laplacian(kind, tau):
     return tau
 
 
+class WeightsOutOfRange(ValueError):
+    """Edge weights are too small or too large for their type to compute with."""
+
+
 def _check_magnitude(degree):
-    """Raise ValueError where degrees have no normal inverse or sum: weights out of range."""
+    """Raise WeightsOutOfRange where degrees have no normal inverse or sum: weights out of range."""
     least, most = degree.min(), degree.max()
     if most == 0:
         return
@@ -178,7 +182,8 @@ def _check_magnitude(degree):
         least = degree[degree > 0].min()
     range_of = np.finfo(degree.dtype)
     if not (range_of.tiny <= least and 4 * range_of.tiny < most < range_of.max / 16):
-        raise ValueError(
+        raise WeightsOutOfRange(
             f"degrees from {least:g} to {most:g} are too small or too large for "
-            f"{degree.dtype} arithmetic; scale the edge weights, W * factor"
+            f"{degree.dtype} arithmetic; scale the edge weights, W * factor, or where an image is "
+            "given choose a larger sigma_f"
         )

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from nnk_image import denoise, standard_image
+from nnk_image import denoise, image_graph, standard_image
+from nnk_image.base.image import check_image
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.denoising.graph_smoothing import polish
 
 METHODS = ("sgw", "quick", "fast", "balanced", "best")
 
@@ -209,3 +212,14 @@ def test_full_mask_is_no_mask(method):
 def test_bad_mask_is_refused(method, mask, error, says):
     with pytest.raises(error, match=says):
         denoise(NOISE, 25, method=method, mask=mask)
+
+
+def test_pixels_with_next_to_nothing_in_common_stay():
+    """Their only edge has a weight of some 3e-38, with which float32 cannot compute."""
+    pair = np.array([[0, 22.33]], np.float32)
+    assert 0 < image_graph(pair, sigma_f=1.7).adjacency.data.max() < 5e-38
+    np.testing.assert_allclose(denoise(pair, 1, method="sgw"), pair)
+    closer = check_image(np.array([[0, 3.941]], np.float32), None)
+    assert 0 < image_graph(closer.pixels[..., 0], sigma_f=0.3).adjacency.data.max() < 5e-38
+    with RowExecutor() as executor:
+        np.testing.assert_array_equal(polish(closer, executor), closer.pixels)

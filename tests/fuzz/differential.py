@@ -61,7 +61,12 @@ def _wavelets(rng, _):
 
     def compute(image, n_jobs):
         given = {"n_jobs": n_jobs, **options, **about}
-        wavelets = nnk_image.SpectralGraphWavelets.of_image(image, **given)
+        try:
+            wavelets = nnk_image.SpectralGraphWavelets.of_image(image, **given)
+        except ValueError as error:  # of all edges only such are left as are nearly 0
+            if "larger sigma_f" not in str(error):
+                raise
+            return [np.frombuffer(str(error).encode(), np.uint8)]
         bands = wavelets.analyze(image)
         return [bands, wavelets.synthesize(bands), np.array([wavelets.bound, wavelets.lmax])]
 
