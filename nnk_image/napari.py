@@ -61,19 +61,21 @@ def denoised_layer(layer, sigma, method, strength, planes):
         )
     options = {"method": method, "strength": strength, "n_jobs": -1}
     sigma, pixels = sigma or None, np.asarray(layer.data)
+    values = pixels[..., :3] if layer.rgb else pixels  # without transparency
     if layer.rgb:
         options["channel_axis"] = -1
-    elif layer.ndim > 2 and not planes:
-        options["spacing"] = [abs(float(s)) for s in layer.scale]
-    if layer.ndim > 2 and planes:
-        stack = pixels.reshape(-1, *pixels.shape[layer.ndim - 2 :])
+    if layer.ndim == 2:
+        data = denoise(values, sigma, **options)
+    elif planes:
+        stack = values.reshape(-1, *values.shape[layer.ndim - 2 :])
         data = np.stack([denoise(plane, sigma, **options) for plane in stack])
-        data = data.reshape(pixels.shape)
+        data = data.reshape(values.shape)
     else:
-        data = denoise(pixels[..., :3] if layer.rgb else pixels, sigma, **options)
+        options["spacing"] = [abs(float(s)) for s in layer.scale]
+        data = denoise(values, sigma, **options)
     if layer.rgb:  # napari shows colours as bytes, or as floats from 0 to 1
         data = to_samples(data, pixels.dtype) if pixels.dtype.kind == "u" else data.clip(0, 1)
-        data = np.concatenate([data, pixels[..., 3:]], axis=-1)  # transparency
+        data = np.concatenate([data, pixels[..., 3:]], axis=-1)
     attributes = {"name": f"{layer.name} denoised", "rgb": layer.rgb}
     attributes |= {"scale": layer.scale, "translate": layer.translate}
     if not layer.rgb:

@@ -91,8 +91,9 @@ static inline int CAT(far_pruned, S)(const T *pixel, int64_t stride, int64_t pla
 
 /* Settle the offsets beyond n_near, pixel by pixel: few have survived.  Of the 64 pixels those that are
  * `wanted`, `of_row` in a row. */
-static void CAT(far_pass, S)(const T *centre, uint64_t wanted, int64_t of_row, int64_t stride, int64_t plane_size, int32_t channels,
-                             const nnk_window *win, const T *threshold, uint64_t *alive, uint16_t *kept)
+static void CAT(far_pass, S)(const T *centre, uint64_t wanted, int64_t of_row, int64_t stride, int64_t plane_size,
+                             int32_t channels, const nnk_window *win, const T *threshold, uint64_t *alive,
+                             uint16_t *kept)
 {
     int32_t n_kept[64] = {0};
     const int32_t room = win->n_offsets - win->n_near;
@@ -158,7 +159,7 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
         }
         const int64_t n_rows = y1 - y < rows ? y1 - y : rows;
         int64_t place[NNK_ABREAST];
-        for (int64_t v = 0; v < NNK_ABREAST; v++) { /* in place of rows from y1 on the last one again */
+        for (int64_t v = 0; v < NNK_ABREAST; v++) { /* rows from y1 on are not ours: the last stands in */
             const int64_t row = v / vectors < n_rows ? v / vectors : n_rows - 1;
             place[v] = row * stride + v % vectors * CAT(LANES, S);
         }

@@ -60,6 +60,20 @@ def test_a_stack_at_once_or_plane_by_plane():
     np.testing.assert_array_equal(data, [denoise(plane, 10) for plane in stack])
 
 
+def test_a_stack_in_colours_with_transparency():
+    stack = RNG.integers(0, 256, (3, 40, 44, 4), np.uint8)
+    layer = layer_of(stack, rgb=True, scale=np.array([2.0, 1.0, 1.0]))
+    for planes in (False, True):
+        data, _, _ = denoised_layer(layer, **OPTIONS | {"planes": planes})
+        colours = stack[..., :3]
+        if planes:
+            expected = np.stack([denoise(plane, 10, channel_axis=-1) for plane in colours])
+        else:
+            expected = denoise(colours, 10, channel_axis=-1, spacing=(2, 1, 1))
+        np.testing.assert_array_equal(data[..., :3], np.rint(expected).clip(0, 255))
+        np.testing.assert_array_equal(data[..., 3:], stack[..., 3:])
+
+
 def test_no_sigma_is_looked_for():
     frame = 100 * (np.indices((60, 60)).sum(axis=0) > 60) + RNG.normal(0, 8, (60, 60))
     data, _, _ = denoised_layer(layer_of(frame), **OPTIONS | {"sigma": 0.0})
