@@ -43,11 +43,11 @@ def check_output(path: str | os.PathLike) -> Path:
     elif mode is not None and not stat.S_ISREG(mode):
         problem = "is not an ordinary file and will not be replaced; choose another name"
     elif not folder.is_dir():
-        problem = f"its folder {folder} does not exist; create it first (mkdir -p)"
+        problem = f"its folder {folder} does not exist; create it first"
     elif not os.access(folder, os.W_OK | os.X_OK):
         problem = f"its folder {folder} is not writable; choose another one"
     elif mode is not None and not os.access(target, os.W_OK):
-        problem = "is write-protected; make it writable (chmod u+w) or choose another name"
+        problem = "is write-protected; make it writable or choose another name"
     else:
         return target
     raise ImageFileError(f"{path}: {problem}")
@@ -104,10 +104,12 @@ def atomic_output(path: str | os.PathLike, *, text: bool = False) -> Iterator[IO
             draft.unlink()
         # An error that names some other file is the caller's own business.
         if isinstance(error, OSError) and error.filename in (None, str(draft)):
-            reason = error.strerror or error
+            reason, cure = error.strerror or error, "make room"
+            if isinstance(error, PermissionError):  # so says Windows of files that are open
+                cure = "see that nothing has it open and that you may write there,"
             raise ImageFileError(
                 f"{path}: could not be written ({reason}) and was left as it was; "
-                "make room or choose another place"
+                f"{cure} or choose another place"
             ) from error
         raise
 

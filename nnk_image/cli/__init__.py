@@ -10,6 +10,7 @@ at once.
 """
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -52,7 +53,7 @@ def main(arguments=None):
     except OSError as error:  # nobody reads our output, or the disk it goes to is full
         # Without this the interpreter would try to write, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not (status or isinstance(error, BrokenPipeError)):
+        if not (status or _nobody_reads(error)):
             complain(f"standard output: {error.strerror}")
         return status or 1
     return status
@@ -82,14 +83,19 @@ def _run(arguments):
         return 0
     except SystemExit as stop:  # argparse has printed help, the version or wrong usage
         return stop.code
-    except BrokenPipeError:
-        return 1
     except KeyboardInterrupt:
         complain("interrupted; nothing was half written")
         return 130
     except FAILURES as error:
-        complain(one_line(error))
+        if not _nobody_reads(error):
+            complain(one_line(error))
         return 1
+
+
+def _nobody_reads(error):
+    """Whether who read our output is gone; Windows calls that an invalid argument."""
+    invalid = os.name == "nt" and isinstance(error, OSError) and error.errno == errno.EINVAL
+    return isinstance(error, BrokenPipeError) or (invalid and error.filename is None)
 
 
 def _parser():

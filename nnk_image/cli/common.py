@@ -145,7 +145,7 @@ def pair_outputs(paths, arguments, output, extensions):
     dict from Path to Path
     """
     folder = Path(output)
-    to_file = not (folder.is_dir() or output.endswith(os.sep) or Path(arguments[0]).is_dir())
+    to_file = not (folder.is_dir() or output.endswith(("/", os.sep)) or Path(arguments[0]).is_dir())
     if to_file and len(paths) == 1:
         return {paths[0]: folder}
     if not folder.is_dir():

@@ -1,6 +1,7 @@
 """`denoise_tiles`: images that are larger than memory."""
 
 import math
+from contextlib import ExitStack
 from functools import reduce
 from operator import add
 
@@ -91,19 +92,21 @@ def denoise_tiles(
     >>> bool((result == nnk_image.denoise(noisy, 20, method="sgw")).all())
     True
     """
-    with open_source(source) as image:
+    with ExitStack() as last, open_source(source) as image:
         work = TiledDenoising(image, method, channel_axis, spacing, sigma, strength, max_memory)
         told = {**work.arguments, "source": image.fingerprint, "noise": _text_of(sigma)}
-        with open_target(
-            target,
-            image,
-            image.stored if image.stored.kind in "bui" else work.dtype,
-            work.plan.side,
-            channel_axis,
-            told,
-            resume,
-        ) as result:
-            work.run(result, n_jobs, progress)
+        result = last.enter_context(  # closed after the source, whose file it may replace
+            open_target(
+                target,
+                image,
+                image.stored if image.stored.kind in "bui" else work.dtype,
+                work.plan.side,
+                channel_axis,
+                told,
+                resume,
+            )
+        )
+        work.run(result, n_jobs, progress)
     return work.noise
 
 

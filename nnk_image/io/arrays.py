@@ -53,6 +53,10 @@ class SourceArray:
         part = self._array[slices]
         return part if self.dtype == self.stored else np.asarray(part).astype(self.dtype)
 
+    def close(self):
+        """Let go of the array: Windows replaces no file that is mapped into memory."""
+        self._array = None
+
 
 @contextmanager
 def open_source(source, as_float32=False) -> Iterator[SourceArray]:
@@ -70,17 +74,22 @@ def open_source(source, as_float32=False) -> Iterator[SourceArray]:
         yield source if isinstance(source, SourceArray) else SourceArray(source)
         return
     path = Path(source)
-    opened = _READS.get(path.suffix.lower())
-    if opened is None:
+    read = _READS.get(path.suffix.lower())
+    if read is None:
         raise ImageFileError(
             f"{path}: files of this kind cannot be read in parts; convert it to "
             f"{', '.join(ARRAY_EXTENSIONS)}"
         )
     try:
         about = path.stat()
-        with opened(path) as (array, axes):
+        with read(path) as (array, axes):
             fingerprint = [path.name, about.st_size, about.st_mtime_ns]
-            yield SourceArray(array, axes, fingerprint, as_float32)
+            opened = SourceArray(array, axes, fingerprint, as_float32)
+            del array
+            try:
+                yield opened
+            finally:
+                opened.close()
     except OSError as error:
         raise ImageFileError(f"{path}: {error.strerror or error}") from error
 
@@ -167,6 +176,10 @@ class TargetArray:
             os.fsync(self._journal.fileno())
         self.finished.add(number)
 
+    def close(self):
+        """Let go of the array: Windows replaces no file that is mapped into memory."""
+        self._array = None
+
 
 @contextmanager
 def open_target(target, like, dtype, side, channel_axis, told, resume=True) -> Iterator:
@@ -216,8 +229,12 @@ def open_target(target, like, dtype, side, channel_axis, told, resume=True) -> I
     with open(journal, "a", encoding="utf-8") as lines:
         if new:
             lines.write(f"{header}\n")
-        yield TargetArray(array, lines, finished or ())
-    del array
+        opened = TargetArray(array, lines, finished or ())
+        del array
+        try:
+            yield opened
+        finally:
+            opened.close()
     _put_in_place(draft, path)
     journal.unlink()
 

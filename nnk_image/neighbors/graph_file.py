@@ -111,7 +111,8 @@ def load_nnk_graph(path, *, mmap=True, return_error=False):
     >>> from nnk_image.neighbors import load_nnk_graph
     >>> points = np.random.default_rng(0).standard_normal((100, 2))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = nnk_graph(points, 8, out=Path(folder, "graph.npz"))
+    ...     graph = nnk_graph(points, 8, out=Path(folder, "graph.npz"))
+    ...     del graph  # it maps the file, which Windows would not delete
     ...     load_nnk_graph(Path(folder, "graph.npz"), mmap=False).shape
     (100, 100)
     """

@@ -1,8 +1,10 @@
 """The NNK graph of many points, made in blocks of rows, with what is between kept on disk."""
 
+import os
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from traceback import clear_frames
 
 import numpy as np
 
@@ -33,22 +35,26 @@ def graph_to_disk(blocks, path, rule, block_rows=None):
     block_rows : int, optional
         Rows searched and solved at a time.
     """
-    n, options = blocks.n_points, blocks.model.options
+    n = blocks.n_points
     rows = ROWS_OF_BLOCK if block_rows is None else check_count("block_rows", block_rows)
     advice = "use more memory: so much is needed besides the blocks"
     memory.require(n * _BYTES_PER_POINT, f"a graph of {n} points on disk", advice)
     target = check_output(path)
+    chunks = [(i, min(i + rows, n)) for i in range(0, n, rows)]
     with _Scratch(target.parent) as scratch:
-        chunks = [(i, min(i + rows, n)) for i in range(0, n, rows)]
-        lists = _search(blocks, chunks, scratch)
-        solved = _solve(blocks, chunks, lists, scratch)
-        if options.tol > 0 and solved.is_empty():
-            blocks.model.check_rows_not_dropped(*chunks[0], lists.read(*chunks[0]))
-        if rule is None:
-            arrays = solved.directed_rows(options.n_jobs, scratch.empty)
-        else:
-            arrays = solved.undirected_rows(rule, options.n_jobs, scratch.empty)
-        write_graph(path, *arrays, solved.error, solved.sigma, blocks.recall)
+        _write(path, blocks, chunks, rule, scratch)  # no array in `scratch` outlives its call
+
+
+def _write(path, blocks, chunks, rule, scratch):
+    lists = _search(blocks, chunks, scratch)
+    solved, options = _solve(blocks, chunks, lists, scratch), blocks.model.options
+    if options.tol > 0 and solved.is_empty():
+        blocks.model.check_rows_not_dropped(*chunks[0], lists.read(*chunks[0]))
+    if rule is None:
+        arrays = solved.directed_rows(options.n_jobs, scratch.empty)
+    else:
+        arrays = solved.undirected_rows(rule, options.n_jobs, scratch.empty)
+    write_graph(path, *arrays, solved.error, solved.sigma, blocks.recall)
 
 
 class _Scratch:
@@ -62,8 +68,10 @@ class _Scratch:
     def __enter__(self):
         return self
 
-    def __exit__(self, *error):
-        return self._open.__exit__(*error)
+    def __exit__(self, kind, error, traceback):
+        if os.name == "nt":  # no file is deleted that an array of an interrupted call maps
+            clear_frames(traceback)
+        return self._open.__exit__(kind, error, traceback)
 
     def _path(self):
         self._n += 1

@@ -3,12 +3,8 @@
 import inspect
 import json
 import os
-import pty
-import resource
-import select
 import signal
 import subprocess
-import termios
 import time
 
 import nibabel
@@ -16,6 +12,7 @@ import numpy as np
 import pytest
 import tifffile
 from command import command, process, run
+from on_posix import heed_interrupts, limit_files_to, on_a_terminal, only_on_posix
 from PIL import Image
 
 import nnk_image
@@ -306,11 +303,7 @@ def test_several_volumes_have_no_one_graph_or_noise(capsys, stack):
 # --- circumstances -----------------------------------------------------------------------
 
 
-def heed_interrupts():
-    """Jobs that a shell runs in the background ignore SIGINT, and so would all they start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
+@only_on_posix
 @pytest.mark.parametrize("options", [(), ("--slices",)], ids=["volume", "slices"])
 def test_interrupt_leaves_nothing(tmp_path, options):
     path = tmp_path / "large.npy"
@@ -332,13 +325,11 @@ def test_interrupt_leaves_nothing(tmp_path, options):
     assert os.listdir(tmp_path) == ["large.npy"]
 
 
+@only_on_posix
 def test_a_disk_that_is_full(stack, tmp_path):
     out = tmp_path / "out.tif"
     out.write_bytes(b"old content")
-
-    def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
-
+    limited = limit_files_to(9000)
     done = process("denoise", stack[0], out, "--slices", "--sigma", "60", preexec_fn=limited)
     assert done.returncode == 1
     assert "could not be written (File too large) and was left as it was" in done.stderr
@@ -346,14 +337,10 @@ def test_a_disk_that_is_full(stack, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["in", "out.tif"]
 
 
+@only_on_posix
 def test_one_progress_bar_for_all_slices(stack, tmp_path):
-    ours, terminal = pty.openpty()
-    termios.tcsetwinsize(terminal, (24, 80))
     words = command("denoise", stack[0], tmp_path / "o.tif", "--sigma", "60", "--slices")
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=terminal, check=False)
-    shown = os.read(ours, 100_000) if select.select([ours], [], [], 0)[0] else b""
-    os.close(terminal)
-    os.close(ours)
+    done, shown = on_a_terminal(words)
     assert done.returncode == 0
     assert b"denoise:" in shown
     assert b"/5 " in shown

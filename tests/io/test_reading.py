@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 from image_files import noise, refusal
+from on_posix import not_as_root
 from PIL import Image, ImageOps
 
 from nnk_image.io.images import ImageFileError, check_writable, read_image, write_image
@@ -311,7 +312,7 @@ def test_missing_file_and_folder(tmp_path):
     assert "is a folder" in refusal(read_image, tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@not_as_root
 def test_unreadable_file(tmp_path):
     path = tmp_path / "secret.png"
     write_image(path, noise((2, 2)))

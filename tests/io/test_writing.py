@@ -2,17 +2,18 @@
 
 import errno
 import os
-import signal
 import struct
 import subprocess
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tifffile
 from image_files import noise, refusal
+from on_posix import not_as_root, only_on_posix
 from PIL import Image
 
 from nnk_image.base import atomic
@@ -228,7 +229,7 @@ def test_possible_outputs_are_not_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@not_as_root
 def test_write_protection_is_respected(tmp_path):
     path = tmp_path / "x.png"
     write_image(path, noise((2, 2)))
@@ -293,17 +294,17 @@ def test_failing_block_leaves_the_old_file(tmp_path):
     missing = tmp_path / "another file"
     with pytest.raises(FileNotFoundError), atomic_output(path) as file:
         file.write(missing.read_bytes())
-    assert path.read_text() == "µ,1\n2\n"
+    assert path.read_bytes() == "µ,1\r\n2\n".encode()
     assert os.listdir(tmp_path) == ["report.csv"]
 
 
 KILLED = """
-import os, signal, sys, types
+import os, sys, types
 package = types.ModuleType("package")
 package.__path__ = [{package!r}]
 sys.modules["package"] = package
 from package.atomic import atomic_output
-def die(*_): os.kill(os.getpid(), signal.SIGKILL)
+def die(*_): os._exit(9)
 if {step!r} == "write":
     with atomic_output({path!r}) as file:
         file.write(b"half of the new content"); file.flush(); die()
@@ -313,7 +314,6 @@ with atomic_output({path!r}) as file:
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 @pytest.mark.parametrize("step", ["write", "fsync", "replace"])
 def test_killed_writer_leaves_the_old_file(tmp_path, step):
     path = tmp_path / "x.png"
@@ -321,7 +321,7 @@ def test_killed_writer_leaves_the_old_file(tmp_path, step):
     package = str(Path(atomic.__file__).parent)
     script = KILLED.format(package=package, path=str(path), step=step)
     done = subprocess.run([sys.executable, "-c", script], check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert done.returncode == 9
     assert path.read_bytes() == b"old content"
     assert image_paths([tmp_path]) == [path]  # whatever is left over is no image
 
@@ -329,7 +329,10 @@ def test_killed_writer_leaves_the_old_file(tmp_path, step):
 def test_symbolic_link_stays_a_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     target, link = tmp_path / "elsewhere" / "target.png", tmp_path / "link.png"
-    link.symlink_to(target)
+    with suppress(OSError):  # Windows lets few users do this
+        link.symlink_to(target)
+    if not link.is_symlink():
+        pytest.skip("no symbolic links here")
     for value in (1, 2):  # first a dangling link, then one to a file
         write_image(link, np.full((2, 2), value))
         assert link.is_symlink()
@@ -337,7 +340,7 @@ def test_symbolic_link_stays_a_link(tmp_path):
         assert read_image(target).pixels[0, 0] == value
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+@only_on_posix
 def test_permissions(tmp_path):
     path = tmp_path / "x.png"
     old = os.umask(0o027)
