@@ -427,7 +427,10 @@ def test_other_locale(photo, tmp_path):
 @only_on_posix
 def test_names_of_any_bytes(photo, tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff\n.png"
-    os.rename(photo, name)
+    try:
+        os.rename(photo, name)
+    except OSError:
+        pytest.skip("this file system wants names in UTF-8")
     arguments = [*command("compaction"), name, "--orders", "4", "--csv", tmp_path / "e.csv"]
     done = subprocess.run(arguments, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import pickle
-import re
 import stat
 import tracemalloc
 import warnings
@@ -333,7 +332,7 @@ def test_alien_files_are_refused(content, tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
         ImageGraph.load(tmp_path / "missing.npz")
-    with pytest.raises((OSError, ValueError), match=re.escape(str(tmp_path))):
+    with pytest.raises((OSError, ValueError), match=tmp_path.name):
         ImageGraph.load(tmp_path)
 
 
