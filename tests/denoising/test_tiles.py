@@ -1,12 +1,14 @@
 """Large images in tiles: the result is that of the whole image."""
 
 import math
+import os
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
 import numpy as np
 import pytest
+from child import mapped_files, on_linux
 
 from nnk_image import NoiseModel, denoise, denoise_tiles, standard_image
 from nnk_image.base import memory
@@ -257,6 +259,24 @@ def test_files(suffix, channels, tmp_path):
     # What was made can be read in parts again, and replaced.
     denoise_tiles(target, target, 0, **options)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@on_linux
+@pytest.mark.parametrize("suffix", [".npy", ".tif"])
+def test_nothing_maps_a_file_that_is_replaced(suffix, tmp_path, monkeypatch):
+    def replace(source, target):
+        assert "/.out." in str(source)
+        assert str(tmp_path) not in mapped_files()
+        original(source, target)
+        replaced.append(target)
+
+    replaced, original = [], os.replace
+    monkeypatch.setattr(os, "replace", replace)
+    target = tmp_path / f"out{suffix}"
+    np.save(tmp_path / "in.npy", noisy(7, 20))
+    denoise_tiles(tmp_path / "in.npy", target, 20, method="sgw")
+    denoise_tiles(target, target, 0, method="sgw")
+    assert replaced == [target, target]
 
 
 def test_only_what_is_not_finished_is_done_again(tmp_path, monkeypatch):

@@ -2,10 +2,12 @@
 
 import mmap
 import pickle
+import tempfile
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from child import mapped_files, on_linux
 from scipy.sparse import load_npz
 from scipy.spatial.distance import cdist
 
@@ -260,6 +262,20 @@ def test_an_interrupted_graph_leaves_nothing(tmp_path, monkeypatch, where):
     assert [p.name for p in tmp_path.iterdir()] == ["graph.npz"]
     assert path.read_bytes() == before
     np.testing.assert_array_equal(load_nnk_graph(path).toarray(), old)
+
+
+@on_linux
+@pytest.mark.parametrize("symmetrize", ["max", None])
+def test_nothing_maps_a_file_that_is_deleted(tmp_path, monkeypatch, symmetrize):
+    class Folder(tempfile.TemporaryDirectory):
+        def __exit__(self, *error):
+            left.append(self.name in mapped_files())
+            super().__exit__(*error)
+
+    left = []
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Folder)
+    nnk_graph(POINTS, K, out=tmp_path / "graph.npz", symmetrize=symmetrize)
+    assert left == [False]
 
 
 def test_damaged_files_are_refused(tmp_path):
