@@ -7,16 +7,17 @@ are finished, and takes the target's place when all are.  After a crash it can b
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import tifffile
 
-from nnk_image.base.atomic import ImageFileError, check_output
+from nnk_image.base.atomic import ImageFileError, check_output, reserve_room
 from nnk_image.io.formats.common import to_samples
 from nnk_image.io.formats.tiff import quiet_tifffile
 
@@ -80,55 +81,47 @@ def open_source(source, as_float32=False) -> Iterator[SourceArray]:
             f"{path}: files of this kind cannot be read in parts; convert it to "
             f"{', '.join(ARRAY_EXTENSIONS)}"
         )
-    try:
-        about = path.stat()
-        with read(path) as (array, axes):
-            fingerprint = [path.name, about.st_size, about.st_mtime_ns]
-            opened = SourceArray(array, axes, fingerprint, as_float32)
-            del array
-            try:
-                yield opened
-            finally:
-                opened.close()
-    except OSError as error:
-        raise ImageFileError(f"{path}: {error.strerror or error}") from error
+    with ExitStack() as stack:
+        try:
+            about = path.stat()
+            array, axes = stack.enter_context(read(path))
+        except ImageFileError:
+            raise
+        except OSError as error:
+            raise ImageFileError(f"{path}: {error.strerror or error}") from error
+        except (ValueError, LookupError, tifffile.TiffFileError) as error:
+            raise ImageFileError(
+                f"{path}: not a readable {path.suffix.lower()} file ({error})"
+            ) from error
+        fingerprint = [path.name, about.st_size, about.st_mtime_ns]
+        opened = SourceArray(array, axes, fingerprint, as_float32)
+        del array
+        try:
+            yield opened
+        finally:
+            opened.close()
 
 
 @contextmanager
 def _read_npy(path):
-    try:
-        yield np.load(path, mmap_mode="r"), None
-    except ValueError as error:
-        raise ImageFileError(f"{path}: not a readable .npy file ({error})") from error
+    yield np.load(path, mmap_mode="r"), None
 
 
 @contextmanager
 def _read_zarr(path):
-    zarr = _zarr(path)
-    try:
-        found = zarr.open(str(path), mode="r")
-        yield _first_array(found, path), None
-    except (ValueError, KeyError) as error:
-        raise ImageFileError(f"{path}: not a readable zarr array ({error})") from error
+    yield _first_array(_zarr(path).open(str(path), mode="r"), path), None
 
 
 @contextmanager
 def _read_tiff(path):
-    try:
-        with quiet_tifffile(), tifffile.TiffFile(path) as file:
-            series = file.series[0]
-            level = series.levels[0]
-            if level.dataoffset is not None and level.keyframe.is_memmappable:
-                yield tifffile.memmap(path, mode="r", series=0, level=0), level.axes
-                return
-            zarr = _zarr(path)
-            store = level.aszarr()
-            try:
-                yield _first_array(zarr.open(store, mode="r"), path), level.axes
-            finally:
-                store.close()
-    except (tifffile.TiffFileError, IndexError) as error:
-        raise ImageFileError(f"{path}: not a readable TIFF ({error})") from error
+    with quiet_tifffile(), tifffile.TiffFile(path) as file:
+        level = file.series[0].levels[0]
+        if level.dataoffset is not None and level.keyframe.is_memmappable:
+            yield tifffile.memmap(path, mode="r", series=0, level=0), level.axes
+            return
+        zarr = _zarr(path)
+        with closing(level.aszarr()) as store:
+            yield _first_array(zarr.open(store, mode="r"), path), level.axes
 
 
 _READS = {".npy": _read_npy, ".zarr": _read_zarr, ".tif": _read_tiff, ".tiff": _read_tiff}
@@ -167,14 +160,23 @@ class TargetArray:
 
     def write(self, number, slices, values):
         """Write a part, and note that it is finished."""
-        self._array[slices] = to_samples(values, np.dtype(self._array.dtype))
-        if self._journal is not None:
-            if hasattr(self._array, "flush"):
-                self._array.flush()
-            self._journal.write(f"{number}\n")
-            self._journal.flush()
-            os.fsync(self._journal.fileno())
+        try:
+            self._array[slices] = to_samples(values, np.dtype(self._array.dtype))
+            if self._journal is not None:
+                self._note(number)
+        except OSError as error:
+            raise ImageFileError(
+                f"part {number} of the result could not be written ({error.strerror or error}); "
+                "make room and call again: the parts that are finished are kept"
+            ) from error
         self.finished.add(number)
+
+    def _note(self, number):
+        if hasattr(self._array, "flush"):
+            self._array.flush()
+        self._journal.write(f"{number}\n")
+        self._journal.flush()
+        os.fsync(self._journal.fileno())
 
     def close(self):
         """Let go of the array: Windows replaces no file that is mapped into memory."""
@@ -225,7 +227,16 @@ def open_target(target, like, dtype, side, channel_axis, told, resume=True) -> I
         journal.unlink(missing_ok=True)
     new, write = finished is None, _WRITES[path.suffix.lower()]
     chunks = _chunks(like.shape, side, channel_axis)
-    array = write(draft, like.shape, dtype, chunks, channel_axis, new)
+    try:
+        array = write(draft, like.shape, dtype, chunks, channel_axis, new)
+    except OSError as error:
+        if new:
+            _remove(draft)
+        needed = math.prod(like.shape) * np.dtype(dtype).itemsize / 2**20
+        raise ImageFileError(
+            f"{target}: {needed:.0f} MiB could not be written ({error.strerror or error}); "
+            "make room or choose another place"
+        ) from error
     with open(journal, "a", encoding="utf-8") as lines:
         if new:
             lines.write(f"{header}\n")
@@ -290,7 +301,9 @@ def _chunks(shape, side, channel_axis):
 def _write_npy(draft, shape, dtype, chunks, channel_axis, new):
     if not new:
         return np.load(draft, mmap_mode="r+")
-    return np.lib.format.open_memmap(draft, "w+", dtype, shape)
+    array = np.lib.format.open_memmap(draft, "w+", dtype, shape)
+    reserve_room(draft)
+    return array
 
 
 def _write_zarr(draft, shape, dtype, chunks, channel_axis, new):
@@ -304,7 +317,7 @@ def _write_tiff(draft, shape, dtype, chunks, channel_axis, new):
     if not new:
         return tifffile.memmap(draft, mode="r+")
     colours = channel_axis is not None and shape[channel_axis] in (3, 4)
-    return tifffile.memmap(
+    array = tifffile.memmap(
         draft,
         shape=shape,
         dtype=dtype,
@@ -312,6 +325,8 @@ def _write_tiff(draft, shape, dtype, chunks, channel_axis, new):
         photometric="rgb" if colours else "minisblack",
         planarconfig="contig" if colours else None,
     )
+    reserve_room(draft)
+    return array
 
 
 _WRITES = {".npy": _write_npy, ".zarr": _write_zarr, ".tif": _write_tiff, ".tiff": _write_tiff}

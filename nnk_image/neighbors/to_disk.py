@@ -9,7 +9,7 @@ from traceback import clear_frames
 import numpy as np
 
 from nnk_image.base import memory
-from nnk_image.base.atomic import check_output
+from nnk_image.base.atomic import ImageFileError, check_output, reserve_room
 from nnk_image.base.checks import check_count
 from nnk_image.neighbors.blocks import ROWS_OF_BLOCK
 from nnk_image.neighbors.candidates import Candidates
@@ -41,8 +41,15 @@ def graph_to_disk(blocks, path, rule, block_rows=None):
     memory.require(n * _BYTES_PER_POINT, f"a graph of {n} points on disk", advice)
     target = check_output(path)
     chunks = [(i, min(i + rows, n)) for i in range(0, n, rows)]
-    with _Scratch(target.parent) as scratch:
-        _write(path, blocks, chunks, rule, scratch)  # no array in `scratch` outlives its call
+    try:
+        with _Scratch(target.parent) as scratch:
+            _write(path, blocks, chunks, rule, scratch)  # no array in `scratch` outlives its call
+    except OSError as error:
+        reason = error.strerror or error
+        raise ImageFileError(
+            f"{path}: what lies between could not be written beside it ({reason}); make room for "
+            "some 30 bytes per candidate or choose another place"
+        ) from error
 
 
 def _write(path, blocks, chunks, rule, scratch):
@@ -81,7 +88,10 @@ class _Scratch:
         """An array of `n` entries in a file of its own, mapped for writing."""
         if n == 0:
             return np.empty(0, dtype)
-        return np.memmap(self._path(), dtype, "w+", shape=(n,))
+        path = self._path()
+        array = np.memmap(path, dtype, "w+", shape=(n,))
+        reserve_room(path)
+        return array
 
     def stream(self):
         """A file that grows."""

@@ -1,5 +1,6 @@
 """Large images in tiles: the result is that of the whole image."""
 
+import errno
 import math
 import os
 from fractions import Fraction
@@ -259,6 +260,48 @@ def test_files(suffix, channels, tmp_path):
     # What was made can be read in parts again, and replaced.
     denoise_tiles(target, target, 0, **options)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no space is reserved here")
+@pytest.mark.parametrize("suffix", [".npy", ".tif"])
+def test_a_full_disk_is_told_before_the_work(suffix, tmp_path, monkeypatch):
+    """A mapped array that finds it full while it is written ends the process."""
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    refused = rf"out{suffix}: \d MiB could not be written \(No space left on device\); make room"
+    with pytest.raises(ValueError, match=refused):
+        denoise_tiles(noisy(7, 20), tmp_path / f"out{suffix}", 20, method="sgw")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fills_while_a_part_is_written():
+    class Full(np.ndarray):
+        def __setitem__(self, *_):
+            full()
+
+    image = noisy(7, 20)
+    with pytest.raises(ValueError, match=r"part 0 .* \(No space left on device\); make room"):
+        denoise_tiles(image, np.empty_like(image).view(Full), 20, method="sgw")
+
+
+@pytest.mark.parametrize("name", ["in.npy", "in.tif"])
+def test_files_that_are_something_else(tmp_path, name):
+    (tmp_path / name).write_bytes(b"hello, world")
+    with pytest.raises(ValueError, match=rf"{name}: not a readable \{name[2:]} file"):
+        denoise_tiles(tmp_path / name, tmp_path / "out.npy", 20)
+
+
+def test_errors_of_a_call_are_not_put_down_to_its_file(tmp_path):
+    np.save(tmp_path / "in.npy", noisy(7, 20))
+    files = tmp_path / "in.npy", tmp_path / "out.npy"
+    with pytest.raises(ValueError, match=r"^method 'mean' is unknown"):
+        denoise_tiles(*files, 20, method="mean")
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        denoise_tiles(*files, 20, method="sgw", progress=full)
+    assert caught.value.filename is None
 
 
 @on_linux

@@ -1,6 +1,8 @@
 """Blocks of rows, approximate searches, graph files: the bits of the whole, none half written."""
 
+import errno
 import mmap
+import os
 import pickle
 import tempfile
 from itertools import pairwise
@@ -276,6 +278,17 @@ def test_nothing_maps_a_file_that_is_deleted(tmp_path, monkeypatch, symmetrize):
     monkeypatch.setattr(tempfile, "TemporaryDirectory", Folder)
     nnk_graph(POINTS, K, out=tmp_path / "graph.npz", symmetrize=symmetrize)
     assert left == [False]
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no space is reserved here")
+def test_a_full_disk_is_told(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(ValueError, match=r"graph\.npz: .*No space left on device\); make room"):
+        nnk_graph(POINTS, K, out=tmp_path / "graph.npz")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_damaged_files_are_refused(tmp_path):
