@@ -104,7 +104,7 @@ def open_source(source, as_float32=False) -> Iterator[SourceArray]:
 
 @contextmanager
 def _read_npy(path):
-    yield np.load(path, mmap_mode="r"), None
+    yield np.lib.format.open_memmap(path, "r"), None
 
 
 @contextmanager
@@ -155,8 +155,9 @@ class TargetArray:
         Numbers of the parts that are there already.
     """
 
-    def __init__(self, array, journal=None, finished=()):
-        self._array, self._journal, self.finished = array, journal, set(finished)
+    def __init__(self, array, path=None, journal=None, finished=()):
+        self._array, self._path, self._journal = array, path, journal
+        self.finished = set(finished)
 
     def write(self, number, slices, values):
         """Write a part, and note that it is finished."""
@@ -165,9 +166,11 @@ class TargetArray:
             if self._journal is not None:
                 self._note(number)
         except OSError as error:
+            if self._journal is None:  # an array of the caller's, who knows what it is
+                raise
             raise ImageFileError(
-                f"part {number} of the result could not be written ({error.strerror or error}); "
-                "make room and call again: the parts that are finished are kept"
+                f"{self._path}: part {number} could not be written ({error.strerror or error}); "
+                "mend that and call again: the parts that are finished are kept"
             ) from error
         self.finished.add(number)
 
@@ -240,7 +243,7 @@ def open_target(target, like, dtype, side, channel_axis, told, resume=True) -> I
     with open(journal, "a", encoding="utf-8") as lines:
         if new:
             lines.write(f"{header}\n")
-        opened = TargetArray(array, lines, finished or ())
+        opened = TargetArray(array, target, lines, finished or ())
         del array
         try:
             yield opened

@@ -1,5 +1,6 @@
 """The NNK graph of many points, made in blocks of rows, with what is between kept on disk."""
 
+import errno
 import os
 import tempfile
 from contextlib import ExitStack
@@ -34,6 +35,11 @@ def graph_to_disk(blocks, path, rule, block_rows=None):
         As `symmetrize` of `nnk_graph`.
     block_rows : int, optional
         Rows searched and solved at a time.
+
+    Raises
+    ------
+    ImageFileError
+        The target cannot be written, or the disk is full.
     """
     n = blocks.n_points
     rows = ROWS_OF_BLOCK if block_rows is None else check_count("block_rows", block_rows)
@@ -43,12 +49,13 @@ def graph_to_disk(blocks, path, rule, block_rows=None):
     chunks = [(i, min(i + rows, n)) for i in range(0, n, rows)]
     try:
         with _Scratch(target.parent) as scratch:
-            _write(path, blocks, chunks, rule, scratch)  # no array in `scratch` outlives its call
+            _write(path, blocks, chunks, rule, scratch)  # its arrays are gone when it returns
     except OSError as error:
-        reason = error.strerror or error
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
         raise ImageFileError(
-            f"{path}: what lies between could not be written beside it ({reason}); make room for "
-            "some 30 bytes per candidate or choose another place"
+            f"{path}: files needed meanwhile could not be written beside it ({error.strerror}); "
+            "make room for some 30 bytes per candidate or choose another place"
         ) from error
 
 

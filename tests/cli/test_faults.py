@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import tifffile
 from command import command, process, run
+from disk import no_space
 from on_posix import heed_interrupts, limit_files_to, on_a_terminal, only_on_posix
 from PIL import Image
 
@@ -219,10 +220,7 @@ def test_old_output_survives_a_full_disk(capsys, photo, tmp_path, monkeypatch):
     out = tmp_path / "out.png"
     out.write_bytes(photo.read_bytes())
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", no_space)
     status, _, err = run(capsys, "denoise", photo, out, "--sigma", "15")
     assert status == 1
     assert "could not be written (No space left on device) and was left as it was" in err

@@ -1,6 +1,5 @@
 """Large images in tiles: the result is that of the whole image."""
 
-import errno
 import math
 import os
 from fractions import Fraction
@@ -9,7 +8,8 @@ from operator import add
 
 import numpy as np
 import pytest
-from child import mapped_files, on_linux
+from child import on_linux
+from disk import mapped_files, no_space
 
 from nnk_image import NoiseModel, denoise, denoise_tiles, standard_image
 from nnk_image.base import memory
@@ -262,34 +262,31 @@ def test_files(suffix, channels, tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def full(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no space is reserved here")
 @pytest.mark.parametrize("suffix", [".npy", ".tif"])
 def test_a_full_disk_is_told_before_the_work(suffix, tmp_path, monkeypatch):
     """A mapped array that finds it full while it is written ends the process."""
-    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr(os, "posix_fallocate", no_space)
     refused = rf"out{suffix}: \d MiB could not be written \(No space left on device\); make room"
     with pytest.raises(ValueError, match=refused):
         denoise_tiles(noisy(7, 20), tmp_path / f"out{suffix}", 20, method="sgw")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_fills_while_a_part_is_written():
-    class Full(np.ndarray):
-        def __setitem__(self, *_):
-            full()
-
-    image = noisy(7, 20)
-    with pytest.raises(ValueError, match=r"part 0 .* \(No space left on device\); make room"):
-        denoise_tiles(image, np.empty_like(image).view(Full), 20, method="sgw")
+def test_a_disk_that_fills_while_a_part_is_written(tmp_path, monkeypatch):
+    image, call = noisy(7, 20), (tmp_path / "out.npy", 20)
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(ValueError, match=r"out\.npy: part 0 .*No space left.*finished are kept"):
+        denoise_tiles(image, *call, method="sgw")
+    monkeypatch.undo()
+    denoise_tiles(image, *call, method="sgw")
+    np.testing.assert_array_equal(np.load(call[0]), denoise(image, 20, method="sgw"))
 
 
 @pytest.mark.parametrize("name", ["in.npy", "in.tif"])
-def test_files_that_are_something_else(tmp_path, name):
-    (tmp_path / name).write_bytes(b"hello, world")
+@pytest.mark.parametrize("content", [b"", b"hello, world", b"PK\x05\x06" + bytes(18)])
+def test_files_that_are_something_else(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name}: not a readable \{name[2:]} file"):
         denoise_tiles(tmp_path / name, tmp_path / "out.npy", 20)
 
@@ -300,7 +297,7 @@ def test_errors_of_a_call_are_not_put_down_to_its_file(tmp_path):
     with pytest.raises(ValueError, match=r"^method 'mean' is unknown"):
         denoise_tiles(*files, 20, method="mean")
     with pytest.raises(OSError, match="No space left on device") as caught:
-        denoise_tiles(*files, 20, method="sgw", progress=full)
+        denoise_tiles(*files, 20, method="sgw", progress=no_space)
     assert caught.value.filename is None
 
 

@@ -1,6 +1,5 @@
 """Image files must go out bit for bit, and never be half written."""
 
-import errno
 import os
 import struct
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tifffile
+from disk import no_space
 from image_files import noise, refusal
 from on_posix import not_as_root, only_on_posix
 from PIL import Image
@@ -250,10 +250,6 @@ def test_input_may_be_the_output(tmp_path):
     write_image(path, image.pixels.astype(float) / 2, like=image)
     np.testing.assert_array_equal(read_image(path).pixels, np.rint(image.pixels / 2))
     assert os.listdir(tmp_path) == ["same.png"]
-
-
-def no_space(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def interrupt(*_):

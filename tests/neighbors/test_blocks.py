@@ -1,6 +1,5 @@
 """Blocks of rows, approximate searches, graph files: the bits of the whole, none half written."""
 
-import errno
 import mmap
 import os
 import pickle
@@ -9,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from child import mapped_files, on_linux
+from child import on_linux
+from disk import mapped_files, no_space
 from scipy.sparse import load_npz
 from scipy.spatial.distance import cdist
 
@@ -282,10 +282,7 @@ def test_nothing_maps_a_file_that_is_deleted(tmp_path, monkeypatch, symmetrize):
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no space is reserved here")
 def test_a_full_disk_is_told(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr(os, "posix_fallocate", no_space)
     with pytest.raises(ValueError, match=r"graph\.npz: .*No space left on device\); make room"):
         nnk_graph(POINTS, K, out=tmp_path / "graph.npz")
     assert list(tmp_path.iterdir()) == []

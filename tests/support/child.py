@@ -18,11 +18,6 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"
 PRINT_THE_CHAIN = "from whole_chain import whole_chain; print(whole_chain(), whole_chain(2))"
 
 
-def mapped_files():
-    """What this process maps into memory: files that Windows neither replaces nor deletes."""
-    return Path("/proc/self/maps").read_text()
-
-
 def python(script, *arguments, flags=(), timeout=120, **environment):
     """Run a script in a fresh interpreter that finds `whole_chain`; the words it prints."""
     folders = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
