@@ -8,7 +8,8 @@ from pathlib import Path
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-# `python -m` puts the repository first on the path, where the uncompiled nnk_image/ would
-# hide the installed one.
+# `python -m` puts the repository first on the path, where an uncompiled nnk_image/ would hide
+# the installed one.
 _root = Path(__file__).resolve().parents[1]
-sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != _root]
+if not list((_root / "nnk_image").glob("_core*.so")):
+    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != _root]

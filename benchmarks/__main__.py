@@ -5,8 +5,8 @@ import json
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.machine import machine
 from benchmarks.timing import header
-from nnk_image.reproduce.machine import machine
 
 TABLES = (
     "graph",

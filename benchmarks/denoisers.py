@@ -11,8 +11,8 @@ from functools import partial
 from unittest.mock import patch
 
 import nnk_image
+from benchmarks import peers
 from nnk_image.denoising import METHODS, wavelet_lowpass
-from nnk_image.reproduce import peers
 
 
 @dataclass(frozen=True)

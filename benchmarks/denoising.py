@@ -11,9 +11,9 @@ from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 import nnk_image
 from benchmarks import denoisers
 from benchmarks.graph import noisy_camera, skimage_bilateral
+from benchmarks.pictures import BUNDLED
 from benchmarks.timing import Table, comparison
 from nnk_image.io.images import image_paths, read_image
-from nnk_image.reproduce.pictures import BUNDLED
 
 NOTES = (
     "+-: standard deviation over seeds of the mean PSNR.  s: seconds per image, one thread.",

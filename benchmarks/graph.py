@@ -8,8 +8,8 @@ from scipy.sparse import coo_array, dia_array
 from skimage.restoration import denoise_bilateral
 
 import nnk_image
+from benchmarks.peers import columns, forward_offsets, pairs
 from benchmarks.timing import comparison
-from nnk_image.reproduce.peers import columns, forward_offsets, pairs
 
 SIGMA_D, SIGMA_F, NOISE = 2.0, 30.0, 20.0
 WINDOWS = (5, 7, 11, 21)

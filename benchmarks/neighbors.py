@@ -16,11 +16,11 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from benchmarks.machine import interleaved
 from benchmarks.timing import Table, ratio
 from nnk_image import nnk_graph
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import solve_given
-from nnk_image.reproduce.machine import interleaved
 
 CASES = (  # points, features, candidates, type, sigma over its default
     (1000, 3, 30, "float64", 1),

@@ -8,11 +8,10 @@ import numpy as np
 from skimage import data
 
 import nnk_image
-from benchmarks import noises
+from benchmarks import noises, peers
 from benchmarks.noise_scores import cpu, psnr
 from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, estimate_noise
-from nnk_image.reproduce import peers
 
 
 def large(options):

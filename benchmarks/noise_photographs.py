@@ -5,12 +5,11 @@ from statistics import fmean
 import numpy as np
 
 import nnk_image
-from benchmarks import cameras, noises
+from benchmarks import cameras, noises, peers
 from benchmarks.noise_scores import cpu, means, psnr, worst
 from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.io.images import read_image
-from nnk_image.reproduce import peers
 
 LIGHTS = (2000, 500, 125)
 """Counts that the synthetic camera gets from white, in daylight and in dim rooms."""

@@ -7,8 +7,8 @@ import numpy as np
 from skimage.metrics import peak_signal_noise_ratio
 
 import nnk_image
+from benchmarks.pictures import BUNDLED
 from nnk_image.io.images import image_paths, read_image
-from nnk_image.reproduce.pictures import BUNDLED
 
 
 def images(options):

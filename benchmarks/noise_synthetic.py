@@ -5,12 +5,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks import noises
+from benchmarks import noises, peers
 from benchmarks.noise_scores import images, means, psnr, worst
 from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.denoising.low_counts import Round, denoise_counts
-from nnk_image.reproduce import peers
 
 SIGMAS = (10, 15, 25, 50)
 PEAKS = (1, 2, 4, 10, 30)

@@ -10,8 +10,8 @@ from PIL import Image
 
 import nnk_image
 from benchmarks import denoisers
+from nnk_image.cli.demo import scores
 from nnk_image.io.images import atomic_output
-from nnk_image.reproduce.demo import scores
 
 IMAGES = ("camera", "coffee_grey", "brick")
 METHODS = ("nlm", "bm3d", "sgw", "fast", "best")

@@ -13,13 +13,13 @@ from scipy.sparse import coo_array
 
 import nnk_image
 from benchmarks.graph import SIGMA_D, SIGMA_F, WINDOWS, noisy_camera
+from benchmarks.machine import interleaved
 from benchmarks.timing import Table, ratio
 from nnk_image import _core
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph import build, pruning
 from nnk_image.graph.window import window_of
-from nnk_image.reproduce.machine import interleaved
 
 FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 AVX2_FLAGS = ("-mavx2", "-mbmi", "-mpopcnt")

@@ -11,9 +11,9 @@ import numpy as np
 
 import nnk_image
 from benchmarks.graph import SIGMA_F
+from benchmarks.machine import interleaved
 from benchmarks.memory import SIGMA, tiled_camera
 from benchmarks.timing import Table, add_sizes
-from nnk_image.reproduce.machine import interleaved
 
 SIZES = (512, 1024, 2048)
 FEW = 3  # tries of denoise fast: seconds per megapixel

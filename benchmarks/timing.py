@@ -5,7 +5,7 @@ from statistics import median
 
 import numpy as np
 
-from nnk_image.reproduce.machine import interleaved
+from benchmarks.machine import interleaved
 
 
 @dataclass

@@ -16,11 +16,11 @@ import numpy as np
 from skimage.metrics import structural_similarity
 
 import nnk_image
+from benchmarks.machine import interleaved
 from benchmarks.memory import resident
 from benchmarks.noise_scores import cpu, psnr
 from benchmarks.timing import Table
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
-from nnk_image.reproduce.machine import interleaved
 
 SIGMAS = (10.0, 25.0, 50.0)
 METHODS = ("sgw", "quick", "fast", "balanced", "best")

@@ -12,7 +12,6 @@ from nnk_image.base.imports import uninterrupted
 MODULES = {
     "bands": "base.parallel",
     "compaction": "wavelets.compaction",
-    "demo": "reproduce.demo",
     "filters": "wavelets.filter_bank",
     "graph_file": "graph.npz",
     "graph_summary": "graph.summary",

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 import nnk_image
 from nnk_image.base.threads import resolve_n_jobs
-from nnk_image.cli import compaction, demo, denoise, graph, noise, reproduce
+from nnk_image.cli import compaction, demo, denoise, graph, noise
 from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
 
 EPILOG = """examples:
@@ -110,7 +110,7 @@ def _parser():
         "--version", action=_Version, help="print version, vector variant and number of threads"
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, denoise, noise, graph, compaction, reproduce):
+    for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
     return parser
 

@@ -26,7 +26,6 @@ ORDER = (
     "napari",
     "learning",
     "plotting",
-    "reproduce",
     "cli",
 )
 """What lies directly below `nnk_image`: each may import from those before it, and from itself."""
@@ -37,7 +36,7 @@ OPTIONAL = (
 )
 SLOW = ("PIL", "pygsp", "scipy.spatial", "signal", "threading")  # most calls do without them
 IN_FUNCTIONS = {*OPTIONAL, *SLOW, "resource"}  # Windows has no resource
-LAZY = {"reproduce", "cli"}  # would be slow to start otherwise
+LAZY = {"cli"}  # would be slow to start otherwise
 
 
 def package_of(path):

@@ -5,15 +5,15 @@ from time import perf_counter
 
 import numpy as np
 
+from benchmarks.machine import interleaved
+from benchmarks.papers.claims import Claim, between, verdict_of
+from benchmarks.papers.curves import draw_curves
+from benchmarks.papers.parts import parts_by_window
+from benchmarks.papers.rows import column, means
+from benchmarks.papers.settings import SIGMA_D, SIGMA_F
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.neighbors import nnk_neighbors
 from nnk_image.plotting import new_figure
-from nnk_image.reproduce.claims import Claim, between, verdict_of
-from nnk_image.reproduce.curves import draw_curves
-from nnk_image.reproduce.machine import interleaved
-from nnk_image.reproduce.parts import parts_by_window
-from nnk_image.reproduce.rows import column, means
-from nnk_image.reproduce.settings import SIGMA_D, SIGMA_F
 
 TITLE = "Time per pixel: Algorithm 4 and exact NNK on the window"
 SOURCE = "Thesis, Figure 3.1 (right) and section 3.1"

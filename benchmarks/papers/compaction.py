@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from benchmarks.papers.claims import Claim, between, share, verdict_of
+from benchmarks.papers.curves import draw_curves
+from benchmarks.papers.parts import Part
+from benchmarks.papers.rows import column
+from benchmarks.papers.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
 from nnk_image.plotting import COLORS, new_figure
-from nnk_image.reproduce.claims import Claim, between, share, verdict_of
-from nnk_image.reproduce.curves import draw_curves
-from nnk_image.reproduce.parts import Part
-from nnk_image.reproduce.rows import column
-from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
 from nnk_image.wavelets.compaction import energy_compaction
 from nnk_image.wavelets.filter_bank import design, frame_bounds
 

@@ -4,9 +4,9 @@ import base64
 import html
 import json
 
+from benchmarks.papers import FIGURES
+from benchmarks.papers.claims import FAILS, HOLDS, PARTLY, Claim, markdown
 from nnk_image.base.atomic import atomic_output
-from nnk_image.reproduce import FIGURES
-from nnk_image.reproduce.claims import FAILS, HOLDS, PARTLY, Claim, markdown
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto;

@@ -4,13 +4,13 @@ from statistics import fmean
 
 import numpy as np
 
+from benchmarks.machine import versions
+from benchmarks.papers.claims import Claim, between, verdict_of
+from benchmarks.papers.contenders import contenders, setting_text
+from benchmarks.papers.parts import Part
+from benchmarks.papers.rows import chosen, column, distinct
+from nnk_image.cli.demo import scores
 from nnk_image.plotting import new_figure
-from nnk_image.reproduce.claims import Claim, between, verdict_of
-from nnk_image.reproduce.contenders import contenders, setting_text
-from nnk_image.reproduce.demo import scores
-from nnk_image.reproduce.machine import versions
-from nnk_image.reproduce.parts import Part
-from nnk_image.reproduce.rows import chosen, column, distinct
 
 TITLE = "Denoising"
 SOURCE = "Thesis, Figure 3.5"
@@ -37,10 +37,17 @@ TUNED = ("bilateral", "sgw_bilateral", "sgw_nnk", "nlm", "wavelet", "tv")
 REFERENCE = "sgw_nnk"
 """The method that gains are measured against."""
 
-_COLORS = {"bilateral": "tab:green", "sgw_bilateral": "tab:blue", "sgw_nnk": "tab:red",
-           "bm3d": "black", "nlm": "tab:brown", "wavelet": "tab:cyan", "tv": "tab:olive",
-           "denoise_sgw": "tab:pink", "denoise_quick": "goldenrod", "denoise_fast": "tab:orange",
-           "denoise_balanced": "darkorchid", "denoise_best": "indigo"}  # fmt: skip
+_COLORS = {
+    "bilateral": "tab:green",
+    "sgw_bilateral": "tab:blue",
+    "sgw_nnk": "tab:red",
+    "bm3d": "black",
+    "nlm": "tab:brown",
+    "wavelet": "tab:cyan",
+    "tv": "tab:olive",
+    "denoise_sgw": "tab:pink",
+}
+"""Methods without one get matplotlib's next color."""
 
 
 def parts(setup):
@@ -182,7 +189,7 @@ def _draw_gain(ax, rows, method, name, reference):
     gain = _of(_series(rows, method, tuned), name).mean(axis=1) - reference
     style = "--" if tuned and method in PUBLISHED else "-"
     label = _label(rows, method, tuned)
-    ax.plot(SIGMAS, gain, color=_COLORS[method], marker=".", ls=style, label=label)
+    ax.plot(SIGMAS, gain, color=_COLORS.get(method), marker=".", ls=style, label=label)
 
 
 def claims(rows):

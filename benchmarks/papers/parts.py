@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from benchmarks.machine import machine, versions
+from benchmarks.pictures import Picture
 from nnk_image.base.atomic import atomic_output
-from nnk_image.reproduce.machine import machine, versions
-from nnk_image.reproduce.pictures import Picture
 
 _AT_WORK = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP")
 """Packages that every result depends on."""

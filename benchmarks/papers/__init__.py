@@ -1,6 +1,6 @@
 """The image experiments of the papers, repeated: pictures, tables and checked claims.
 
-Each figure is a module. `run.reproduce` runs them, ``nnk-image reproduce`` is its command.
+Each figure is a module; ``python -m benchmarks.papers`` runs them.
 """
 
 from importlib import import_module
@@ -16,4 +16,4 @@ def figure_module(name):
     ``parts(setup)`` lists what is to be measured, ``summary(rows)`` makes the table of the report
     from the measured rows, ``draw(rows, setup)`` the picture, ``claims(rows)`` the verdicts.
     """
-    return import_module(f"nnk_image.reproduce.{name}")
+    return import_module(f"benchmarks.papers.{name}")

@@ -4,12 +4,12 @@ from statistics import fmean, median
 
 import numpy as np
 
+from benchmarks.machine import interleaved
+from benchmarks.papers.claims import Claim, between, verdict_of
+from benchmarks.papers.parts import Part
+from benchmarks.papers.rows import column, distinct
+from benchmarks.papers.settings import BUILDS, GRAPH, LABELS, ORDER, SIGMA_D, SIGMA_F, WINDOW
 from nnk_image.plotting import COLORS, new_figure
-from nnk_image.reproduce.claims import Claim, between, verdict_of
-from nnk_image.reproduce.machine import interleaved
-from nnk_image.reproduce.parts import Part
-from nnk_image.reproduce.rows import column, distinct
-from nnk_image.reproduce.settings import BUILDS, GRAPH, LABELS, ORDER, SIGMA_D, SIGMA_F, WINDOW
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Sparsity, and the speed of graph operations"

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
+from benchmarks.machine import machine
+from benchmarks.papers import FIGURES, figure_module, report
+from benchmarks.papers.parts import Setup, Store
+from benchmarks.papers.rows import as_csv
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
 from nnk_image.base.threads import resolve_n_jobs
 from nnk_image.plotting import new_figure
-from nnk_image.reproduce import FIGURES, figure_module, report
-from nnk_image.reproduce.machine import machine
-from nnk_image.reproduce.parts import Setup, Store
-from nnk_image.reproduce.rows import as_csv
 
 DPI = 110
 """Resolution of the pictures, in pixels per inch of the figure."""

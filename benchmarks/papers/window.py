@@ -4,13 +4,13 @@ from statistics import median
 
 import numpy as np
 
+from benchmarks.machine import interleaved
+from benchmarks.papers.claims import Claim, share, verdict_of
+from benchmarks.papers.curves import draw_curves
+from benchmarks.papers.parts import parts_by_window
+from benchmarks.papers.rows import chosen, column, distinct, means
+from benchmarks.papers.settings import BUILDS, LABELS, N_BANDS, ORDER, SIGMA_D, SIGMA_F
 from nnk_image.plotting import COLORS, new_figure
-from nnk_image.reproduce.claims import Claim, share, verdict_of
-from nnk_image.reproduce.curves import draw_curves
-from nnk_image.reproduce.machine import interleaved
-from nnk_image.reproduce.parts import parts_by_window
-from nnk_image.reproduce.rows import chosen, column, distinct, means
-from nnk_image.reproduce.settings import BUILDS, LABELS, N_BANDS, ORDER, SIGMA_D, SIGMA_F
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "The window, from 3 x 3 to 11 x 11"

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from nnk_image.plotting import new_figure
-from nnk_image.reproduce.claims import Claim, between, share, verdict_of
-from nnk_image.reproduce.parts import Part
-from nnk_image.reproduce.rows import column, distinct, means
-from nnk_image.reproduce.settings import (
+from benchmarks.papers.claims import Claim, between, share, verdict_of
+from benchmarks.papers.parts import Part
+from benchmarks.papers.rows import column, distinct, means
+from benchmarks.papers.settings import (
     BUILDS,
     GRAPH,
     LABELS,
@@ -16,6 +15,7 @@ from nnk_image.reproduce.settings import (
     SIGMA_F,
     WINDOW,
 )
+from nnk_image.plotting import new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Wavelet bands on the bilateral and the NNK graph"

@@ -1,0 +1,74 @@
+"""The papers' experiments run on tiny images, and compute what they say."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nnk_image
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))  # last: an installed nnk_image goes first
+pytest.importorskip("pywt")
+
+from benchmarks import peers  # noqa: E402
+from benchmarks.papers import FIGURES, denoising, sparsity  # noqa: E402
+from benchmarks.papers.claims import FAILS, HOLDS, PARTLY  # noqa: E402
+from benchmarks.papers.run import reproduce  # noqa: E402
+from benchmarks.pictures import Picture  # noqa: E402
+
+CAMERA = nnk_image.standard_image("camera")
+PICTURES = [
+    Picture.of_pixels("face", CAMERA[40:64, 100:126]),
+    Picture.of_pixels("grass", CAMERA[200:224, 40:66]),
+]
+
+
+def test_all_figures_and_the_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(denoising, "SIGMAS", (10, 30))
+    text = reproduce(FIGURES, PICTURES, tmp_path).read_text()
+    assert len(re.findall(r'src="data:image/png;base64,', text)) == len(FIGURES)
+    for name in FIGURES:
+        about = json.loads((tmp_path / f"{name}.json").read_text())
+        assert set(about["images"]) == {"face", "grass"}
+        assert {claim["verdict"] for claim in about["claims"]} <= {HOLDS, PARTLY, FAILS}
+        for row in about["rows"]:
+            assert np.isfinite([v for v in row.values() if isinstance(v, float)]).all()
+
+
+@pytest.mark.parametrize("shape", [(17, 23), (12, 15, 3)])
+def test_bilateral_filter_is_the_graph_with_its_own_weight(shape):
+    noisy = np.random.default_rng(0).normal(100, 40, shape)
+    axis = 2 if len(shape) == 3 else None
+    graph = nnk_image.bilateral_graph(noisy, 11, 2.0, 34.0, channel_axis=axis)
+    kernel = graph.adjacency.toarray() + np.eye(graph.n_nodes)
+    pixels = noisy.reshape(graph.n_nodes, -1)
+    expected = (kernel @ pixels / kernel.sum(axis=1, keepdims=True)).reshape(shape)
+    ours = peers.bilateral_filter(noisy, 20, 1.7, 2.0, window=11)
+    np.testing.assert_allclose(ours, expected, rtol=1e-12)
+
+
+def test_chebyshev_by_scipy_is_the_transform():
+    image = np.random.default_rng(2).random((14, 11))
+    graph = nnk_image.bilateral_graph(image, 5, sigma_f=0.3)
+    wavelets = nnk_image.SpectralGraphWavelets(graph, order=12)
+    bands = sparsity.chebyshev_by_scipy(
+        graph.laplacian(), image.ravel(), wavelets.coefficients, wavelets.bound
+    )
+    np.testing.assert_allclose(bands.reshape(7, 14, 11), wavelets.analyze(image), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("nnk_edges", "nnk_ms", "verdicts"),
+    [(50, 1.0, [HOLDS, HOLDS]), (150, 4.0, [FAILS, PARTLY]), (900, 16.0, [FAILS, FAILS])],
+)
+def test_claims_follow_from_the_rows(nnk_edges, nnk_ms, verdicts):
+    rows = [
+        {"image": "a", "graph": graph, "edges": edges, "neighbors": edges / 50}
+        | {f"{operation}_ms": ms for operation in sparsity.OPERATIONS}
+        for graph, edges, ms in (("bilateral", 1000, 16.0), ("nnk", nnk_edges, nnk_ms))
+    ]
+    assert [claim.verdict for claim in sparsity.claims(rows)] == verdicts
