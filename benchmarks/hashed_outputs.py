@@ -17,7 +17,8 @@ import numpy as np
 from scipy.sparse import coo_array
 
 import nnk_image
-from nnk_image import neighbors  # older versions, to compare with, have all names there
+from nnk_image import learning
+from nnk_image.graph import window_agreement
 
 SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
 DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
@@ -235,11 +236,11 @@ def points():
     graph = nnk_image.nnk_graph(data, n_neighbors=10)
     labels = np.full(150, -1)
     labels[:20] = np.arange(20) % 3
-    yield "labels", digest(neighbors.label_propagation(graph, labels))
-    yield "eigenmaps", digest(neighbors.laplacian_eigenmaps(graph, 3))
+    yield "labels", digest(learning.label_propagation(graph, labels))
+    yield "eigenmaps", digest(learning.laplacian_eigenmaps(graph, 3))
     found = nnk_image.nnk_neighbors(data, n_neighbors=10)
-    yield "dimension", digest(neighbors.intrinsic_dimension(found))
-    yield "variation", digest(neighbors.graph_signal_variation(graph, data[:, 0]))
+    yield "dimension", digest(learning.intrinsic_dimension(found))
+    yield "variation", digest(learning.graph_signal_variation(graph, data[:, 0]))
     y = (data[:, 0] > 0).astype(int)
     model = nnk_image.NNKClassifier(n_neighbors=8).fit(data, y)
     yield "classifier", digest(model.predict_proba(data + 0.1))
@@ -248,7 +249,7 @@ def points():
     model = nnk_image.NNKMeans(12, random_state=0).fit(data)
     yield "means", digest(model.transform(data).toarray())
     small = picture((24, 30))
-    agreement = neighbors.window_agreement(small, 5, sigma_f=20)
+    agreement = window_agreement(small, 5, sigma_f=20)
     yield "agreement", digest(repr(agreement))
 
 

@@ -21,7 +21,6 @@ import nnk_image.io
 import nnk_image.learning
 import nnk_image.neighbors
 import nnk_image.wavelets
-from nnk_image._moved import MODULES
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the extension beside this file
 
@@ -107,20 +106,13 @@ def link(app, env, node, contnode):
         return None
     first, _, rest = (target := node["reftarget"]).partition(".")
     objects = env.domains["py"].objects
-    entry = objects.get(f"{HOMES.get(first)}.{target}") or objects.get(_today(target))
+    entry = objects.get(f"{HOMES.get(first)}.{target}") or objects.get(target)
     if entry:
         return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode)
     if first in OTHERS or first in INTERNAL:
         return contnode
     is_name = rest or first in HOMES or re.match("[A-Z].*[a-z]", first)
     return None if is_name else nodes.emphasis(target, target)
-
-
-def _today(target):
-    """A dotted name whose module may be given by its old path, by the path of today."""
-    module, _, name = target.rpartition(".")
-    home = MODULES.get(module.removeprefix("nnk_image."))
-    return f"nnk_image.{home}.{name}" if home else target
 
 
 def leave_out_foreign(app, what, name, obj, skip, options):

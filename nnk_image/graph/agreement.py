@@ -67,7 +67,7 @@ def window_agreement(
     Examples
     --------
     >>> import nnk_image
-    >>> from nnk_image.neighbors import window_agreement
+    >>> from nnk_image.graph import window_agreement
     >>> image = nnk_image.standard_image("camera")[60:92, 100:132]
     >>> agreement = window_agreement(image, window=5, sigma_f=30)
     >>> agreement.recall > 0.8

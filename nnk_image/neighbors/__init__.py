@@ -1,6 +1,5 @@
 """NNK on any data: non-negative kernel regression neighbourhoods and graphs of points."""
 
-from nnk_image._moved import NAMES, moved_name
 from nnk_image.neighbors.blocks import NeighborhoodBlocks, row_block
 from nnk_image.neighbors.graph import nnk_graph
 from nnk_image.neighbors.graph_file import load_nnk_graph
@@ -25,10 +24,3 @@ __all__ = [
     "row_block",
     "subvector_neighbors",
 ]
-__all__ += NAMES["neighbors"]  # as in version 0.1; documented where they are today
-
-
-def __getattr__(name):
-    value = moved_name(__name__, name)
-    globals()[name] = value
-    return value

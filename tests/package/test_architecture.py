@@ -1,15 +1,11 @@
-"""Packages import only from packages before them, at the top of their modules; old paths work."""
+"""Packages import only from packages before them, at the top of their modules."""
 
 import ast
-import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import nnk_image
-from nnk_image import _moved, neighbors
 
 ROOT = Path(nnk_image.__file__).parent
 ORDER = (
@@ -75,7 +71,7 @@ def own_packages(names):
 
 def test_the_order_names_everything_there_is():
     found = {package_of(p) for p in ROOT.rglob("*.py")}
-    assert found - {"__init__", "__main__", "_moved"} == set(ORDER)
+    assert found - {"__init__", "__main__"} == set(ORDER)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -93,56 +89,3 @@ def test_functions_import_nothing_of_the_package(path):
             for name in names:
                 parts = name.split(".")
                 assert IN_FUNCTIONS & {parts[0], ".".join(parts[:2])}, f"{path}:{line}: {name}"
-
-
-# --- old paths ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("old", "new"), _moved.MODULES.items())
-def test_an_old_module_path_gives_the_module_of_today(old, new):
-    module = importlib.import_module(f"nnk_image.{old}")
-    assert module is importlib.import_module(f"nnk_image.{new}")
-    assert module.__name__ == module.__spec__.name == f"nnk_image.{new}"
-    package, _, name = f"nnk_image.{old}".rpartition(".")
-    assert getattr(importlib.import_module(package), name) is module
-
-
-@pytest.mark.parametrize(("name", "home"), _moved.NAMES["neighbors"].items())
-def test_old_names_of_the_neighbors_are_those_of_today(name, home):
-    home = importlib.import_module(f"nnk_image.{home}")
-    assert getattr(neighbors, name) is getattr(home, name)
-    assert name in home.__all__
-
-
-def test_what_never_was_there_is_still_an_error():
-    with pytest.raises(AttributeError, match=r"module 'nnk_image.neighbors' has no attribute 'x'"):
-        neighbors.x  # noqa: B018
-    for name in ("nnk_image.sharpen", "nnk_image.neighbors.sharpen", "bands"):
-        with pytest.raises(ModuleNotFoundError, match=name):
-            importlib.import_module(name)
-
-
-def test_old_paths_work_first_thing_and_load_nothing_before():
-    """In a fresh process: each form of import, and what is loaded before and after it."""
-    script = """
-        import sys, nnk_image, nnk_image.neighbors
-        loaded = lambda name: f"nnk_image.{name}" in sys.modules
-        print(any(map(loaded, ("learning", "wavelets", "graph", "spectral", "denoising"))))
-        from nnk_image.neighbors import window_agreement
-        print(loaded("graph.agreement"), loaded("learning"))
-        import nnk_image.neighbors.means as means
-        print(means.__name__, loaded("learning.means"), loaded("wavelets"))
-        from nnk_image import filters
-        from nnk_image.bands import RowExecutor
-        print(filters.__name__, RowExecutor.__module__, loaded("denoising"))
-        """
-    lines = "\n".join(line.strip() for line in script.splitlines())
-    run = [sys.executable, "-W", "error", "-c", lines]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        "False",
-        "True False",
-        "nnk_image.learning.means True False",
-        "nnk_image.wavelets.filter_bank nnk_image.base.parallel False",
-    ]
