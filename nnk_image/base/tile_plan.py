@@ -4,50 +4,7 @@ import math
 from dataclasses import dataclass
 from itertools import product
 
-LANES = 8
-"""Where a tile begins along the last axis, in pixels: a multiple of the longest SIMD block."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How far the result at a pixel depends on the image, and where a part of it may begin.
-
-    Attributes
-    ----------
-    border : tuple of int
-        Pixels on each side, along each axis.
-    unit : tuple of int
-        A part must begin at a multiple of this, so that patches lie where they do in the whole.
-    """
-
-    border: tuple[int, ...]
-    unit: tuple[int, ...]
-
-    @classmethod
-    def none(cls, axes):
-        """Of what is done pixel by pixel, in an image of so many axes."""
-        return cls((0,) * axes, (1,) * (axes - 1) + (LANES,))
-
-    @classmethod
-    def of_graph(cls, border):
-        """Of what is done on a graph, where the edges of so many pixels around decide.
-
-        Sums over the edges of a pixel are made for a block of pixels at once, and rounded as its
-        edges lie: so a block must have all of its edges.
-        """
-        *others, last = border
-        return cls((*others, last + LANES - 1), cls.none(len(border)).unit)
-
-    def __add__(self, other):
-        """Of one step after another."""
-        return Reach(
-            tuple(a + b for a, b in zip(self.border, other.border, strict=True)),
-            tuple(map(math.lcm, self.unit, other.unit)),
-        )
-
-    def at_half_size(self):
-        """Of the same step on the image at half the size."""
-        return Reach(tuple(2 * b for b in self.border), tuple(2 * u for u in self.unit))
+from nnk_image.base.reach import Reach
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from nnk_image.base.tile_plan import Reach
+from nnk_image.base.reach import Reach
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
-from nnk_image.wavelets import filter_bank, halo
+from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 0.3
 STRENGTH, ORDER = 0.6, 8
@@ -19,8 +19,7 @@ def progress_units(image):
 
 def reach():
     """The `Reach` of `polish`."""
-    border = halo(ORDER, DEFAULT_WINDOW[2], "random_walk")
-    return Reach.of_graph((border, border))
+    return Reach.of_polynomial(ORDER, (DEFAULT_WINDOW[2],) * 2, "random_walk")
 
 
 def polish(image, executor):

@@ -18,7 +18,7 @@ import numpy as np
 
 from nnk_image import _core
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.base.tile_plan import LANES, Reach
+from nnk_image.base.reach import LANES, Reach
 from nnk_image.denoising import patch_shapes
 from nnk_image.noise.standard import WHITE
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from nnk_image import _core
 from nnk_image.base.color import from_opponent, to_opponent
-from nnk_image.base.tile_plan import Reach
+from nnk_image.base.reach import Reach
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups
 from nnk_image.denoising.patch_filter import reach as patch_reach
 from nnk_image.denoising.presets import quick as grouping_of

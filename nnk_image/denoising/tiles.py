@@ -13,13 +13,12 @@ import numpy as np
 
 from nnk_image.base.color import to_opponent
 from nnk_image.base.image import Image, check_image
-from nnk_image.base.tile_plan import Reach
+from nnk_image.base.reach import Reach
 from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.methods import EVEN_ONLY, METHODS, denoise_checked
 from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import WholeImage, mean_degree, sum_of_degrees
 from nnk_image.noise.estimation import noise_of
-from nnk_image.wavelets import halo
 
 _SAMPLE_SIDE, _SAMPLES_PER_AXIS = 512, 4
 """Noise is looked for in so many squares along each axis, or in a smaller image as a whole."""
@@ -138,7 +137,7 @@ def degrees_of_part(image, whole, inside, executor):
 
 def reach_of_degrees(axes):
     """The `Reach` of `degrees_of_part`."""
-    return Reach.of_graph(halo(1, (wavelet_lowpass.DEFAULT_WINDOW[axes],) * axes))
+    return Reach.of_polynomial(1, (wavelet_lowpass.DEFAULT_WINDOW[axes],) * axes)
 
 
 def with_degrees(whole, sums, dtype):

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from nnk_image.base.tile_plan import Reach
+from nnk_image.base.reach import Reach
 from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.spectral.spectrum import bound_of_degrees
-from nnk_image.wavelets import filter_bank, halo
+from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 1.7
 """Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
@@ -76,7 +76,7 @@ def tuned_progress_units(image):
 def reach(shape, channels, spacing=None):
     """The `Reach` of the method in an image of a shape and so many channels."""
     window = DEFAULT_WINDOW[len(shape)]
-    return Reach.of_graph(halo(ORDER, (window,) * len(shape), LAPLACIAN))
+    return Reach.of_polynomial(ORDER, (window,) * len(shape), LAPLACIAN)
 
 
 def degrees_of_units(image, spacing, executor):

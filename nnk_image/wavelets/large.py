@@ -10,7 +10,8 @@ from nnk_image.base import memory
 from nnk_image.base.checks import working_dtype
 from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.base.tile_plan import Reach, plan_tiles
+from nnk_image.base.reach import Reach
+from nnk_image.base.tile_plan import plan_tiles
 from nnk_image.graph.build import image_graph
 from nnk_image.graph.laplacian import check_kind
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
@@ -18,7 +19,6 @@ from nnk_image.graph.window import check_window
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import bound_of_degrees
-from nnk_image.wavelets.tiling import halo
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 _BYTES_PER_PIXEL = 300  # of a tile: its graph, or the operator, and some signals
@@ -121,9 +121,9 @@ class TiledWavelets:
         self.n_bands = options.get("n_scales", 6) + 1
         of_pixel = _BYTES_PER_PIXEL + _BYTES_PER_BAND * self.n_bands
         most = memory.bytes_of_text(max_memory) // of_pixel
-        reach = Reach.of_graph(halo(order, sides, laplacian))
+        reach = Reach.of_polynomial(order, sides, laplacian)
         self.plan = plan_tiles(self.shape, reach, most)
-        near = Reach.of_graph(tuple(3 * r for r in self._radii))
+        near = Reach.of_polynomial(2, sides)
         self.tiles_of_bound = plan_tiles(self.shape, near, self.plan.padded_pixels)
 
     def rows(self, tile):
