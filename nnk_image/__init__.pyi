@@ -5,8 +5,8 @@ from . import neighbors as neighbors
 from . import plotting as plotting
 from . import wavelets as wavelets
 from .configuration import show_config as show_config
-from .denoising import denoise as denoise
-from .denoising import denoise_tiles as denoise_tiles
+from .denoising.api import denoise as denoise
+from .denoising.large import denoise_tiles as denoise_tiles
 from .graph import ImageGraph as ImageGraph
 from .graph import bilateral_graph as bilateral_graph
 from .graph import image_graph as image_graph
@@ -23,9 +23,9 @@ from .neighbors import Neighborhoods as Neighborhoods
 from .neighbors import nnk_graph as nnk_graph
 from .neighbors import nnk_neighbors as nnk_neighbors
 from .neighbors import nnk_weights as nnk_weights
-from .noise import NoiseModel as NoiseModel
-from .noise import estimate_noise as estimate_noise
-from .noise import estimate_sigma as estimate_sigma
+from .noise.model import NoiseModel as NoiseModel
+from .noise.estimation import estimate_noise as estimate_noise
+from .noise.estimation import estimate_sigma as estimate_sigma
 from .wavelets import SpectralGraphWavelets as SpectralGraphWavelets
 from .wavelets import energy_compaction as energy_compaction
 from .wavelets import halo as halo

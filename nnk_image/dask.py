@@ -66,9 +66,9 @@ def denoise(
     """
     _check_lazy(image)
     work = TiledDenoising(image, method, channel_axis, spacing, sigma, strength, max_memory)
-    whole = _whole(image, work)
+    noise, whole = _whole(image, work)
     parts = {
-        tuple(part.start for part in tile.core): _denoised(image, work, tile, whole)
+        tuple(part.start for part in tile.core): _denoised(image, work, tile, noise, whole)
         for tile in work.plan
     }
     after_channels = len(work.shape) if work.axis is None else work.axis
@@ -205,7 +205,7 @@ def _shape_of(tile, tiled):
 
 
 def _whole(image, work):
-    """The `WholeImage`, as a task."""
+    """Return the `NoiseModel` and the `Statistics`, as tasks."""
     noise = work.told_noise
     if noise is None:
         sample = tiles.sample(lambda part: image[work.slices(part)], work.shape, work.axis)
@@ -216,18 +216,18 @@ def _whole(image, work):
     image_like = work.shape, work.channels, work.dtype
     whole = delayed(_added_up)(measured, image_like, noise, work.spacing)
     if work.method != "sgw":
-        return whole
+        return noise, whole
     sums = [
-        delayed(_degrees)(image[work.slices(tile.padded)], work.axis, whole, tile.inside)
+        delayed(_degrees)(image[work.slices(tile.padded)], work.axis, noise, whole, tile.inside)
         for tile in work.plan_of_degrees()
     ]
-    return delayed(tiles.with_degrees)(whole, sums, work.dtype)
+    return noise, delayed(tiles.with_degrees)(whole, sums, work.dtype)
 
 
-def _denoised(image, work, tile, whole):
+def _denoised(image, work, tile, noise, whole):
     """The denoised core of a tile, as an array of one chunk."""
     pixels = image[work.slices(tile.padded)]
-    task = delayed(_denoise)(pixels, work.axis, whole, work.method, tile.inside)
+    task = delayed(_denoise)(pixels, work.axis, noise, whole, work.method, tile.inside)
     shape = [part.stop - part.start for part in tile.core]
     if work.axis is not None:
         shape.insert(work.axis, work.channels)
@@ -260,19 +260,19 @@ def _measured(pixels, axis, noise):
 
 def _added_up(measured, image_like, noise, spacing):
     image = tiles.empty_image(*image_like)  # made here: pickled, it would hold all its zeros
-    return tiles.whole_image(reduce(add, measured), image, noise, spacing)
+    return tiles.whole_statistics(reduce(add, measured), image, noise, spacing)
 
 
-def _degrees(pixels, axis, whole, inside):
+def _degrees(pixels, axis, noise, whole, inside):
     with RowExecutor() as executor:
         image = check_image(pixels, axis, None, MOST_AXES)
-        return tiles.degrees_of_part(image, whole, inside, executor)
+        return tiles.degrees_of_part(image, noise, whole, inside, executor)
 
 
-def _denoise(pixels, axis, whole, method, inside):
+def _denoise(pixels, axis, noise, whole, method, inside):
     with RowExecutor() as executor:
         image = check_image(pixels, axis, None, MOST_AXES)
-        return image.restore(tiles.denoise_tile(image, whole, method, inside, executor))
+        return image.restore(tiles.denoise_tile(image, noise, whole, method, inside, executor))
 
 
 class _Part:

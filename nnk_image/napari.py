@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from nnk_image.denoising import denoise
+from nnk_image.denoising.api import denoise
 from nnk_image.denoising.methods import METHODS
 from nnk_image.io.formats.common import to_samples
 

@@ -1,6 +1,7 @@
 """``nnk-image denoise``: noise away, file by file."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def _given_noise(options):
     if (options.sigma is not None) + (options.noise is not None) + photons > 1:
         raise ValueError("give one of --sigma, --noise and --gain with --read")
     if options.noise is not None:
-        return nnk_image.NoiseModel.load(options.noise)
+        return nnk_image.NoiseModel.from_json(Path(options.noise).read_text())
     if photons:
         return nnk_image.NoiseModel(options.read or 0.0, gain=options.gain or 0.0)
     return options.sigma

@@ -2,34 +2,25 @@
 
 from nnk_image.base.color import from_opponent, to_opponent
 from nnk_image.denoising import patch_filter
+from nnk_image.denoising.method import Method
 from nnk_image.denoising.presets import preset
 
 
-def denoise(image, whole, executor):
-    """Denoise an `Image` in units of its noise.
-
-    Parameters
-    ----------
-    image : Image
-    whole : WholeImage
-    executor : RowExecutor
-
-    Returns
-    -------
-    (H, W, C) ndarray
-    """
-    levels = whole.standard.levels
-    noisy = to_opponent(image.pixels, levels)
-    whole = whole.completed(noisy)
-    estimate = patch_filter.wiener(noisy, preset("balanced", noisy.ndim - 1), whole, executor)
-    return from_opponent(estimate, levels)
+def denoise(image, noise, statistics, executor):
+    """Denoise an `Image` with unit noise; see `Method`."""
+    noisy = to_opponent(image.pixels, noise.levels)
+    statistics = statistics.completed(noisy)
+    balanced = preset("balanced", noisy.ndim - 1)
+    estimate = patch_filter.wiener(noisy, balanced, noise, statistics, executor)
+    return from_opponent(estimate, noise.levels)
 
 
-def progress_units(image):
-    """How many times the method goes over all rows of an `Image`, for progress bars."""
-    return patch_filter.progress_units(preset("balanced", len(image.shape)), image.channels)
+def _progress_units(shape, channels):
+    return patch_filter.progress_units(preset("balanced", len(shape)), channels)
 
 
-def reach(shape, channels, spacing=None):
-    """The `Reach` of the method in an image of a shape and so many channels."""
+def _reach(shape, channels, spacing=None):
     return patch_filter.reach_of_passes(shape, preset("balanced", len(shape)), spacing)
+
+
+METHOD = Method(denoise, _progress_units, _reach, memory=(0, 8, 0))

@@ -12,9 +12,9 @@ SIGMA_D, SIGMA_F = 2.0, 0.3
 STRENGTH, ORDER = 0.6, 8
 
 
-def progress_units(image):
-    """How many times `polish` goes over all rows of an `Image`, for progress bars."""
-    return LaplacianOperator.SETUP_SWEEPS + image.channels * GridRecurrence.sweeps(ORDER)
+def progress_units(channels):
+    """Return how many times `polish` processes all rows of an image."""
+    return LaplacianOperator.SETUP_SWEEPS + channels * GridRecurrence.sweeps(ORDER)
 
 
 def reach():

@@ -2,6 +2,7 @@
 
 import math
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
@@ -14,15 +15,11 @@ from nnk_image.base.image import MOST_AXES, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.tile_plan import plan_tiles
 from nnk_image.denoising import tiles
-from nnk_image.denoising.methods import (
-    EVEN_ONLY,
-    FLOATS_PER_PIXEL,
-    METHODS,
-    progress_rows,
-    relative_spacing,
-)
-from nnk_image.io.arrays import SourceArray, TargetArray, open_source, open_target
-from nnk_image.noise.model import NoiseModel
+from nnk_image.denoising.methods import METHODS
+from nnk_image.denoising.pipeline import progress_rows
+from nnk_image.denoising.statistics import Statistics, relative_spacing
+from nnk_image.io.arrays import open_source, open_target
+from nnk_image.noise.model import NoiseModel, given_noise
 
 _BESIDE = 2
 """Numbers of the image's type for each value of a tile that is held beside the method."""
@@ -110,32 +107,6 @@ def denoise_tiles(
     return work.noise
 
 
-def denoise_into_array(image, most, n_jobs=None, progress=False, **options):
-    """The result of `denoise_tiles` as an array in memory.
-
-    Parameters
-    ----------
-    image : array_like
-    most : int
-        Bytes that tiles and result may take.
-    n_jobs, progress, **options
-        As for `TiledDenoising`.
-
-    Raises
-    ------
-    MemoryError
-        It takes more.
-    """
-    dtype = working_dtype(np.dtype(image.dtype))
-    left = most - math.prod(image.shape) * dtype.itemsize
-    if left < memory.SMALL:
-        raise MemoryError("the result alone is too large")
-    work = TiledDenoising(SourceArray(image), max_memory=left, **options)
-    result = np.empty(image.shape, dtype)
-    work.run(TargetArray(result), n_jobs, progress)
-    return result
-
-
 class TiledDenoising:
     """One image to be denoised in tiles: its plan, and the numbers of the whole.
 
@@ -210,7 +181,7 @@ class TiledDenoising:
         self.noise = self.find_noise()
         noise = self.noise.scaled(self.strength)
         measured = reduce(add, (tiles.measure(self.part(tile.core), noise) for tile in self.plan))
-        whole = tiles.whole_image(measured, self.empty, noise, self.spacing)
+        whole = tiles.whole_statistics(measured, self.empty, noise, self.spacing)
         if self.method == "sgw":
             plan = self.plan_of_degrees()
             sums = [self.degrees(tile, whole, executor) for tile in plan]
@@ -230,12 +201,14 @@ class TiledDenoising:
 
     def degrees(self, tile, whole, executor):
         """`degrees_of_part` of a tile of that plan."""
-        return tiles.degrees_of_part(self.part(tile.padded), whole, tile.inside, executor)
+        noise = self.noise.scaled(self.strength)
+        return tiles.degrees_of_part(self.part(tile.padded), noise, whole, tile.inside, executor)
 
     def denoise(self, tile, whole, executor):
         """The denoised core of a tile, with its channels where the image has them."""
         image = self.part(tile.padded)
-        pixels = tiles.denoise_tile(image, whole, self.method, tile.inside, executor)
+        noise = self.noise.scaled(self.strength)
+        pixels = tiles.denoise_tile(image, noise, whole, self.method, tile.inside, executor)
         return image.restore(pixels)
 
     def part(self, slices):
@@ -255,26 +228,26 @@ class TiledDenoising:
     def _rows(self, tile):
         shape = tuple(part.stop - part.start for part in tile.padded)
         image = tiles.empty_image(shape, self.channels, self.dtype)
-        whole = tiles.WholeImage(self.noise, (0.0, 1.0), means=(1.0,) * self.channels)
-        return progress_rows(image, whole, self.method, METHODS[self.method].progress_units)
+        whole = Statistics((0.0, 1.0), means=(1.0,) * self.channels)
+        return progress_rows(image, self.noise, self.method, whole)
 
     def _most_pixels(self, max_memory):
-        of_pixel, of_channel, not_white = FLOATS_PER_PIXEL[self.method]
-        numbers = of_pixel + (of_channel + not_white + _BESIDE) * self.channels
-        return memory.bytes_of_text(max_memory) // (numbers * self.dtype.itemsize)
+        numbers = METHODS[self.method].numbers_per_pixel(self.channels, white=False)
+        numbers += _BESIDE * self.channels
+        return int(memory.bytes_of_text(max_memory) // (numbers * self.dtype.itemsize))
 
 
 def _checked_noise(sigma, image, method):
     """The `NoiseModel` that is told of an image, if it can be removed in tiles."""
     if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
         raise ValueError("denoise_tiles takes no map of the noise: give a number or a curve")
-    noise = NoiseModel.of(sigma, image)
-    if noise.has_stripes:
+    noise = given_noise(sigma, image)
+    if noise.has_row_or_column_noise:
         raise ValueError(
-            "stripes go through all of an image: denoise_tiles cannot remove them; remove them "
-            "before, or tell noise.with_stripes(0, 0)"
+            f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
+            "removed in tiles: remove it before, or leave it out of the noise model"
         )
-    return noise.without_curve() if method in EVEN_ONLY else noise
+    return noise if METHODS[method].uneven else replace(noise, curve=None)
 
 
 def _text_of(sigma):

@@ -42,7 +42,7 @@ _FLOAT32_SPREAD = 60
 """Range of values, in units of the noise, beyond which Gram matrices need float64."""
 
 
-def wiener(noisy, preset, whole, executor):
+def wiener(noisy, preset, noise, statistics, executor):
     """Denoise channels that share their structure.
 
     Parameters
@@ -50,7 +50,8 @@ def wiener(noisy, preset, whole, executor):
     noisy : (C, H, W) ndarray
         Unit noise, or of more axes; patches are compared on channel 0.
     preset : Preset
-    whole : WholeImage
+    noise : StandardNoise
+    statistics : Statistics
         Completed: how strong the noise is, and how large the range of values.
     executor : RowExecutor
 
@@ -59,17 +60,16 @@ def wiener(noisy, preset, whole, executor):
     ndarray like `noisy`
     """
     shape = noisy.shape[1:]
-    if noisy.dtype == np.float32 and whole.spread > _FLOAT32_SPREAD:
-        wide = wiener(noisy.astype(np.float64), preset, whole, executor)
+    if noisy.dtype == np.float32 and statistics.spread > _FLOAT32_SPREAD:
+        wide = wiener(noisy.astype(np.float64), preset, noise, statistics, executor)
         return wide.astype(np.float32)
-    noise = whole.standard
-    both = noise, whole.spacing
+    both = noise, statistics.spacing
     groups = PatchGroups(shape, preset.first_patch, preset, preset.first_group, *both)
     groups.match(noisy[0], executor, noise)
     pilot = _stacked(
         [groups.filter(c, y, y, y, 0.0, executor, first=True)[0] for c, y in enumerate(noisy)]
     )
-    patches = preset.patches_noisy if whole.noise_is_strong else preset.patches
+    patches = preset.patches_noisy if statistics.noise_is_strong else preset.patches
     last_epoch = (preset.passes - 1) // preset.passes_per_epoch
     work = noisy
     for m in range(preset.passes):
@@ -84,11 +84,10 @@ def wiener(noisy, preset, whole, executor):
     return pilot
 
 
-def look_again(noisy, pilot, preset, whole, executor):
+def look_again(noisy, pilot, preset, noise, statistics, executor):
     """One Wiener pass on the noisy image itself, pilot and groups from `pilot`."""
-    noise = whole.standard
     shape, patch = noisy.shape[1:], preset.patches[0]
-    groups = PatchGroups(shape, patch, preset, preset.group, noise, whole.spacing)
+    groups = PatchGroups(shape, patch, preset, preset.group, noise, statistics.spacing)
     groups.match(pilot[0], executor, WHITE)
     right = preset.right_last and noise.is_white
     return groups.filter_all(noisy, noisy, pilot, 0.0, executor, right)[0]
@@ -115,7 +114,7 @@ class PatchGroups:
         Most members of a group.
     noise : StandardNoise
     spacing : tuple of float, optional
-        As in `WholeImage`.
+        As in `Statistics`.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ def sizes(shape, patch, grouping, spacing=None):
     grouping : Preset or Grouping
         For `radius` and `step`, meant for such patches.
     spacing : tuple of float, optional
-        Of volumes, as in `WholeImage`.
+        Of volumes, as in `Statistics`.
 
     Returns
     -------

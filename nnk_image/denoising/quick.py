@@ -1,10 +1,10 @@
-"""'quick': for large photographs; one Wiener pass, with colours that share their filters.
+"""'quick': for large photographs; one Wiener pass, with colors that share their filters.
 
-The luminance gets a first estimate on a coarse grid and one Wiener pass.  The other opponent
-channels hold little, and what they hold is smooth: their pilot is made in the same way at half
-resolution, where noise is half as strong.  One Wiener pass on the full image then brings their fine
-detail back, in the luminance's groups.  The channels beside the luminance share one filter per
-group, which saves a quarter of their time; sharing it with the luminance too would lose .4 dB.
+The luminance gets a first estimate on a coarse grid and one Wiener pass. The other opponent
+channels are weak and smooth: their pilot is made in the same way at half resolution, where noise is
+half as strong. One Wiener pass on the full image then restores their fine detail, in the
+luminance's groups. The channels beside the luminance share one filter per group, which saves a
+quarter of their time; sharing it with the luminance too would lose 0.4 dB.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base.color import from_opponent, to_opponent
 from nnk_image.base.reach import Reach
+from nnk_image.denoising.method import Method
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups
 from nnk_image.denoising.patch_filter import reach as patch_reach
 from nnk_image.denoising.presets import quick as grouping_of
@@ -24,8 +25,8 @@ FLOAT32_SPREAD = 400
 image needs less than those of `patch_filter`, the last of which find little noise left."""
 
 AS_WHITE = 1.5
-"""Correlated noise is removed as white noise of so many times its level, which on real photographs
-gains more than 1 dB over the level itself."""
+"""Factor of the level at which correlated noise is removed as white noise; on real photographs that
+gains more than 1 dB over a factor of 1."""
 
 GRID_ROWS_PER_CHUNK = 8
 """As in `patch_filter`, but more rows, for chunks overlap and their sums are added up."""
@@ -34,23 +35,24 @@ _DOUBLED = 4
 """How far the interpolation from half size to full size reaches, in pixels of full size."""
 
 
-def denoise(image, whole, executor):
-    """Denoise an `Image` in units of its noise; parameters and result as in 'balanced'.
+def denoise(image, noise, statistics, executor):
+    """Denoise an `Image` with unit noise; see `Method`.
 
     The work is done in float32 wherever the range of values allows, whatever the image's type.
     """
-    levels = _levels(whole.standard, image.channels)
+    spacing = statistics.spacing
+    levels = _levels(noise, image.channels)
     noisy = to_opponent(image.pixels.astype(np.float32), levels)
-    if whole.completed(noisy).spread > FLOAT32_SPREAD:
+    if statistics.completed(noisy).spread > FLOAT32_SPREAD:
         noisy = to_opponent(image.pixels, levels)
-    luminance, colours = noisy[:1], noisy[1:]
-    pilot = _first_estimate(luminance, luminance[0], "first", whole.spacing, executor)
-    groups = _groups_on(pilot[0], "pass", whole.spacing, executor)
+    luminance, colors = noisy[:1], noisy[1:]
+    pilot = _first_estimate(luminance, luminance[0], "first", spacing, executor)
+    groups = _groups_on(pilot[0], "pass", spacing, executor)
     channels = [_shared_pass(groups, luminance, pilot, executor)]
-    if len(colours):
-        coarse = _half_size_run(colours, channels[0], whole.spacing, executor)
+    if len(colors):
+        coarse = _half_size_run(colors, channels[0], spacing, executor)
         pilot = _double(coarse, groups.shape)
-        channels.append(_shared_pass(groups, colours, pilot, executor))
+        channels.append(_shared_pass(groups, colors, pilot, executor))
     return from_opponent(np.concatenate(channels), levels).astype(image.dtype, copy=False)
 
 
@@ -61,38 +63,36 @@ def _levels(standard, n):
     return AS_WHITE * (np.ones(n) if standard.levels is None else standard.levels)
 
 
-def progress_units(image):
-    """How many times the method goes over all rows of an `Image`, for progress bars."""
-    if image.channels == 1:
+def _progress_units(shape, channels):
+    if channels == 1:
         return 4 * PASS_ROWS
-    half = math.prod(-(-n // 2) for n in image.shape[:-1]) / math.prod(image.shape[:-1])
-    return PASS_ROWS * (5 + half * (2 + image.channels))
+    half = math.prod(-(-n // 2) for n in shape[:-1]) / math.prod(shape[:-1])
+    return PASS_ROWS * (5 + half * (2 + channels))
 
 
-def reach(shape, channels, spacing=None):
-    """The `Reach` of the method in an image of a shape and so many channels."""
-    last = _reach_of("pass", shape, spacing, GRID_ROWS_PER_CHUNK)
-    luminance = _reach_of("first", shape, spacing) + last
+def _reach(shape, channels, spacing=None):
+    last = _reach_of_search("pass", shape, spacing, GRID_ROWS_PER_CHUNK)
+    luminance = _reach_of_search("first", shape, spacing) + last
     if channels == 1:
         return luminance
     half = tuple(-(-n // 2) for n in shape)
-    colours = _reach_of("half size, first", half, spacing)
-    colours += _reach_of("half size, pass", half, spacing, GRID_ROWS_PER_CHUNK)
+    colors = _reach_of_search("half size, first", half, spacing)
+    colors += _reach_of_search("half size, pass", half, spacing, GRID_ROWS_PER_CHUNK)
     doubling = Reach((_DOUBLED,) * len(shape), (2,) * len(shape))
-    return luminance + colours.at_half_size() + doubling + last
+    return luminance + colors.at_half_size() + doubling + last
 
 
-def _reach_of(search, shape, *options):
+def _reach_of_search(search, shape, *options):
     grouping = grouping_of(search, len(shape))
     return patch_reach(shape, grouping.patch, grouping, *options)
 
 
-def _half_size_run(colours, luminance, spacing, executor):
-    """Estimate of the colours at half size, in groups of the denoised luminance (1, H, W)."""
-    colours, guide = _halve(colours), _halve(luminance)[0]
-    pilot = _first_estimate(colours, guide, "half size, first", spacing, executor)
+def _half_size_run(colors, luminance, spacing, executor):
+    """Estimate of the colors at half size, in groups of the denoised luminance (1, H, W)."""
+    colors, guide = _halve(colors), _halve(luminance)[0]
+    pilot = _first_estimate(colors, guide, "half size, first", spacing, executor)
     groups = _groups_on(guide, "half size, pass", spacing, executor)
-    return _shared_pass(groups, colours, pilot, executor)
+    return _shared_pass(groups, colors, pilot, executor)
 
 
 def _groups_on(image, search, spacing, executor):
@@ -161,3 +161,6 @@ def _every_second(axis, first):
 def _halving(shape):
     """What a sum over pairs along each axis is divided by: 2 for an image."""
     return 2 ** (len(shape) / 2)
+
+
+METHOD = Method(denoise, _progress_units, _reach, memory=(0, 3, 0), uneven=False)

@@ -1,84 +1,86 @@
-"""Numbers that belong to the whole image, and decide how each part of it is treated."""
+"""Numbers that belong to a whole image and decide how each part of it is treated."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.standard import WHITE, StandardNoise
+from nnk_image.base.image import Image
+from nnk_image.graph.window import check_spacing
 
 MODERATE, STRONG = 0.4, 0.8
-"""Contrasts from which noise is moderate and strong: sigma 20 and 40 on photographs of 8 bits."""
+"""Noise-to-signal ratios of moderate and strong noise: sigma 20 and 40 on 8-bit photographs."""
 
 _BITS_OF_PART = 16  # 2^16 degrees below 2^10 in units of 2^-20, or 2^-52, are sums below 2^53
 
 
 @dataclass(frozen=True)
-class WholeImage:
-    """Numbers of a whole image, handed to a method together with the image or a part of it.
+class Statistics:
+    """Numbers of a whole image, given to a method with the image or a part of it.
 
-    It can be pickled.  What is None is found in the image that a method is given.  So a part of
-    an image is treated as it is in the whole if all of them are given.
+    What is None is computed from the image that the method gets. So a part of an image is treated
+    as in the whole if all of them are given.
 
     Attributes
     ----------
-    noise : NoiseModel
-        In the image's own units.
     limits : (float, float)
-        Smallest and largest value, in the image's own units; the centre is between them.
-    contrast : float or None
-        Standard deviation of the noise over that of the luminance beneath it.  Stays None, like
-        `spread`, where channels of uneven noise are denoised one by one.
-    spread : float or None
-        Range of the opponent channels, in units of the noise.
-    standard : StandardNoise
-        The noise after standardisation.
+        Smallest and largest value, in the image's own units.
     spacing : tuple of float or None
-        Distance of pixels along each axis, 1 along the finest; None for all 1.
+        Distance of pixels along each axis, 1 along the finest; None if all are equal.
     means : tuple of float or None
         Mean of each channel, in the image's own units.
+    noise_to_signal : float or None
+        Standard deviation of the noise over that of the luminance beneath it. Stays None, as does
+        `spread`, where channels are denoised one by one.
+    spread : float or None
+        Range of the opponent channels, in units of the noise.
     tau, bound : float or None
-        Of the graph that 'sgw' filters on: regularisation, and end of the spectral interval.
+        Regularization and largest possible eigenvalue of the graph Laplacian of 'sgw'.
     """
 
-    noise: NoiseModel
     limits: tuple[float, float]
-    contrast: float | None = None
-    spread: float | None = None
-    standard: StandardNoise = WHITE
     spacing: tuple[float, ...] | None = None
     means: tuple[float, ...] | None = None
+    noise_to_signal: float | None = None
+    spread: float | None = None
     tau: float | None = None
     bound: float | None = None
 
+    @classmethod
+    def of(cls, image: Image, spacing=None):
+        """Return the statistics of a whole image."""
+        return cls((image.low, image.high), spacing)
+
     def completed(self, channels):
-        """The same with what is still unknown of (C, H, W) opponent channels in units of noise."""
-        contrast, spread = self.contrast, self.spread
+        """Return the statistics with `noise_to_signal` and `spread` of (C, H, W) opponent channels.
+
+        The channels are in units of the noise.
+        """
+        ratio, spread = self.noise_to_signal, self.spread
         return replace(
             self,
-            contrast=noise_to_signal(channels[0]) if contrast is None else contrast,
+            noise_to_signal=noise_to_signal(channels[0]) if ratio is None else ratio,
             spread=float(np.ptp(channels)) if spread is None else spread,
         )
 
     @property
-    def noise_is_moderate(self):
+    def noise_is_moderate(self) -> bool:
         """Whether noise is at least moderate; after `completed`."""
-        return self.contrast >= MODERATE
+        return self.noise_to_signal is not None and self.noise_to_signal >= MODERATE
 
     @property
-    def noise_is_strong(self):
+    def noise_is_strong(self) -> bool:
         """Whether noise is strong; after `completed`."""
-        return self.contrast >= STRONG
+        return self.noise_to_signal is not None and self.noise_to_signal >= STRONG
 
 
 def noise_to_signal(luminance):
-    """Standard deviation of unit noise over that of the image beneath it."""
+    """Return the standard deviation of unit noise over that of the image beneath it."""
     variance = float(np.var(luminance, dtype=np.float64))
     return 1 / np.sqrt(max(variance - 1, 1e-12))
 
 
 def sum_of_degrees(degrees):
-    """Sum, number and largest of those above 0; sums of parts add up to that of the whole exactly.
+    """Return sum, number and largest of the degrees above 0; sums of parts add up exactly.
 
     Parameters
     ----------
@@ -100,6 +102,13 @@ def sum_of_degrees(degrees):
 
 
 def mean_degree(sums):
-    """Mean of the degrees above 0, from the `sum_of_degrees` of all parts; 0 without any."""
+    """Return the mean of the degrees above 0 from the `sum_of_degrees` of all parts."""
     total, number = (sum(part[i] for part in sums) for i in (0, 1))
     return total / (number << 52) if number else 0.0
+
+
+def relative_spacing(spacing, axes):
+    """Return distances of pixels relative to the least, checked; None if all are equal."""
+    spacing = check_spacing(spacing, axes)
+    least = min(spacing)
+    return None if least == max(spacing) else tuple(s / least for s in spacing)

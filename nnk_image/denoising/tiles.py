@@ -1,7 +1,7 @@
 """Tiles of a large image, denoised one by one as they are in the whole.
 
 What belongs to the whole image is found first, tile by tile (`measure`), and added up to the
-numbers of a `WholeImage` (`whole_image`).  With these `denoise_tile` gives, for white noise that is
+`Statistics` of the whole (`whole_statistics`).  With these `denoise_tile` gives, for white noise that is
 told, the pixels that `denoise` gives to the whole image, bit for bit, by each method but 'best',
 which differs by less than .01 dB.  So it is with noise that grows with the brightness.
 """
@@ -15,10 +15,12 @@ from nnk_image.base.color import to_opponent
 from nnk_image.base.image import Image, check_image
 from nnk_image.base.reach import Reach
 from nnk_image.denoising import wavelet_lowpass
-from nnk_image.denoising.methods import EVEN_ONLY, METHODS, denoise_checked
-from nnk_image.denoising.noise_units import NoiseUnits
-from nnk_image.denoising.statistics import WholeImage, mean_degree, sum_of_degrees
-from nnk_image.noise.estimation import noise_of
+from nnk_image.denoising.methods import METHODS
+from nnk_image.denoising.pipeline import denoise_pixels
+from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
+from nnk_image.denoising.units import joint_channels, noisy_channels, standardize
+from nnk_image.noise.estimation import estimated_noise
+from nnk_image.noise.standard import StandardNoise
 
 _SAMPLE_SIDE, _SAMPLES_PER_AXIS = 512, 4
 """Noise is looked for in so many squares along each axis, or in a smaller image as a whole."""
@@ -88,8 +90,8 @@ def measure(image, noise):
     )
 
 
-def whole_image(measured, image, noise, spacing=None):
-    """The `WholeImage` of an image whose parts have been measured.
+def whole_statistics(measured, image, noise, spacing=None):
+    """Return the `Statistics` of an image whose parts have been measured.
 
     Parameters
     ----------
@@ -97,15 +99,17 @@ def whole_image(measured, image, noise, spacing=None):
         Of all of it.
     image : Image
         Any part of it.
-    noise, spacing
-        As in `WholeImage`.
+    noise : NoiseModel
+    spacing
+        As in `Statistics`.
     """
     limits, means = (measured.low, measured.high), tuple(measured.means.tolist())
-    whole = WholeImage(noise, limits, spacing=spacing, means=means)
-    units = NoiseUnits(noise, image, limits, means)
-    standard = units.standard()
-    if standard is None:
+    whole = Statistics(limits, spacing, means)
+    channels = noisy_channels(image, noise, limits)
+    groups = joint_channels(image, noise, channels)
+    if any(noise.gain) or len(groups) != 1 or len(channels) < image.channels:
         return whole  # each part is looked at by itself
+    standard = StandardNoise.of(noise, channels, len(image.shape))
     sigmas = _sigmas(image, noise)
     rotation = to_opponent(np.diag(1 / sigmas)[:, None]).reshape(len(sigmas), -1)
     levels = np.ones(len(sigmas)) if standard.levels is None else standard.levels
@@ -113,25 +117,27 @@ def whole_image(measured, image, noise, spacing=None):
     centre = rotation @ np.full(len(sigmas), limits[0] / 2 + limits[1] / 2)
     spread = max((measured.most - centre) / levels) - min((measured.least - centre) / levels)
     contrast = 1 / math.sqrt(max(variance - 1, 1e-12))
-    return replace(whole, contrast=contrast, spread=float(spread))
+    return replace(whole, noise_to_signal=contrast, spread=float(spread))
 
 
-def degrees_of_part(image, whole, inside, executor):
+def degrees_of_part(image, noise, whole, inside, executor):
     """`sum_of_degrees` of a part of the graph that 'sgw' filters on; None without noise.
 
     Parameters
     ----------
     image : Image
         The part, with the border of `reach_of_degrees` as far as the whole goes.
-    whole : WholeImage
+    noise : NoiseModel
+    whole : Statistics
     inside : tuple of slice
         The part without the border.
     executor : RowExecutor
     """
-    units = NoiseUnits(whole.noise, image, whole.limits).standardize()
-    if len(units) != 1:
+    channels = noisy_channels(image, noise, whole.limits)
+    if any(noise.gain) or len(joint_channels(image, noise, channels)) != 1:
         return None
-    degrees = wavelet_lowpass.degrees_of_units(units[0][0], whole.spacing, executor)
+    _, unit_image = standardize(image, noise, channels, whole.limits)
+    degrees = wavelet_lowpass.degrees_of_units(unit_image, whole.spacing, executor)
     return sum_of_degrees(degrees[inside])
 
 
@@ -141,7 +147,7 @@ def reach_of_degrees(axes):
 
 
 def with_degrees(whole, sums, dtype):
-    """A `WholeImage` with tau and bound, from the `degrees_of_part` of all parts."""
+    """`Statistics` with tau and bound, from the `degrees_of_part` of all parts."""
     if any(part is None for part in sums):
         return whole
     tau = float(dtype.type(mean_degree(sums)))
@@ -150,22 +156,22 @@ def with_degrees(whole, sums, dtype):
     return replace(whole, tau=tau, bound=bound)
 
 
-def denoise_tile(image, whole, method, inside, executor):
+def denoise_tile(image, noise, whole, method, inside, executor):
     """(..., C) denoised pixels of a tile, without its border.
 
     Parameters
     ----------
     image : Image
         The tile as `Tile.padded` cuts it out.
-    whole : WholeImage
+    noise : NoiseModel
+    whole : Statistics
         Of the image that it is part of.
     method : str
     inside : tuple of slice
         `Tile.inside`.
     executor : RowExecutor
     """
-    run = METHODS[method].denoise
-    return denoise_checked(image, whole, method, run, executor)[inside]
+    return denoise_pixels(image, noise, method, whole, executor)[inside]
 
 
 def sample(read, shape, channel_axis):
@@ -207,8 +213,9 @@ def _samples(n):
 def noise_of_sample(pixels, method):
     """The `NoiseModel` that is found in a `sample`, without stripes."""
     axes = pixels.ndim - 1
-    noise = noise_of(check_image(pixels, axes, None, axes)).with_stripes(0.0, 0.0)
-    return noise.without_curve() if method in EVEN_ONLY else noise
+    noise = estimated_noise(check_image(pixels, axes, None, axes))
+    noise = replace(noise, rows=0.0, columns=0.0)
+    return noise if METHODS[method].uneven else replace(noise, curve=None)
 
 
 def checked_part(read, slices, channel_axis, axes):

@@ -1,11 +1,6 @@
-"""What the noise of an image is: told as a `NoiseModel`, or found by `estimate_noise`.
+"""Noise of an image: the model, its estimation, and what denoising derives from it.
 
-`model.py` holds the model.  `estimation.py` finds it, with `flat_blocks.py` for correlated noise,
-`curve.py` for noise that grows with the light and `stripes.py` for offsets of rows and columns.
-`standard.py` and `stabilization.py` are what denoising makes of a model.
+`model.py` holds the model. `estimation.py` estimates it, with `flat_blocks.py` for correlated
+noise, `curve.py` for Poisson noise, and `row_column.py` for offsets of rows and columns.
+`standard.py` and `stabilization.py` derive from a model what denoising needs.
 """
-
-from nnk_image.noise.estimation import estimate_noise, estimate_sigma
-from nnk_image.noise.model import NoiseModel
-
-__all__ = ["NoiseModel", "estimate_noise", "estimate_sigma"]

@@ -20,9 +20,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from nnk_image.base import memory
 from nnk_image.base.color import opponent_matrix, to_opponent
 from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
-from nnk_image.noise import flat_blocks, stripes
+from nnk_image.noise import flat_blocks
 from nnk_image.noise.curve import noise_curve
 from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 
 PATCH = 7
 FLAT_ENERGY = 275.0
@@ -106,18 +107,18 @@ def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
         image, channel_axis, lambda itemsize, channels: 3 * itemsize * channels, "estimate_noise"
     )
     spatial_shape(image, channel_axis, spacing is not None)
-    return noise_of(check_image(image, channel_axis, mask, MOST_AXES))
+    return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES))
 
 
-def noise_of(image):
-    """The same for a checked image."""
+def estimated_noise(image):
+    """Estimate the noise of a checked image."""
     image = _in_order(image)
     if len(image.shape) > 2:
-        return _noise_without_stripes(_slices(image))
-    rows, columns = stripes.stripe_levels(image)
+        return _without_row_column_noise(_slices(image))
+    rows, columns = row_column_levels(image)
     if rows or columns:
-        image = stripes.without(image, stripes.first_guess(image, rows, columns))
-    return _noise_without_stripes(image).with_stripes(rows, columns)
+        image = without_offsets(image, estimate_offsets(image, rows, columns))
+    return replace(_without_row_column_noise(image), rows=rows, columns=columns)
 
 
 def _in_order(image):
@@ -141,15 +142,13 @@ def _slices(image):
     )
 
 
-def _noise_without_stripes(image):
+def _without_row_column_noise(image):
     flat, curves = _correlated_noise(image), _noise_curves(image)
     if flat is not None and not all(map(_is_line, curves)):
         return _model_of(flat.corrected(), image)
     if any(curve is not None and curve.signal_dependent for curve in curves):
         return _of_photons(curves, image)
-    model = NoiseModel(noise_levels(image).tolist())
-    model.uncertainty = _WHITE_UNCERTAINTY
-    return model
+    return NoiseModel(noise_levels(image).tolist(), uncertainty=_WHITE_UNCERTAINTY)
 
 
 def _is_line(curve):
@@ -176,10 +175,8 @@ def _of_photons(curves, image):
         level if curve is None else np.sqrt(curve.variance)
         for curve, level in zip(curves, levels, strict=True)
     ]
-    model = NoiseModel([float(read) for read in reads], gain=gains)
     errors = [c.gain_error / c.gain for c in curves if c is not None and c.gain > 0]
-    model.uncertainty = float(max(errors))
-    return model
+    return NoiseModel(reads, gain=gains, uncertainty=float(max(errors)))
 
 
 def _correlated_noise(image):
@@ -212,14 +209,12 @@ def _model_of(flat, image):
         curve[0] = centre + scale * curve[0] / np.sqrt(len(flat.levels))
         levels = levels * np.sqrt(np.mean(curve[1] ** 2))
     own = flat.correlations * (levels**2)[:, None, None]
-    if len(own) == 1:
-        model = NoiseModel(autocovariance=own[0], curve=curve)
-    else:
+    covariance = own[0]
+    if len(own) > 1:
         rotation = opponent_matrix(len(own))
         covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, own)
-        model = NoiseModel(autocovariance=covariance, curve=curve)
-    model.uncertainty = flat.spread
-    return model
+    model = NoiseModel.from_autocovariance(covariance, curve=curve)
+    return replace(model, uncertainty=flat.spread)
 
 
 def estimate_sigma(image, *, channel_axis=None, spacing=None, mask=None, per_channel=False):

@@ -1,7 +1,7 @@
-"""Noise after standardisation: of variance 1, but it may be correlated and uneven.
+"""Noise after standardization: of variance 1, but possibly correlated and uneven.
 
-The patch filters need of it the covariance of the pixels of a patch, the covariance between patches
-of a group, and what it adds to the distance between patches.
+The patch filters need the covariance of the pixels of a patch, the covariance between patches of a
+group, and what noise adds to the distance between patches.
 """
 
 import math
@@ -11,10 +11,13 @@ import numpy as np
 from scipy.fft import irfftn, rfftn
 from scipy.ndimage import uniform_filter
 
+from nnk_image.base.color import opponent_matrix
 from nnk_image.base.geometry import BLOCK_BYTES
+from nnk_image.noise.checks import root_mean_square
+from nnk_image.noise.model import NoiseModel
 
 _LEAST_EIGENVALUE = 0.02
-"""Of the covariance of a patch, over its mean: so much is whitening limited to."""
+"""Eigenvalues below 2 % of the mean are raised to it before whitening."""
 
 _LEAST_QUARTER = 16  # of the frequencies in which a spectrum is sampled
 
@@ -39,6 +42,38 @@ class StandardNoise:
     correlations: np.ndarray | None = None
     variances: np.ndarray | None = None
     levels: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, noise: NoiseModel, channels, axes):
+        """Return the noise of an image standardized by `noise`.
+
+        Parameters
+        ----------
+        noise : NoiseModel
+            With `levels` instead of a curve.
+        channels : (n,) ndarray of int
+            The channels that were standardized, and are then rotated to opponent colors.
+        axes : int
+            Spatial axes of the image.
+        """
+        variances = None
+        if noise.is_uneven:
+            variances = (noise.levels / root_mean_square(noise.levels)) ** 2
+        if noise.correlation is None:
+            return cls(variances=variances)
+        if noise.correlation.ndim < 4:
+            same = np.stack([regularized(noise.correlation)] * len(channels))
+            return cls(_in_all_axes(same, axes), variances)
+        sigmas = np.ones(len(channels))
+        if not any(noise.gain):
+            sigmas = noise.of_channels("sigma", len(noise.correlation))[channels]
+            sigmas = sigmas / np.sqrt(np.mean(sigmas**2))
+        mixed = opponent_matrix(len(channels)) * sigmas
+        among = noise.correlation[np.ix_(channels, channels)]
+        own = np.einsum("kc,kd,cdyx->kyx", mixed, mixed, among)
+        middle = own[:, own.shape[1] // 2, own.shape[2] // 2]
+        correlations = np.stack([regularized(c / m) for c, m in zip(own, middle, strict=True)])
+        return cls(_in_all_axes(correlations, axes), variances, np.sqrt(middle))
 
     @property
     def is_white(self):
@@ -113,6 +148,12 @@ class StandardNoise:
 
 WHITE = StandardNoise()
 """White noise, the same everywhere."""
+
+
+def _in_all_axes(correlations, axes):
+    """Return correlations (C, ...) by offset along all axes; slices not covered are independent."""
+    missing = axes + 1 - correlations.ndim
+    return correlations.reshape(len(correlations), *(1,) * missing, *correlations.shape[1:])
 
 
 def regularized(correlation):

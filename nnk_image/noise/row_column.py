@@ -1,0 +1,127 @@
+"""Row and column noise: offsets that all pixels of a row, or of a column, share.
+
+Sensors that are read row by row add an offset to each row, scanners one to each column. A window
+or patch sees too little of a row to separate its offset from the image. The whole row shows it:
+the image changes from one row to the next at some of its pixels, an offset at all of them.
+
+The medians of the differences between each row and the next are taken, and the offsets are those
+that explain the medians best, given their standard deviation.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from nnk_image.base.image import Image
+
+_LEAST_ROWS = 32  # for an estimate
+_NEXT, _SECOND = -0.3, 5.0
+"""Differences between rows with independent offsets correlate by -1/2 with the next ones, and not
+with the second next, but for chance: the second limit is divided by the root of the number of
+rows. Beyond these limits it is something else, such as a texture or the fields of a video."""
+
+_CERTAIN = 4.0  # times the variance that white noise alone would show
+_LEAST_CHANGE = 0.2
+"""Least change of the image from row to row, in units of the offsets' standard deviation."""
+
+
+def row_column_levels(image: Image) -> tuple[float, float]:
+    """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
+    channels = np.moveaxis(image.pixels, -1, 0).astype(np.float64)
+    return _level(channels, image.valid), _level(*_turned(channels, image.valid))
+
+
+def estimate_offsets(image, rows, columns):
+    """Estimate the offsets of rows and columns from differences between neighboring ones.
+
+    Parameters
+    ----------
+    image : Image
+    rows, columns : float
+        Standard deviations of the offsets.
+
+    Returns
+    -------
+    (C, H, W) ndarray
+    """
+    channels = np.moveaxis(image.pixels, -1, 0).astype(np.float64)
+    found = np.zeros(channels.shape)
+    if rows:
+        found += _offsets(channels, image.valid, rows)[:, :, None]
+    if columns:
+        turned, valid = _turned(channels - found, image.valid)
+        found += _offsets(turned, valid, columns)[:, None, :]
+    return found
+
+
+def without_offsets(image, offsets):
+    """Return the image minus (C, H, W) offsets; masked pixels stay as they are."""
+    pixels = image.pixels.astype(image.dtype)
+    less = pixels - np.moveaxis(offsets, 0, -1).astype(image.dtype)
+    if image.valid is not None:
+        less[~image.valid] = pixels[~image.valid]
+    there = less if image.valid is None else less[image.valid]
+    return replace(image, pixels=less, low=float(there.min()), high=float(there.max()))
+
+
+def _turned(channels, valid):
+    return channels.swapaxes(1, 2), None if valid is None else valid.T
+
+
+def _row_differences(channels, valid):
+    """Return the (C, H - 1) medians of the differences to the next row, and their error's variance."""
+    steps = np.diff(channels, axis=1)
+    if valid is not None:
+        steps[:, ~(valid[1:] & valid[:-1])] = np.nan
+    known = np.isfinite(steps[0]).any(axis=1)
+    medians = np.zeros(steps.shape[:2])
+    medians[:, known] = np.nanmedian(steps[:, known], axis=2)
+    around = np.abs(steps[:, known] - medians[:, known, None])
+    spread = 1.4826 * np.nanmedian(around, axis=(1, 2)) if known.any() else np.zeros(len(steps))
+    return medians, known, np.pi / 2 * spread**2 / channels.shape[2]
+
+
+def _level(channels, valid):
+    """Estimate the standard deviation of row offsets; 0 unless the evidence is clear."""
+    if channels.shape[1] < _LEAST_ROWS:
+        return 0.0
+    medians, _, error = _row_differences(channels, valid)
+    limit = 3 * 1.4826 * np.median(np.abs(medians), axis=1, keepdims=True)
+    medians = np.clip(medians, -limit, limit)
+    medians -= medians.mean(axis=1, keepdims=True)
+    variance = (medians**2).mean()
+    following = (medians[:, 1:] * medians[:, :-1]).mean()
+    second = (medians[:, 2:] * medians[:, :-2]).mean()
+    white = error.mean() / 2
+    if -following < _CERTAIN * white or variance == 0:
+        return 0.0
+    chance = _SECOND / np.sqrt(channels.shape[1])
+    if following / variance > _NEXT or abs(second / variance) > chance:
+        return 0.0
+    return float(np.sqrt(-following - white))
+
+
+def _offsets(channels, valid, sigma):
+    """Return the (C, H) most likely row offsets, given their standard deviation `sigma`.
+
+    The medians are differences of offsets, plus what the image changes from row to row.
+    """
+    medians, known, _ = _row_differences(channels, valid)
+    offsets = np.zeros(channels.shape[:2])
+    if not known.any():
+        return offsets
+    for number, steps in enumerate(medians):
+        scale = 1.4826 * np.median(np.abs(steps[known]))
+        change = max(scale**2 - 2 * sigma**2, (_LEAST_CHANGE * sigma) ** 2)
+        weights = np.where(known, 1 / change, 0.0)
+        bands = np.zeros((2, channels.shape[1]))
+        bands[1] = 1 / sigma**2
+        bands[1, :-1] += weights
+        bands[1, 1:] += weights
+        bands[0, 1:] = -weights
+        sums = np.zeros(channels.shape[1])
+        sums[:-1] -= weights * steps
+        sums[1:] += weights * steps
+        offsets[number] = solveh_banded(bands, sums)
+    return offsets - offsets.mean(axis=1, keepdims=True)
