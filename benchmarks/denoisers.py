@@ -12,7 +12,8 @@ from unittest.mock import patch
 
 import nnk_image
 from benchmarks import peers
-from nnk_image.denoising import METHODS, wavelet_lowpass
+from nnk_image.denoising import wavelet_lowpass
+from nnk_image.denoising.methods import METHODS
 
 
 @dataclass(frozen=True)

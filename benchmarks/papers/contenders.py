@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.papers.settings import BUILDS, ORDER, SIGMA_D, WINDOW
-from nnk_image.denoising import METHODS, denoise
+from nnk_image import denoise
+from nnk_image.denoising.methods import METHODS
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 PUBLISHED_WIDTH, PUBLISHED_KEPT, PUBLISHED_LAPLACIAN = 1.7, 3, "combinatorial"
