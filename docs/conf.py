@@ -72,6 +72,12 @@ nitpicky = True
 smartquotes = False  # 'nnk' is to be copied as it stands
 autodoc_typehints = "none"  # the docstrings say more
 autodoc_member_order = "bysource"
+# Docstrings of public names: present, one summary line in the imperative that ends with a period,
+# all parameters under their names in the order of the call, what is returned.
+numpydoc_validation_checks = {
+    *("GL03", "GL06", "GL07", "GL08", "GL10", "SS01", "SS03", "SS04", "SS05"),
+    *("PR02", "PR03", "PR05", "PR06", "PR10", "RT02", "RT05", "YD01"),
+}
 numpydoc_show_class_members = False  # the template lists them: ours, not scikit-learn's
 
 PACKAGES = (nnk_image.neighbors, nnk_image.learning, nnk_image.graph, nnk_image.io)
