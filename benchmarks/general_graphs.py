@@ -17,9 +17,9 @@ from benchmarks.general_data import (
 from benchmarks.timing import Table
 from nnk_image import NNKClassifier, nnk_graph, nnk_neighbors
 from nnk_image.learning import (
-    dimension_vector,
     intrinsic_dimension,
     label_propagation,
+    manifold_metrics,
     nnk_distance,
 )
 
@@ -250,8 +250,10 @@ def geometry():
         {"": "", "measured": "", "expected": "", "+-": "", "within": ""},
         notes=("Distances: NNK(A|B) is how badly B's points regress those of A.",),
     )
-    near = nnk_neighbors(trefoil(), n_neighbors=10, method="lnp")
-    dev, dimension = dimension_vector(near, return_dimension=True)
+    curve = trefoil()
+    near = nnk_neighbors(curve, n_neighbors=10, method="lnp")
+    dev = manifold_metrics(curve, near).dimension_vector
+    dimension = int(np.argmax(-np.diff(dev)))
     rows = [("LNP, trefoil in R^100: dimension", dimension, 1, 0)]
     for place, middle in enumerate((0.515, 0.485, 0.0)):
         rows.append((f"LNP, trefoil in R^100: dev, place {place + 1}", dev[place], middle, 0.0055))

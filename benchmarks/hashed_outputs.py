@@ -237,10 +237,8 @@ def points():
     labels = np.full(150, -1)
     labels[:20] = np.arange(20) % 3
     yield "labels", digest(learning.label_propagation(graph, labels))
-    yield "eigenmaps", digest(learning.laplacian_eigenmaps(graph, 3))
     found = nnk_image.nnk_neighbors(data, n_neighbors=10)
     yield "dimension", digest(learning.intrinsic_dimension(found))
-    yield "variation", digest(learning.graph_signal_variation(graph, data[:, 0]))
     y = (data[:, 0] > 0).astype(int)
     model = nnk_image.NNKClassifier(n_neighbors=8).fit(data, y)
     yield "classifier", digest(model.predict_proba(data + 0.1))

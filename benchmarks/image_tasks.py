@@ -15,12 +15,13 @@ from skimage import graph as region_graph
 from skimage.restoration import inpaint_biharmonic
 from skimage.segmentation import random_walker, slic
 from skimage.transform import resize
+from sklearn.cluster import SpectralClustering
 
 import nnk_image
 from benchmarks.image_masks import half_size, scenes
 from benchmarks.timing import Table
 from nnk_image.graph import grid_graph
-from nnk_image.learning import interpolate, label_propagation, spectral_clusters
+from nnk_image.learning import interpolate, label_propagation
 
 SEED_DRAWS = 3
 BETAS = (130, 1000, 5000)
@@ -170,7 +171,7 @@ def superpixels_table():
             "Each segment counts as front if most of it is: the score is of the borders found.",
             "cut_normalized: scikit-image's, on rag_mean_color(mode='similarity'), its defaults.",
             "NNK: nnk_graph of the mean colours, touching superpixels and those that touch these",
-            "as candidates, symmetrize='max'; spectral_clusters, as many as cut_normalized found.",
+            "as candidates, symmetrize='max'; SpectralClustering, as many as cut_normalized found.",
             "kNN: the same with all candidates as neighbours. k-means: of the same mean colours.",
             "Times without SLIC's.",
         ),
@@ -230,7 +231,10 @@ def graph_segments(colours, parts, count, method="nnk"):
         neighbors=touching(parts, 2),
         symmetrize="max",
     )
-    return spectral_clusters(graph, count)[parts]
+    clusters = SpectralClustering(count, affinity="precomputed", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # graphs in several parts
+        return clusters.fit_predict(graph)[parts]
 
 
 def touching(parts, rings=1):

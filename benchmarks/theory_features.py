@@ -16,11 +16,9 @@ from benchmarks.timing import Table
 from nnk_image import NNKClassifier, nnk_graph, nnk_neighbors
 from nnk_image.learning import (
     few_shot_labels,
-    graph_signal_variation,
     intrinsic_dimension,
+    manifold_metrics,
     nnk_distance,
-    polytope_affinity,
-    polytope_diameter,
 )
 
 NETWORKS = {
@@ -153,8 +151,9 @@ def _neighbours(networks):
                 near = nnk_neighbors(points, layers(network, queries)[-1], 50, kernel="cosine")
                 counts.append(near.n_neighbors.mean())
             graphs = [nnk_graph(x, 30, kernel="cosine") for x in (X, *layers(network, X))]
-            one_hot = np.eye(10)[y]
-            varied = [graph_signal_variation(g, one_hot) / g.sum() for g in graphs]
+            # y' L y of the indicators: an edge between classes counts twice, as in the sum here.
+            others = y[:, None] != y
+            varied = [(g.toarray() * others).sum() / g.sum() for g in graphs]
             error = 100 * (1 - network.score(moved, z))
             values.append((*counts, error, varied, _smaller(points)))
         means = [np.mean([v[i] for v in values], axis=0) for i in range(6)]
@@ -172,7 +171,7 @@ def _smaller(points):
         part = slice(nearest.indptr[i], nearest.indptr[i + 1])
         weights = nearest.data[part]
         weights[np.argsort(-weights, kind="stable")[k:]] = 0
-    spans = (polytope_diameter(points, n, normalize=False) for n in (near, nearest))
+    spans = (manifold_metrics(points, n, normalize=False).diameter for n in (near, nearest))
     ours, theirs = spans
     return np.mean(theirs < ours)
 
@@ -285,9 +284,10 @@ def manifolds():
     for name, (X, *_) in general_data.manifolds().items():
         near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")
         row = {"": name, "neighbours": intrinsic_dimension(near).mean()}
-        row["diameter"] = polytope_diameter(X, near).mean()
-        row["affinity, min_rank"] = polytope_affinity(X, near).mean()
-        row["affinity, as printed"] = polytope_affinity(X, near, norm="product").mean()
+        metrics = manifold_metrics(X, near)
+        row["diameter"] = metrics.diameter.mean()
+        row["affinity, min_rank"] = metrics.affinity.mean()
+        row["affinity, as printed"] = manifold_metrics(X, near, norm="product").affinity.mean()
         table.rows.append(row)
     for d in (1, 2, 3, 4, 6, 8):
         rng = np.random.default_rng(d)

@@ -6,7 +6,7 @@ from scipy.spatial import KDTree
 from sklearn.datasets import make_swiss_roll
 
 from benchmarks.timing import Table
-from nnk_image.learning import pca_dimension
+from nnk_image.learning import intrinsic_dimension
 from nnk_image.neighbors import nnk_scales
 
 N = 4000
@@ -70,7 +70,7 @@ def scales_of(X):
     result = np.full((2, len(SIGMAS)), np.nan)
     for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
         near = scale.neighborhoods
-        values = pca_dimension(scale.points, near), near.n_neighbors
+        values = intrinsic_dimension(near, scale.points), near.n_neighbors
         result[:, i] = [np.average(v, weights=scale.counts) for v in values]
     return result
 
@@ -85,7 +85,7 @@ def counts_of(X):
         logs = np.log(distances[:, k - 1 : k] / distances[:, : k - 1]).mean(axis=1)
         # E. Levina, P. Bickel, 2005, the inverses averaged as D. MacKay, Z. Ghahramani propose.
         likely = (k - 2) / (k - 1) / logs.mean()
-        result[:, i] = pca_dimension(X, near).mean(), likely, distances[:, k - 1].mean()
+        result[:, i] = intrinsic_dimension(near, X).mean(), likely, distances[:, k - 1].mean()
     return result
 
 
@@ -103,7 +103,7 @@ def roles():
             sigmas = spacing / (-2 * np.log(coherence)) ** 0.5
             scales = nnk_scales(X, k, sigmas=sigmas, max_coherence=coherence)
             values = [
-                np.average(pca_dimension(s.points, s.neighborhoods), weights=s.counts)
+                np.average(intrinsic_dimension(s.neighborhoods, s.points), weights=s.counts)
                 for s in scales
             ]
             row = {"": f"{name}, k={k}, coherence {coherence:g}"}

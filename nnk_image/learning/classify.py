@@ -1,26 +1,26 @@
-"""Classification by the weighted votes of neighbours."""
+"""Classification by the weighted votes of neighbors."""
 
 import warnings
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MultiOutputMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from nnk_image.learning.estimators import KernelOptions, KStarOptions, NeighborhoodPredictor
+from nnk_image.learning.inputs import Array
+from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
 class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPredictor):
-    """Classification by votes of neighbours.
-
-    `NNKClassifier` and `KStarNeighborsClassifier` say which neighbours vote, with what weights.
-    """
+    """Base class of the classifiers by votes of neighbors."""
 
     _spread_factor = 0.5  # two classes: half of |(p, 1 - p) - (q, 1 - q)|^2 is (p - q)^2
 
-    def fit(self, X, y):
-        """Remember the points and their classes.
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Store the points and their classes.
 
         Parameters
         ----------
@@ -51,8 +51,8 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         self._fit_model(X)
         return self
 
-    def predict(self, X):
-        """The class of largest probability; of equally probable ones the first in `classes_`.
+    def predict(self, X: npt.ArrayLike | None) -> Array:
+        """Predict the most probable class, of equally probable ones the first in `classes_`.
 
         Parameters
         ----------
@@ -68,8 +68,8 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         labels = [names[i] for names, i in zip(classes, chosen.T, strict=True)]
         return np.column_stack(labels) if self.outputs_2d_ else labels[0]
 
-    def predict_proba(self, X):
-        """Probabilities of the classes: the shares of the neighbours that have them.
+    def predict_proba(self, X: npt.ArrayLike | None) -> Any:
+        """Predict the probabilities of the classes: the shares of the neighbors that have them.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         parts = self._per_output(self._scores(X)[0])
         return parts if self.outputs_2d_ else parts[0]
 
-    def leave_one_out_error(self):
-        """Share of the fitted points that are misclassified when left out.
+    def leave_one_out_error(self) -> float:
+        """Return the share of the fitted points that are misclassified when left out.
 
         Returns
         -------
@@ -94,51 +94,47 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         References
         ----------
         S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression (NNK)", dissertation, eq. 3.21.
+        regression", PhD thesis, 2023, eq. 3.21.
         """
         return float(np.mean(self._chosen(self._scores(None)[0]) != self._codes))
 
-    def _per_output(self, scores):
-        """Scores split into one array (n, n_classes) per output."""
+    def _per_output(self, scores: Array) -> list[Array]:
+        """Split scores into one array (n, n_classes) per output."""
         classes = self.classes_ if self.outputs_2d_ else [self.classes_]
         return np.split(scores, np.cumsum([len(names) for names in classes])[:-1], axis=1)
 
-    def _chosen(self, scores):
-        """(n, n_outputs) numbers of the classes with the largest scores."""
+    def _chosen(self, scores: Array) -> Array:
+        """Return the codes (n, n_outputs) of the classes with the largest scores."""
         return np.column_stack([part.argmax(axis=1) for part in self._per_output(scores)])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
 
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
-    """Classifier by non-negative kernel regression neighbours.
+    """Classify by non-negative kernel regression (NNK) neighbors.
 
-    The probability of a class is the share of the weights of the query's neighbours that
-    have it. The same estimator gives the usual baselines: ``method='knn'`` weighs all
-    candidates by the kernel (weighted kNN; Nadaraya-Watson if all points are candidates),
-    and with ``weights='uniform'`` it counts them (kNN).
+    The probability of a class is the share of the weights of the query's neighbors that have it.
 
     Parameters
     ----------
     n_neighbors : int
-        Candidates of each query; all points if there are fewer.
+        Candidates of each query; default 30; all points if there are fewer.
     kernel, sigma : optional
         Kernel and its width or the rule for it, as for `nnk_neighbors`.
     sigma_scale : float
-        Factor of the width, to search over: unlike the width it does not depend on the
-        units of the data.
+        Factor of the width, default 1. Search over it rather than over the width, because it does
+        not depend on the units of the data.
     method : str
-        How candidates are weighed, as for `nnk_neighbors`.
-    weights : {'method', 'uniform'}
-        Weights of the neighbours: the method's, or all equal.
+        How candidates are weighted, as for `nnk_neighbors`. ``'knn'`` weights all candidates by
+        the kernel (weighted kNN; Nadaraya-Watson if all points are candidates).
     l1, tol, metric, kernel_params, duplicates, psd, n_jobs
         As for `nnk_neighbors`.
     neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
+        Search for candidates, as for `nnk_neighbors`: an estimator with ``fit`` and
+        ``kneighbors``, which is cloned, or a name.
 
     Attributes
     ----------
@@ -149,23 +145,20 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
         Candidates of a query.
     n_samples_fit_, n_features_in_ : int
 
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and `predict`: bad data or options; the message names them.
-
     Notes
     -----
     A query whose similarities all vanish takes its nearest point's class, as narrow kernels
-    do in the limit; for kernels that know no distance (cosine, linear, polynomial,
-    precomputed, functions) the probabilities are the classes' frequencies.
+    do in the limit; for kernels without distances (cosine, linear, polynomial, precomputed,
+    functions) the probabilities are the frequencies of the classes.
 
-    `predict` and `predict_proba` of None leave each fitted point out in turn.
+    `predict` and `predict_proba` of None leave each fitted point out in turn. The leave-one-out
+    error of each of several sets of features, such as the channels of a network's layer after each
+    epoch, shows without a validation set which of them still learn (section 2.6.2).
 
     References
     ----------
     S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression (NNK)", dissertation, eq. 3.14, 3.21, 3.24.
+    regression", PhD thesis, 2023, eq. 3.14, 3.21, 3.24.
 
     Examples
     --------
@@ -176,7 +169,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     >>> round(model.leave_one_out_error(), 2)
     0.04
 
-    What explains a prediction: the neighbours, their classes and shares.
+    The neighbors, their classes and shares explain a prediction:
 
     >>> indices, shares = model.neighborhoods(X[70:71] + 0.1).neighbors(0)
     >>> y[indices], shares.round(2)
@@ -185,21 +178,21 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
 
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
-    """k*-nearest neighbours classifier: each query has its own number of neighbours.
+    """Classify by k*-nearest neighbors, whose number adapts to each query.
 
-    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbours
-    minimise a bound of the prediction's error, with L the Lipschitz constant of the
+    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbors
+    minimize a bound of the prediction's error, with L the Lipschitz constant of the
     class probabilities and C their noise.
 
     Parameters
     ----------
     lc_ratio : float
-        L / C, per unit of distance; the larger, the fewer neighbours. To be searched over.
+        L / C, per unit of distance; default 1. The larger, the fewer neighbors. To be searched
+        over.
     n_neighbors : int, optional
         Candidates of each query; default: all points.
     neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
+        As for `NNKClassifier`.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
@@ -207,11 +200,6 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     ----------
     classes_ : (n_classes,) ndarray, or a list of one per output
     n_samples_fit_, n_features_in_ : int
-
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and `predict`: bad data or options; the message names them.
 
     References
     ----------

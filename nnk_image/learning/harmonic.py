@@ -1,73 +1,71 @@
-"""Values of all nodes of a graph, from those of some: harmonic functions and Tikhonov's."""
+"""Values of all nodes of a graph from those of some: harmonic and Tikhonov interpolation."""
 
 import warnings
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import cg
+from scipy.sparse.linalg import cg, splu
 
 from nnk_image.base.checks import check_number
 from nnk_image.graph.laplacian import degrees
-from nnk_image.learning.elimination import factorized
-from nnk_image.learning.inputs import check_graph
+from nnk_image.learning.inputs import Array, Graph, check_graph
 
 _ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
 _LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
-_DIRECT = 2000  # up to so many unknowns elimination is always fast
+_DIRECT = 2000  # up to this number of unknowns elimination is always fast
 _STIFFEST = 1e300  # weight that pins a node to its known value
-_STEPS = 200  # steps of conjugate gradients after which elimination is tried
+_STEPS = 200  # steps of conjugate gradients after which elimination is used
 
 
-def interpolate(graph, values, known, *, tau=0.0):
-    """Values of all nodes of a graph, from those of some: the smoothest that fit.
-
-    With ``tau=0`` known values stay, and every other node has the weighted mean of its neighbours:
-    the harmonic function, which minimises ``x' L x``.  With ``tau`` above 0 known values are
-    smoothed too: ``sum over known i of (x_i - y_i)^2 + tau x' L x`` is minimised (Tikhonov).
+def interpolate(
+    graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike, *, tau: float = 0.0
+) -> Array:
+    """Compute values of all nodes of a graph from those of some.
 
     Parameters
     ----------
     graph : ImageGraph or (N, N) scipy.sparse matrix
-        Undirected graph with weights that are not negative.
+        Undirected graph with non-negative weights.
     values : array_like of real numbers
-        One value per node, in the shape of `known`, or several: (N, C), (H, W, C). Those of nodes
-        that are not known may be anything, NaN too.
+        One value per node, in the shape of `known`, or several: (N, C), (H, W, C). Unknown values
+        may be anything, NaN too.
     known : (N,) or (H, W) array_like of bool
-        The nodes whose values are known, in any shape of N elements.
+        Nodes whose values are known, in any shape of N elements.
     tau : float
-        How much smoothness counts against closeness to the known values.
+        Weight of smoothness against closeness to the known values. With 0, the default, known
+        values stay as they are.
 
     Returns
     -------
     float64 ndarray of the shape of `values`
         Between the smallest and the largest known value, up to rounding.
 
-    Raises
-    ------
-    TypeError, ValueError
-        A graph that is not undirected; shapes that do not fit; known values that are not finite,
-        or none.
-
     Warns
     -----
     UserWarning
-        Some nodes are not linked to any known one: they get the mean of the known values.
+        Nodes that are not linked to any known one get the mean of the known values.
 
     See Also
     --------
-    label_propagation : classes instead of values.
+    label_propagation : The same for classes.
 
     Notes
     -----
-    Conjugate gradients where they take few steps, as with many known nodes all over the graph;
-    else elimination, of which a large image may need much memory.
+    With ``tau=0`` each unknown node has the weighted mean of its neighbors: the harmonic function,
+    which minimizes ``x' L x``. With ``tau > 0`` the result minimizes ``sum over known i of
+    (x_i - y_i)^2 + tau x' L x`` (Tikhonov regularization).
+
+    The equations are solved by conjugate gradients where these need few steps, as with many known
+    nodes all over the graph; else by elimination, which may need much memory for a large image.
 
     References
     ----------
     X. Zhu, Z. Ghahramani, J. Lafferty, "Semi-supervised learning using Gaussian fields and harmonic
     functions", 2003, eq. 5; D. Shuman et al., "The emerging field of signal processing on graphs",
-    IEEE Signal Processing Magazine 30, 2013 (Tikhonov regularisation).
+    IEEE Signal Processing Magazine 30, 2013.
 
     Examples
     --------
@@ -78,7 +76,7 @@ def interpolate(graph, values, known, *, tau=0.0):
     >>> interpolate(line, [0, np.nan, np.nan, np.nan, 8], [True, False, False, False, True])
     array([0., 2., 4., 6., 8.])
 
-    Half of the pixels of an image, on the graph of what resembles each other in it:
+    Half of the pixels of an image, on its own graph:
 
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera")
@@ -89,28 +87,29 @@ def interpolate(graph, values, known, *, tau=0.0):
     """
     adjacency = check_graph(graph)
     tau = check_number("tau", tau)
-    known, given = _check_values(values, known, adjacency.shape[0])
+    fixed, given = _check_values(values, known, adjacency.shape[0])
     scale = np.abs(given).max() or 1.0
     given /= scale  # whose squares neither overflow nor vanish
     if tau > 0:
-        found, chance = _smooth(adjacency, known, given, tau)
+        found, chance = _smooth(adjacency, fixed, given, tau)
     else:
-        found, chance = harmonic(adjacency, known, given)
+        found, chance = harmonic(adjacency, fixed, given)
     reached = chance > 0
     found[reached] /= chance[reached, None]
     if not reached.all():
-        found[~reached] = given[known].mean(axis=0)
+        found[~reached] = given[fixed].mean(axis=0)
         warnings.warn(
             f"{int((~reached).sum())} of {len(reached)} nodes, the first "
             f"{int(np.argmin(reached))}, are not linked to any known one; they get the mean of the "
             "known values",
             stacklevel=2,
         )
-    return (scale * found).reshape(np.shape(values))
+    result: Array = (scale * found).reshape(np.shape(values))
+    return result
 
 
-def _check_values(values, known, n):
-    """(N,) bool of the known nodes, and their values as (N, C) float64, 0 elsewhere."""
+def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[Array, Array]:
+    """Return which nodes are known, (N,) bool, and their values as (N, C) float64, 0 elsewhere."""
     known, values = np.asarray(known), np.asarray(values)
     if known.dtype != bool:
         raise TypeError(f"known must be an array of bool, True where known, not of {known.dtype}")
@@ -130,17 +129,14 @@ def _check_values(values, known, n):
     given = np.where(known[:, None], values, 0).astype(np.float64)
     if not np.isfinite(given).all():
         node = int(np.argmin(np.isfinite(given).all(axis=1)))
-        raise ValueError(
-            f"the value of node {node}, {values[node]}, is not finite, but it is known"
-        )
+        raise ValueError(f"known values must be finite, got {values[node]} at node {node}")
     return known, given
 
 
-def _smooth(adjacency, known, given, tau):
-    """Tikhonov's solution: harmonic on a graph with a new node for each known value.
+def _smooth(adjacency: csr_array, known: Array, given: Array, tau: float) -> tuple[Array, Array]:
+    """Return Tikhonov's solution, harmonic on a graph with a new node for each known value.
 
-    The new nodes hold the values; each is linked to the node that it is the value of, with weight
-    1 / tau.
+    Each new node holds a value and is linked to its node with weight 1 / tau.
     """
     n, nodes = len(known), np.flatnonzero(known)
     weights = np.full(len(nodes), min(1 / tau, _STIFFEST))
@@ -151,8 +147,8 @@ def _smooth(adjacency, known, given, tau):
     return found[:n], chance[:n]
 
 
-def harmonic(adjacency, known, given):
-    """Values at all nodes: `given` at the known ones, elsewhere the mean over the neighbours.
+def harmonic(adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
+    """Return `given` at the known nodes and the mean over the neighbors elsewhere.
 
     Parameters
     ----------
@@ -166,8 +162,8 @@ def harmonic(adjacency, known, given):
         0 in parts of the graph without a known node.  Where links are so weak that rounding hides
         them, the values of a node are right up to a common factor.
     chance : (N,) float64 ndarray
-        That factor: the chance, as computed, that a random walk meets a known node.  Almost
-        everywhere 1; 0 where no known node is within reach.
+        This factor: the computed probability that a random walk meets a known node.  It is 1
+        almost everywhere, and 0 where no known node can be reached.
     """
     values, chance = np.where(known[:, None], given, 0.0), known.astype(float)
     component = connected_components(adjacency, directed=False)[1]
@@ -179,7 +175,7 @@ def harmonic(adjacency, known, given):
     scaled = adjacency.copy()
     scaled.data = scaled.data / root[rows] / root[scaled.indices]
     part, source = scaled[free][:, free], scaled[free][:, np.flatnonzero(known)]
-    # A last column of ones: its solution is the chance that a walk meets a known node, which is 1.
+    # The solution of a last column of ones is the chance that a walk meets a known node, 1.
     given = np.column_stack([given[known], np.ones(known.sum())])
     right = source @ (root[known, None] * given)
     found = _solve(part, right, 0.0) / root[free, None]
@@ -191,8 +187,8 @@ def harmonic(adjacency, known, given):
     return values, chance
 
 
-def _solve(part, right, leak):
-    """``((1 + leak) I - part)^-1 right``, or zeros if the matrix is singular."""
+def _solve(part: csr_array, right: Array, leak: float) -> Array:
+    """Return ``((1 + leak) I - part)^-1 right``, or zeros if the matrix is singular."""
     matrix = ((1 + leak) * eye_array(part.shape[0]) - part).tocsc()
     if part.shape[0] > _DIRECT and (found := _solve_steps(matrix, right)) is not None:
         return found
@@ -203,11 +199,8 @@ def _solve(part, right, leak):
     return np.nan_to_num(factors.solve(right), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _solve_steps(matrix, right):
-    """The solution by conjugate gradients, or None if they take too many steps.
-
-    They take few on graphs of many dimensions, on which elimination is slow.
-    """
+def _solve_steps(matrix: csr_array, right: Array) -> Array | None:
+    """Return the solution by conjugate gradients, or None if they need too many steps."""
     columns = []
     for column in right.T:
         found, failed = cg(matrix, column, rtol=1e-13, atol=0.0, maxiter=_STEPS)
@@ -215,3 +208,16 @@ def _solve_steps(matrix, right):
             return None
         columns.append(found)
     return np.column_stack(columns)
+
+
+def factorized(matrix: csr_array) -> Any:
+    """Factorize a symmetric matrix that needs no pivoting, ordered by minimum degree.
+
+    The result has a method ``solve``.  A singular matrix may raise RuntimeError.
+    """
+    return splu(
+        matrix.tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )

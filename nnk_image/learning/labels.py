@@ -1,54 +1,58 @@
-"""Labels for nodes and points without one: propagation on a graph, and from few examples."""
+"""Labels of nodes and points: propagation on a graph, and from few examples."""
 
 import warnings
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
-from nnk_image.learning.inputs import check_graph, check_labels
+from nnk_image.learning.inputs import Array, Graph, check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
+from nnk_image.neighbors.result import Neighborhoods
 
 
-def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores=False):
-    """Labels of all nodes of a graph, from those of some.
-
-    The score of a class is the harmonic function that is 1 at the class's labelled
-    nodes and 0 at the others': the probability that a random walk meets a label of this
-    class first.  Each node gets the class of its largest score; given labels stay.
+def label_propagation(
+    graph: Graph,
+    labels: npt.ArrayLike,
+    *,
+    laplacian: str = "combinatorial",
+    return_scores: bool = False,
+) -> Array | tuple[Array, Array]:
+    """Propagate the labels of some nodes to all nodes of a graph.
 
     Parameters
     ----------
     graph : ImageGraph or (N, N) scipy.sparse matrix
-        Undirected graph with weights that are not negative.
+        Undirected graph with non-negative weights.
     labels : (N,) array_like of int
         Class of each node, -1 where unknown.
     laplacian : {'combinatorial', 'normalized'}
-        The L of ``min y' L y``; the normalised one favours no class for the degrees of its
-        labelled nodes.
+        The L of ``min y' L y``; the normalized one does not favor classes whose labeled nodes have
+        large degrees.
     return_scores : bool
-        Also return the scores.
+        Also return the scores; default False.
 
     Returns
     -------
     labels : (N,) ndarray
-        Of the dtype given.
+        Class of the largest score; known labels stay. Of the dtype given.
     scores : (N, C) float64 ndarray
-        If `return_scores`: rows add up to 1; columns are the classes, ``np.unique`` of the
-        known labels. 0 where no label is within reach.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A graph that is not undirected; labels that are not one per node, or all unknown.
+        Only if `return_scores`. Columns are the classes, ``np.unique`` of the known labels; rows
+        add up to 1, or are 0 where no label can be reached.
 
     Warns
     -----
     UserWarning
-        Some nodes are not linked to any label: they get the most frequent one.
+        Nodes that are not linked to any label get the most frequent one.
+
+    Notes
+    -----
+    The score of a class is the harmonic function that is 1 at its labeled nodes and 0 at those of
+    other classes: the probability that a random walk meets a label of this class first.
 
     References
     ----------
@@ -72,7 +76,7 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
     given = np.zeros((len(labels), len(classes)))
     given[np.flatnonzero(known), own] = 1
     if laplacian == "normalized":
-        # The normalised problem is the combinatorial one for D^-1/2 y, so the same equations do.
+        # The normalized problem is the combinatorial one for D^-1/2 y.
         degree = degrees(adjacency)[known, None]
         given[known] /= np.sqrt(np.where(degree > 0, degree, 1))
     scores = np.maximum(harmonic(adjacency, known, given)[0], 0)
@@ -82,14 +86,14 @@ def label_propagation(graph, labels, *, laplacian="combinatorial", return_scores
     scores[reached] /= total[reached, None]
     result = classes[scores.argmax(axis=1)].astype(labels.dtype)
     if not reached.all():
-        result[~reached] = _most_frequent(labels[known], ~reached)
+        result[~reached] = _most_frequent(labels[known], ~reached, "nodes")
     return (result, scores) if return_scores else result
 
 
-def _most_frequent(labels, nodes, what="nodes"):
-    """The most frequent label, with a warning that these nodes get it."""
+def _most_frequent(labels: Array, nodes: Array, what: str) -> Array:
+    """Return the most frequent label, with a warning that these nodes get it."""
     classes, count = np.unique(labels, return_counts=True)
-    best = classes[count.argmax()]
+    best: Array = classes[count.argmax()]
     warnings.warn(
         f"{int(nodes.sum())} of {len(nodes)} {what}, the first {int(nodes.argmax())}, are "
         f"not linked to any label; they get the most frequent one, {best}",
@@ -99,56 +103,50 @@ def _most_frequent(labels, nodes, what="nodes"):
 
 
 def few_shot_labels(
-    X,
-    y,
-    Q,
-    n_neighbors=30,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    Q: npt.ArrayLike,
+    n_neighbors: int = 30,
     *,
-    kernel="cosine",
-    sigma="kth",
-    method="nnk",
-    n_accept=1,
-    n_jobs=None,
-):
-    """Labels of all queries together, from few labelled points (transduction).
-
-    Queries are classified by their neighbours among the labelled points. The most confident
-    predictions of each class join the labelled points; then the other queries are classified anew.
+    kernel: str = "cosine",
+    sigma: float | str = "kth",
+    method: str = "nnk",
+    n_accept: int = 1,
+    n_jobs: int | None = None,
+) -> Array:
+    """Label all queries together, from few labeled points (transduction).
 
     Parameters
     ----------
     X : (N, d) array_like
-        Labelled points.
+        Labeled points.
     y : (N,) array_like
         Their labels: numbers or strings.
     Q : (n, d) array_like
         Queries.
     n_neighbors : int
-        Candidates of each query, at most; all labelled points while they are fewer.
+        Most candidates of a query; default 30.
     kernel, sigma, method, n_jobs
         As for `nnk_neighbors`.
     n_accept : int
-        Queries accepted for each predicted class in each round.
+        Queries accepted for each predicted class in each round; default 1.
 
     Returns
     -------
-    labels : (n,) ndarray
-        Of the dtype of `y`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Bad points, labels or options.
+    (n,) ndarray
+        Labels, of the dtype of `y`.
 
     Warns
     -----
     UserWarning
-        Some queries are similar to no labelled point: they get the most frequent label.
+        Queries that are similar to no labeled point get the most frequent label.
 
     Notes
     -----
-    Confidence is the share of the predicted class in the query's weights; among equals the
-    query that its neighbours regress better goes first, then the lower index.
+    Queries are classified by their neighbors among the labeled points. The most confident
+    predictions of each class join the labeled points; then the other queries are classified again.
+    Confidence is the share of the predicted class in the query's weights. Ties go to the query
+    that its neighbors regress best, then to the lowest index.
 
     References
     ----------
@@ -157,7 +155,7 @@ def few_shot_labels(
 
     Examples
     --------
-    One label at the start of each ray; the others follow in turn:
+    One label at each end of an arc; the other points follow one after the other:
 
     >>> import numpy as np
     >>> from nnk_image.learning import few_shot_labels
@@ -166,7 +164,11 @@ def few_shot_labels(
     >>> few_shot_labels(points[[0, 7]], ["right", "up"], points[1:7])
     array(['right', 'right', 'right', 'up', 'up', 'up'], dtype='<U5')
     """
-    _check_features_only(kernel)
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ValueError(
+            "kernel='precomputed' is not possible, because queries become points; give features "
+            "and a kernel"
+        )
     check_count("n_neighbors", n_neighbors)
     check_count("n_accept", n_accept)
     X = check_features("X", X)
@@ -175,37 +177,36 @@ def few_shot_labels(
     if y.shape != (len(X),):
         raise ValueError(f"y must have shape ({len(X)},), a label per point of X, not {y.shape}")
     classes, labels = np.unique(y, return_inverse=True)
-    options = {"kernel": kernel, "sigma": sigma, "method": method, "n_jobs": n_jobs}
 
     points, found = X, np.full(len(Q), -1)
     left = np.arange(len(Q))
     while len(left):
-        near = nnk_neighbors(points, Q[left], min(n_neighbors, len(points)), **options)
+        near = nnk_neighbors(
+            points,
+            Q[left],
+            min(n_neighbors, len(points)),
+            kernel=kernel,
+            sigma=sigma,
+            method=method,
+            n_jobs=n_jobs,
+        )
         share = _class_shares(near, labels, len(classes))
         accepted = _most_confident(share, near.error, n_accept)
         if not len(accepted):
-            nodes = np.isin(np.arange(len(Q)), left)
-            result = classes[found]
-            result[left] = _most_frequent(y, nodes, "queries")
+            result: Array = classes[found]
+            result[left] = _most_frequent(y, np.isin(np.arange(len(Q)), left), "queries")
             return result
         new = left[accepted]
         found[new] = share[accepted].argmax(axis=1)
         points = np.concatenate([points, Q[new]])
         labels = np.concatenate([labels, found[new]])
         left = np.delete(left, accepted)
-    return classes[found]
+    result = classes[found]
+    return result
 
 
-def _check_features_only(kernel):
-    """Refuse precomputed kernels, which cannot tell how similar queries are to each other."""
-    if isinstance(kernel, str) and kernel == "precomputed":
-        raise ValueError(
-            "kernel='precomputed' does not fit: queries become points; give features and a kernel"
-        )
-
-
-def _class_shares(near, labels, n_classes):
-    """(n, n_classes) shares of the classes in the weights of each query; 0 without neighbours."""
+def _class_shares(near: Neighborhoods, labels: Array, n_classes: int) -> Array:
+    """Return shares (n, n_classes) of the classes in each query's weights, 0 without neighbors."""
     one_hot = csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)))
     one_hot.resize(len(labels), n_classes)
     mass = (near.to_csr() @ one_hot).toarray()
@@ -213,8 +214,8 @@ def _class_shares(near, labels, n_classes):
     return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
-def _most_confident(share, error, n_accept):
-    """The queries to accept: for each predicted class those with the largest shares."""
+def _most_confident(share: Array, error: Array, n_accept: int) -> Array:
+    """Return the queries to accept: for each predicted class those with the largest shares."""
     predicted, confidence = share.argmax(axis=1), share.max(axis=1)
     order = np.lexsort([error, -confidence])
     order = order[confidence[order] > 0]

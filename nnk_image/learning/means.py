@@ -1,6 +1,10 @@
-"""NNK-Means: learns atoms, of which a few, weighted, describe each point."""
+"""NNK-Means: learn atoms such that each point is a weighted sum of a few of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import pinvh
 from scipy.sparse import csr_array
 from sklearn.base import (
@@ -14,12 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.learning.gram import Gram
+from nnk_image.learning.inputs import Array
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 
-SIGMA_CANDIDATES = 30
-"""Candidates of each point from whose distances a rule for sigma finds the kernel's width."""
-
+_SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes the kernel's width
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
@@ -28,19 +31,19 @@ class MeansOptions(BaseEstimator):
 
     def __init__(
         self,
-        n_clusters=10,
+        n_clusters: int = 10,
         *,
-        n_neighbors=10,
-        kernel="gaussian",
-        sigma="median",
-        sigma_scale=1.0,
-        kernel_params=None,
-        init="k-means++",
-        max_iter=30,
-        tol=1e-4,
-        random_state=None,
-        n_jobs=None,
-    ):
+        n_neighbors: int = 10,
+        kernel: str | Callable[..., Any] = "gaussian",
+        sigma: float | str = "median",
+        sigma_scale: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        init: str = "k-means++",
+        max_iter: int = 30,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.kernel = kernel
@@ -53,15 +56,15 @@ class MeansOptions(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _gram_of(self, X):
-        """The kernel matrix (`Gram`) of the points, its width found."""
+    def _gram_of(self, X: Array) -> Gram:
+        """Return the kernel matrix of the points, with the width of the kernel computed."""
         if self.kernel in ("lle", "angular"):
-            raise ValueError(f"kernel={self.kernel!r} depends on the query; atoms need another")
+            raise ValueError(f"kernel={self.kernel!r} depends on the query; choose another")
         if isinstance(self.sigma, str) and self.sigma == "local":
-            raise ValueError("sigma='local' gives no common kernel; choose 'kth', 'median' or so")
+            raise ValueError("sigma='local' gives no common kernel; choose 'kth' or 'median'")
         model = NeighborhoodModel(
             X,
-            min(SIGMA_CANDIDATES, max(1, len(X) - 1)),
+            min(_SIGMA_CANDIDATES, max(1, len(X) - 1)),
             kernel=self.kernel,
             sigma=self.sigma,
             sigma_scale=self.sigma_scale,
@@ -70,39 +73,39 @@ class MeansOptions(BaseEstimator):
         )
         return Gram(model.points, model.kernel, model.sigma)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
-    """NNK-Means: atoms, and codes of points by non-negative kernel regression on them.
+    """Learn atoms, and code points by non-negative kernel regression on them (NNK-Means).
 
-    In k-means a point is described by one centre; here by a non-negative combination of the
+    In k-means a point is described by one center; here by a non-negative combination of the
     few atoms around it. Atoms are combinations of the points in the kernel's feature space,
-    updated by least squares. With ``n_neighbors=1`` it is k-means but for the atoms' lengths.
+    updated by least squares. With ``n_neighbors=1`` it is k-means apart from the atoms' lengths.
 
     Parameters
     ----------
     n_clusters : int
-        Atoms.
+        Number of atoms; default 10.
     n_neighbors : int
-        Atoms a point is coded by at most: the nearest in feature space.
+        Most atoms that code a point, the nearest in feature space; default 10.
     kernel : str or callable
         As for `nnk_neighbors`, but not 'lle' or 'angular'.
     sigma : float or {'median', 'kth'}
-        Width of the kernel: a number, or as for `nnk_neighbors` with 30 candidates.
+        Width of the kernel: a number, or a rule as for `nnk_neighbors` with 30 candidates.
     sigma_scale : float
-        Factor of the width.
+        Factor of the width; default 1.
     kernel_params : dict, optional
         As for `nnk_neighbors`.
     init : {'k-means++', 'random'}
-        The points that are the first atoms: spread out, or any.
+        The points that are the first atoms: spread out, or random.
     max_iter : int
-        Updates at most.
+        Most updates; default 30.
     tol : float
-        Stop when the objective falls by no more than this part of it.
+        Stop when the objective falls by no more than this part of it; default 1e-4.
     random_state : int, RandomState or None
         For the first atoms.
     n_jobs : int, optional
@@ -120,26 +123,21 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     inertia_history_ : (``n_iter_`` + 1,) ndarray
         The objective before the first update and after each; it never rises.
     n_iter_ : int
-        Updates.
+        Number of updates.
     sigma_ : float
         Width of the kernel, scaled; NaN for kernels without one.
     n_features_in_ : int
 
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and later: bad data or options; the message names them.
-
     Notes
     -----
     An atom that no point uses is replaced by one of the points that are coded worst. With fewer
-    neighbours than atoms an update may raise the objective, for it changes which atoms are
+    neighbors than atoms an update may raise the objective, because it changes which atoms are
     the nearest; such an update is undone and ends the iteration.
 
     References
     ----------
     S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression (NNK)", dissertation, Algorithm 5, eq. 3.10 to 3.13.
+    regression", PhD thesis, 2023, Algorithm 5, eq. 3.10 to 3.13.
 
     Examples
     --------
@@ -153,7 +151,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ((300, 12), 3)
     """
 
-    def fit(self, X, y=None):
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Learn the atoms.
 
         Parameters
@@ -182,18 +180,21 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self._gram.forget()
         return self
 
-    def _first_atoms(self, random):
-        """The atoms to begin with: points chosen as `init` says."""
+    def _first_atoms(self, random: np.random.RandomState) -> Array:
+        """Return the first atoms: points chosen as `init` says."""
         n = len(self._gram)
         if self.init == "random":
             chosen = random.choice(n, self.n_clusters, replace=False)
         else:
             chosen = _spread_points(self._gram, self.n_clusters, random)
-        return _points_as_atoms(n, chosen)
+        atoms = np.zeros((n, self.n_clusters))
+        atoms[chosen, np.arange(self.n_clusters)] = 1
+        return atoms
 
-    def _learn(self, atoms):
-        """Code the points and update the atoms in turn, until the objective has settled."""
-        diagonal, history, kept = self._gram.diagonal(), [], None
+    def _learn(self, atoms: Array) -> None:
+        """Code the points and update the atoms in turn until the objective settles."""
+        diagonal, kept = self._gram.diagonal(), atoms
+        history: list[float] = []
         while True:
             b = self._set_atoms(atoms)
             weights = self._codes(b)
@@ -210,15 +211,15 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.inertia_history_ = np.array(history)
         self.inertia_, self.n_iter_ = history[-1], len(history) - 1
 
-    def _set_atoms(self, atoms):
-        """Take these atoms; returns the kernel values (N, n_clusters) of the points with them."""
+    def _set_atoms(self, atoms: Array) -> Array:
+        """Set the atoms, and return the kernel values (N, n_clusters) of the points with them."""
         b = self._gram.product(None, atoms)
         between = atoms.T @ b
         self.atoms_, self._between = atoms, (between + between.T) / 2
         return b
 
-    def _codes(self, b):
-        """Codes (n, n_clusters) of queries, from kernel values with the atoms."""
+    def _codes(self, b: Array) -> Array:
+        """Return codes (n, n_clusters) of queries, given their kernel values with the atoms."""
         k = min(self.n_neighbors, b.shape[1])
         weights = np.zeros(b.shape)
         step = max(1, _PROBLEMS // k**2)
@@ -230,28 +231,29 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             np.put_along_axis(weights[part], near, theta, 1)
         return weights
 
-    def _misfit(self, weights, b):
-        """(n,) squared errors of codes, less the queries' similarity with themselves."""
-        return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
+    def _misfit(self, weights: Array, b: Array) -> Array:
+        """Return the squared errors (n,) of codes, less the queries' similarity with themselves."""
+        misfit: Array = ((weights @ self._between - 2 * b) * weights).sum(axis=1)
+        return misfit
 
-    def _coded(self, X):
-        """Codes of queries, and their kernel values with the atoms."""
+    def _coded(self, X: Array | None) -> tuple[Array, Array]:
+        """Return the codes of queries, and their kernel values with the atoms."""
         b = self._gram.product(X, self.atoms_)
         return self._codes(b), b
 
-    def _checked(self, X):
+    def _checked(self, X: npt.ArrayLike) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
-    def _labels(self, X):
-        """The atom of largest weight, or the nearest one where all weights are 0."""
+    def _labels(self, X: Array | None) -> Array:
+        """Return the atom of largest weight, or the nearest one where all weights are 0."""
         weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
         return weights.argmax(axis=1)
 
-    def predict(self, X):
-        """The atom of largest weight of each query; the nearest one of a query without code.
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return the atom of largest weight of each query, or the nearest one if all are 0.
 
         Parameters
         ----------
@@ -264,8 +266,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """
         return self._labels(self._checked(X))
 
-    def transform(self, X):
-        """Codes of queries: their non-negative weights of the atoms.
+    def transform(self, X: npt.ArrayLike) -> csr_array:
+        """Return the codes of queries: their non-negative weights of the atoms.
 
         Parameters
         ----------
@@ -277,31 +279,28 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """
         return csr_array(self._coded(self._checked(X))[0])
 
-    def reconstruction_error(self, X):
-        """Squared distance in feature space of each query from its code, (n,) ndarray.
+    def reconstruction_error(self, X: npt.ArrayLike) -> Array:
+        """Return the squared distance (n,) in feature space of each query from its code.
 
-        For a precomputed kernel queries are taken to have similarity 1 with themselves.
+        For a precomputed kernel queries are assumed to have similarity 1 with themselves.
         """
         X = self._checked(X)
         return np.maximum(self._gram.diagonal(X) + self._misfit(*self._coded(X)), 0)
 
-    def score(self, X, y=None):
-        """Minus the objective of queries: the larger, the better they are coded."""
+    def score(self, X: npt.ArrayLike, y: Any = None) -> float:
+        """Return minus the objective of queries: the larger, the better they are coded."""
         return -float(self.reconstruction_error(X).sum())
 
     @property
-    def _n_features_out(self):
-        return self.atoms_.shape[1]
+    def _n_features_out(self) -> int:
+        return int(self.atoms_.shape[1])
 
 
-def _spread_points(gram, n, random):
-    """The first atoms by greedy k-means++ in feature space.
-
-    For each, some points are drawn, with chances that grow with the squared distance from the
-    points chosen so far; the one that lowers the sum of these distances most is taken.
-    """
+def _spread_points(gram: Gram, n: int, random: np.random.RandomState) -> Sequence[int]:
+    """Return n points chosen by greedy k-means++ in feature space."""
     diagonal, n_trials = gram.diagonal(), 2 + int(np.log(n))
-    chosen, distance = [], np.full(len(gram), 1.0)
+    chosen: list[int] = []
+    distance = np.full(len(gram), 1.0)
     while len(chosen) < n:
         left = np.setdiff1d(np.arange(len(gram)), chosen)
         chance = distance[left] if distance[left].any() else np.ones(len(left))
@@ -316,21 +315,14 @@ def _spread_points(gram, n, random):
     return chosen
 
 
-def _points_as_atoms(n_points, chosen):
-    """(n_points, n_chosen) atoms that are points themselves."""
-    atoms = np.zeros((n_points, len(chosen)))
-    atoms[chosen, np.arange(len(chosen))] = 1
-    return atoms
-
-
-def _nearest(b, between, k):
-    """The k atoms nearest to each query in feature space; of equally near ones the first."""
+def _nearest(b: Array, between: Array, k: int) -> Array:
+    """Return the k atoms nearest to each query in feature space; of equally near ones the first."""
     closeness = 2 * b - np.diagonal(between)
     return np.argsort(-closeness, axis=1, kind="stable")[:, :k]
 
 
-def _updated(weights, error):
-    """(N, n_clusters) atoms by least squares; the points coded worst replace unused ones."""
+def _updated(weights: Array, error: Array) -> Array:
+    """Return atoms (N, n_clusters) by least squares; the points coded worst replace unused ones."""
     used = weights.any(axis=0)
     atoms = np.zeros(weights.shape)
     w = weights[:, used]

@@ -1,25 +1,29 @@
 """Classification by the class whose NNK-Means atoms reconstruct a query best."""
 
+from typing import Self
+
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
+from nnk_image.learning.inputs import Array
 from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
 class NNKMeansClassifier(ClassifierMixin, MeansOptions):
-    """Classifier by reconstruction error: each class has atoms of its own, by `NNKMeans`.
+    """Classify by reconstruction error from the atoms of each class, learned by `NNKMeans`.
 
     Parameters
     ----------
     n_clusters : int
-        Atoms of each class; all points of a class that has fewer.
+        Atoms of each class, default 10; all points of a class that has fewer.
     n_neighbors, kernel, sigma, sigma_scale, kernel_params, init, max_iter, tol, \
 random_state, n_jobs
-        As for `NNKMeans`; the width of the kernel is found from all points and common to
+        As for `NNKMeans`; the width of the kernel is computed from all points and common to
         the classes.
 
     Attributes
@@ -33,15 +37,10 @@ random_state, n_jobs
         Updates of the class that took most.
     n_features_in_ : int
 
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and `predict`: bad data or options; the message names them.
-
     References
     ----------
     S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression (NNK)", dissertation, section 3.2.3.
+    regression", PhD thesis, 2023, section 3.2.3.
 
     Examples
     --------
@@ -53,7 +52,7 @@ random_state, n_jobs
     True
     """
 
-    def fit(self, X, y):
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn the atoms of each class.
 
         Parameters
@@ -84,12 +83,12 @@ random_state, n_jobs
         self.n_iter_ = max(means.n_iter_ for means in self.means_)
         return self
 
-    def _of_class(self, X, members):
-        """The columns of a class's points if X is a kernel matrix, else X as it is."""
+    def _of_class(self, X: Array, members: Array) -> Array:
+        """Return the columns of a class's points if X is a kernel matrix, else X as it is."""
         return X[:, members] if self.__sklearn_tags__().input_tags.pairwise else X
 
-    def _errors(self, X):
-        """(n, n_classes) squared errors of the codes by the atoms of each class.
+    def _errors(self, X: npt.ArrayLike) -> Array:
+        """Return the squared errors (n, n_classes) of the codes by the atoms of each class.
 
         The term of the queries' similarity with themselves, which all classes share, is left out.
         """
@@ -98,8 +97,8 @@ random_state, n_jobs
         pairs = zip(self.means_, self._members, strict=True)
         return np.column_stack([m._misfit(*m._coded(self._of_class(X, i))) for m, i in pairs])
 
-    def predict(self, X):
-        """The class of smallest reconstruction error; of equal ones the first.
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Predict the class of smallest reconstruction error, of equal ones the first.
 
         Parameters
         ----------
@@ -110,10 +109,11 @@ random_state, n_jobs
         (n,) ndarray
         """
         best = self._errors(X).argmin(axis=1)
-        return self.classes_[best]
+        predicted: Array = self.classes_[best]
+        return predicted
 
-    def decision_function(self, X):
-        """How much of a query the atoms of each class explain; the larger, the likelier the class.
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """Return how much of a query the atoms of each class explain.
 
         It is the query's similarity with itself minus the squared error of its code.
 

@@ -1,95 +1,49 @@
-"""How smooth a signal is on a graph, how far apart data sets and neighbourhoods are."""
+"""How far apart data sets are, and how alike neighborhoods before and after an embedding."""
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_number
-from nnk_image.learning.inputs import check_graph, check_points, check_weights
+from nnk_image.learning.inputs import Array, Weights, check_points, check_weights
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import TOL
 
 
-def graph_signal_variation(graph, signal):
-    """Variation ``y' L y`` of a signal on a graph: small if neighbours have alike values.
-
-    Parameters
-    ----------
-    graph : ImageGraph or (N, N) scipy.sparse matrix
-        Undirected graph with weights that are not negative.
-    signal : (N,) or (N, m) array_like
-        A number, or a vector, at each node.
-
-    Returns
-    -------
-    float
-        ``sum over edges of W_ij |y_i - y_j|^2``, each edge once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A graph that is not undirected; a signal of another length, or not finite.
-
-    References
-    ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, eq. 4.1 (whose sum over all i and j counts edges twice).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nnk_image import nnk_graph
-    >>> from nnk_image.learning import graph_signal_variation
-    >>> graph = nnk_graph(np.arange(6.0).reshape(-1, 1), n_neighbors=3)
-    >>> graph_signal_variation(graph, np.ones(6))
-    0.0
-    """
-    adjacency = check_graph(graph)
-    n = adjacency.shape[0]
-    signal = np.asarray(signal)
-    if signal.dtype.kind not in "buif":
-        raise TypeError(f"the signal must hold real numbers, not {signal.dtype}")
-    if signal.ndim not in (1, 2) or signal.shape[0] != n:
-        raise ValueError(f"the signal must have shape ({n},) or ({n}, m), not {signal.shape}")
-    signal = signal.astype(np.float64)
-    if not np.isfinite(signal).all():
-        raise ValueError("the signal holds numbers that are not finite")
-    row = np.repeat(np.arange(n), np.diff(adjacency.indptr))
-    once = row < adjacency.indices
-    row, column, weight = row[once], adjacency.indices[once], adjacency.data[once]
-    channels = signal.reshape(n, -1).T
-    return float(sum(weight @ (y[row] - y[column]) ** 2 for y in channels))
-
-
 def nnk_distance(
-    A, B, n_neighbors=30, *, kernel="gaussian", sigma="kth", l1=0.0, tol=TOL, n_jobs=None
-):
-    """NNK distance of a data set from another: how badly B's points regress those of A.
-
-    ``NNK(A|B)``, the mean over the points of A of the squared distance, in the kernel's
-    space, from the best non-negative combination of their nearest points in B.
+    A: npt.ArrayLike,
+    B: npt.ArrayLike,
+    n_neighbors: int = 30,
+    *,
+    kernel: str = "gaussian",
+    sigma: float | str = "kth",
+    l1: float = 0.0,
+    tol: float = TOL,
+    n_jobs: int | None = None,
+) -> float:
+    """Measure how badly the points of one data set regress those of another.
 
     Parameters
     ----------
     A, B : (n, d) and (N, d) array_like
+        Points that are regressed, and points that regress them.
     n_neighbors : int
-        Candidates in B of each point of A.
+        Candidates in B of each point of A; default 30.
     kernel, sigma, l1, tol, n_jobs
-        As for `nnk_neighbors`, with B as the points: the rules for sigma measure B. For
-        distances to be compared give a number.
+        As for `nnk_neighbors`, with B as the points. The rules for sigma measure B; give a number
+        if distances are to be compared.
 
     Returns
     -------
     float
-        0 if A is a part of B; at most the mean of ``K_xx``, 1 for a Gaussian.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Bad points or options.
+        ``NNK(A|B)``: the mean over A of the squared distance, in the kernel's space, from the
+        best non-negative combination of the nearest points in B. It is 0 if A is a part of B, and
+        at most the mean of ``K_xx``, which is 1 for a Gaussian.
 
     Notes
     -----
-    It is not symmetric, and although Proposition 3.4 says so, the triangle inequality
-    does not hold. The definition as printed lacks the factor 2 of its middle term.
+    It is not symmetric, and contrary to Proposition 3.4 of the thesis the triangle inequality does
+    not hold. The definition as printed lacks the factor 2 of its middle term.
 
     References
     ----------
@@ -113,31 +67,36 @@ def nnk_distance(
     return float(2 * near.error.mean())
 
 
-def nalac(X, Y, neighbors_X, neighbors_Y):
-    """Neighbourhood alignment accuracy of an embedding, by the order of the neighbours.
+def nalac(
+    X: npt.ArrayLike,
+    Y: npt.ArrayLike,
+    neighbors_X: Weights,
+    neighbors_Y: Weights,
+    *,
+    soft: bool = False,
+) -> float:
+    """Measure how well an embedding keeps the neighbors of each point (NaLaC).
 
     Parameters
     ----------
     X, Y : (N, d) and (N, e) array_like
         Points and their embedding.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbours of the points, and of the embedded points.
+        Neighbors of the points, and of the embedded points.
+    soft : bool
+        Ignore the order of the neighbors; default False.
 
     Returns
     -------
     float
-        In 0 to 1: mean share of places, nearest first, at which a point has the same
-        neighbour in both. Without neighbours in both a point counts as 1, in one as 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Points and neighbourhoods that do not fit.
+        In 0 to 1, the mean over the points: the share of places, nearest first, at which a point
+        has the same neighbor in both; if `soft`, the number of common neighbors over that of the
+        larger set. A point without neighbors in both counts as 1, in one of them as 0.
 
     References
     ----------
     D. Chen, J. Lv, Z. Yi, "A local non-negative pursuit method for intrinsic manifold
-    structure preservation", AAAI 2014, eq. 10.
+    structure preservation", AAAI 2014, eq. 10 and 11.
 
     Examples
     --------
@@ -146,82 +105,37 @@ def nalac(X, Y, neighbors_X, neighbors_Y):
     >>> from nnk_image.learning import nalac
     >>> X = np.random.default_rng(0).random((50, 2))
     >>> near = nnk_neighbors(X, n_neighbors=5)
-    >>> nalac(X, X, near, near)
-    1.0
+    >>> nalac(X, X, near, near), nalac(X, -X, near, near, soft=True)
+    (1.0, 1.0)
     """
-    first, second = _same_points(neighbors_X, neighbors_Y)
+    first, second = (check_weights(matrix, square=True) for matrix in (neighbors_X, neighbors_Y))
+    if first.shape != second.shape:
+        raise ValueError(
+            "both neighborhoods must be of the same points, got those of "
+            f"{first.shape[0]} and of {second.shape[0]} points"
+        )
     lists = [
         _nearest_first(check_points(name, points, matrix), matrix)
         for name, points, matrix in (("X", X, first), ("Y", Y, second))
     ]
-    shares = [
-        _share(int((a[: len(b)] == b[: len(a)]).sum()), min(len(a), len(b)), len(a) + len(b))
-        for a, b in zip(*lists, strict=True)
-    ]
-    return float(np.mean(shares))
+    share = _common_share if soft else _aligned_share
+    return float(np.mean([share(a, b) for a, b in zip(*lists, strict=True)]))
 
 
-def soft_nalac(neighbors_X, neighbors_Y):
-    """Neighbourhood alignment accuracy of an embedding, whatever the neighbours' order.
-
-    Parameters
-    ----------
-    neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
-        As for `nalac`.
-
-    Returns
-    -------
-    float
-        In 0 to 1: mean of ``|common neighbours| / |neighbours of the larger set|``; 1 for a
-        point without neighbours in both.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Neighbourhoods that do not fit.
-
-    References
-    ----------
-    D. Chen, J. Lv, Z. Yi, "A local non-negative pursuit method for intrinsic manifold
-    structure preservation", AAAI 2014, eq. 11.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nnk_image import nnk_neighbors
-    >>> from nnk_image.learning import soft_nalac
-    >>> X = np.arange(8.0).reshape(-1, 1)
-    >>> soft_nalac(nnk_neighbors(X, n_neighbors=5), nnk_neighbors(X, n_neighbors=6))
-    1.0
-    """
-    first, second = _same_points(neighbors_X, neighbors_Y)
-    first.data[:] = second.data[:] = 1
-    common = np.diff((first * second).tocsr().indptr)
-    counts = np.diff(first.indptr), np.diff(second.indptr)
-    shares = [_share(*row) for row in zip(common, np.maximum(*counts), sum(counts), strict=True)]
-    return float(np.mean(shares))
+def _aligned_share(a: Array, b: Array) -> float:
+    """Return the share of places at which two lists of neighbors agree."""
+    shorter = min(len(a), len(b))
+    return float((a[:shorter] == b[:shorter]).mean()) if shorter else float(len(a) == len(b))
 
 
-def _share(common, of, total):
-    """``common / of``; where `of` is 0, whether there are no neighbours at all."""
-    if of == 0:
-        return float(total == 0)
-    return common / of
+def _common_share(a: Array, b: Array) -> float:
+    """Return the number of common neighbors over the length of the longer list."""
+    longer = max(len(a), len(b))
+    return np.intersect1d(a, b, assume_unique=True).size / longer if longer else 1.0
 
 
-def _same_points(*neighborhoods):
-    """Two neighbourhoods as matrices, if they are of the same number of points."""
-    first, second = (check_weights(matrix, square=True) for matrix in neighborhoods)
-    if first.shape != second.shape:
-        raise ValueError(
-            f"neighbourhoods of {first.shape[0]} points and of {second.shape[0]} do not fit; both "
-            "are of the same points"
-        )
-    return first, second
-
-
-def _nearest_first(points, matrix):
-    """Neighbours of each row by rising distance; equally near ones by rising index."""
+def _nearest_first(points: Array, matrix: csr_array) -> list[Array]:
+    """Return the neighbors of each row by rising distance, equally near ones by index."""
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     distance = np.linalg.norm(points[row] - points[matrix.indices], axis=1)
     order = np.lexsort([matrix.indices, distance, row])

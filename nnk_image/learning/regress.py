@@ -1,25 +1,24 @@
-"""Regression by weighted means over neighbours."""
+"""Regression by weighted means over neighbors."""
+
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from nnk_image.base.checks import check_choice
-from nnk_image.learning.estimators import KernelOptions, KStarOptions, NeighborhoodPredictor
-
-LOSSES = ("squared", "absolute")
+from nnk_image.learning.inputs import Array
+from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
 class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredictor):
-    """Regression by weighted means over neighbours.
-
-    `NNKRegressor` and `KStarNeighborsRegressor` say which neighbours, with what weights.
-    """
+    """Base class of the regressors by weighted means over neighbors."""
 
     _spread_factor = 1.0
 
-    def fit(self, X, y):
-        """Remember the points and their values.
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Store the points and their values.
 
         Parameters
         ----------
@@ -39,8 +38,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         self._fit_model(X)
         return self
 
-    def predict(self, X):
-        """The weighted mean of the neighbours' values.
+    def predict(self, X: npt.ArrayLike | None) -> Array:
+        """Predict the weighted mean of the neighbors' values.
 
         Parameters
         ----------
@@ -54,8 +53,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         scores = self._scores(X)[0]
         return scores[:, 0] if self._single_output else scores
 
-    def leave_one_out_error(self, loss="squared"):
-        """Mean error of the fitted points, each predicted from the others.
+    def leave_one_out_error(self, loss: str = "squared") -> float:
+        """Return the mean error of the fitted points, each predicted from the others.
 
         Parameters
         ----------
@@ -69,25 +68,23 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         References
         ----------
         S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression (NNK)", dissertation, eq. 3.21.
+        regression", PhD thesis, 2023, eq. 3.21.
         """
-        check_choice("loss", loss, LOSSES)
+        check_choice("loss", loss, ("squared", "absolute"))
         difference = np.abs(self._scores(None)[0] - self._targets)
         return float(np.mean(difference**2 if loss == "squared" else difference))
 
 
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
-    """Regressor by non-negative kernel regression neighbours.
+    """Predict values by non-negative kernel regression (NNK) neighbors.
 
-    The prediction is the weighted mean of the neighbours' values; at a fitted point it is
-    that point's value. With ``method='knn'`` all candidates are neighbours and the kernel
-    weighs them (Nadaraya-Watson if all points are candidates); with ``weights='uniform'`` as
-    well they weigh the same (kNN).
+    The prediction is the weighted mean of the neighbors' values; at a fitted point it is
+    that point's value.
 
     Parameters
     ----------
-    n_neighbors, kernel, sigma, sigma_scale, method, weights, l1, tol, metric, neighbors, \
-kernel_params, duplicates, psd, n_jobs
+    n_neighbors, kernel, sigma, sigma_scale, method, l1, tol, metric, neighbors, kernel_params, \
+duplicates, psd, n_jobs
         As for `NNKClassifier`.
 
     Attributes
@@ -95,23 +92,18 @@ kernel_params, duplicates, psd, n_jobs
     sigma_, n_neighbors_, n_samples_fit_, n_features_in_
         As for `NNKClassifier`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and `predict`: bad data or options; the message names them.
-
     Notes
     -----
     A query whose similarities all vanish takes its nearest point's value, as narrow kernels
-    do in the limit; for kernels that know no distance (cosine, linear, polynomial,
-    precomputed, functions) it takes the mean of all values.
+    do in the limit; for kernels without distances (cosine, linear, polynomial, precomputed,
+    functions) it takes the mean of all values.
 
     ``predict(None)`` leaves each fitted point out in turn.
 
     References
     ----------
     S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression (NNK)", dissertation, eq. 3.14, 3.21, 3.24.
+    regression", PhD thesis, 2023, eq. 3.14, 3.21, 3.24.
 
     Examples
     --------
@@ -127,11 +119,10 @@ kernel_params, duplicates, psd, n_jobs
 
 
 class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
-    """k*-nearest neighbours regressor: each query has its own number of neighbours.
+    """Predict values by k*-nearest neighbors, whose number adapts to each query.
 
-    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbours
-    minimise a bound of the prediction's error, with L the Lipschitz constant of the
-    values and C their noise.
+    The number and the weights of a query's neighbors are those of `KStarNeighborsClassifier`, with
+    L the Lipschitz constant of the values and C their noise.
 
     Parameters
     ----------
@@ -142,19 +133,13 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
     ----------
     n_samples_fit_, n_features_in_ : int
 
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and `predict`: bad data or options; the message names them.
-
     References
     ----------
     O. Anava, K. Levy, "k*-nearest neighbors: from global to local", Algorithm 1.
 
     Examples
     --------
-    The paper's protocol: one half for the choice of `lc_ratio`, the other for the mean
-    absolute error.
+    The paper's protocol: one half to choose `lc_ratio`, the other for the mean absolute error.
 
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.model_selection import GridSearchCV, train_test_split

@@ -1,14 +1,18 @@
 """The NNK graph as a step of scikit-learn's pipelines."""
 
+from collections.abc import Callable
 from hashlib import blake2b
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_choice
-from nnk_image.learning.estimators import KernelOptions, NeighborhoodEstimator
+from nnk_image.learning.inputs import Array
+from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.options import TOL
 
@@ -16,21 +20,20 @@ from nnk_image.neighbors.options import TOL
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator
 ):
-    """Points to their sparse NNK graph, for estimators that take a precomputed one.
+    """Transform points to their sparse NNK graph, for estimators that take a precomputed one.
 
     Parameters
     ----------
     n_neighbors : int
-        Candidates of each query; all points if there are fewer.
+        Candidates of each query; default 30; all points if there are fewer.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How two fitted points that disagree are reconciled, as for `nnk_graph`.
+        Which weight two points get that disagree, as for `nnk_graph`.
     kernel, sigma, method, l1, tol, metric, kernel_params, duplicates, psd, n_jobs
         As for `nnk_neighbors`.
     sigma_scale : float
-        Factor of the kernel's width.
+        Factor of the kernel's width; default 1.
     neighbors : estimator or str, optional
-        Search for candidates: one with ``fit`` and ``kneighbors``, which is cloned, or a name, as
-        for `nnk_neighbors`.
+        As for `NNKClassifier`.
 
     Attributes
     ----------
@@ -41,11 +44,6 @@ class NNKGraphTransformer(
     sigma_ : float
         Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
     n_neighbors_, n_samples_fit_, n_features_in_ : int
-
-    Raises
-    ------
-    TypeError, ValueError
-        In `fit` and `transform`: bad data or options; the message names them.
 
     References
     ----------
@@ -70,38 +68,40 @@ class NNKGraphTransformer(
 
     def __init__(
         self,
-        n_neighbors=30,
+        n_neighbors: int = 30,
         *,
-        symmetrize="min_error",
-        kernel="gaussian",
-        sigma="kth",
-        sigma_scale=1.0,
-        method="nnk",
-        l1=0.0,
-        tol=TOL,
-        metric=None,
-        neighbors=None,
-        kernel_params=None,
-        duplicates="first",
-        psd="warn",
-        n_jobs=None,
-    ):
-        self.n_neighbors = n_neighbors
+        symmetrize: str | None = "min_error",
+        kernel: str | Callable[..., Any] = "gaussian",
+        sigma: float | str = "kth",
+        sigma_scale: float = 1.0,
+        method: str = "nnk",
+        l1: float = 0.0,
+        tol: float = TOL,
+        metric: str | None = None,
+        neighbors: Any = None,
+        kernel_params: dict[str, Any] | None = None,
+        duplicates: str = "first",
+        psd: str = "warn",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            kernel=kernel,
+            sigma=sigma,
+            sigma_scale=sigma_scale,
+            method=method,
+            l1=l1,
+            tol=tol,
+            metric=metric,
+            neighbors=neighbors,
+            kernel_params=kernel_params,
+            duplicates=duplicates,
+            psd=psd,
+            n_jobs=n_jobs,
+        )
         self.symmetrize = symmetrize
-        self.kernel = kernel
-        self.sigma = sigma
-        self.sigma_scale = sigma_scale
-        self.method = method
-        self.l1 = l1
-        self.tol = tol
-        self.metric = metric
-        self.neighbors = neighbors
-        self.kernel_params = kernel_params
-        self.duplicates = duplicates
-        self.psd = psd
-        self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Compute the graph of the points.
 
         Parameters
@@ -123,13 +123,13 @@ class NNKGraphTransformer(
             self.graph_ = solved.neighborhoods(self.n_jobs).to_csr()
         else:
             self.graph_ = solved.undirected(self.symmetrize, self.n_jobs)
-        self._row_of = {}
+        self._row_of: dict[bytes, int] = {}
         for i, row in enumerate(self._model.points):
             self._row_of.setdefault(_fingerprint(row), i)
         return self
 
-    def transform(self, X):
-        """Rows of the graph: kept ones for fitted points, new ones for new points.
+    def transform(self, X: npt.ArrayLike) -> csr_array:
+        """Return rows of the graph: those of fitted points, and new ones for new points.
 
         Parameters
         ----------
@@ -156,15 +156,15 @@ class NNKGraphTransformer(
         place[new] = self.n_samples_fit_ + np.arange(len(new))
         return csr_array(vstack([self.graph_, found]))[place]
 
-    def fit_transform(self, X, y=None):
-        """The graph of the points, (N, N) scipy.sparse.csr_array."""
+    def fit_transform(self, X: npt.ArrayLike, y: Any = None) -> csr_array:
+        """Return the graph of the points, (N, N) scipy.sparse.csr_array."""
         return self.fit(X).graph_.copy()
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.n_samples_fit_
 
 
-def _fingerprint(row):
-    """A key that only equal rows share; 0 and -0 count as equal."""
+def _fingerprint(row: Array) -> bytes:
+    """Return a key that only equal rows share; 0 and -0 count as equal."""
     return blake2b((row + 0.0).tobytes(), digest_size=16).digest()

@@ -4,7 +4,7 @@ import numpy as np
 
 from nnk_image.base.checks import check_count
 from nnk_image.learning.gram import kernel_matrix
-from nnk_image.learning.manifold import pca_dimension
+from nnk_image.learning.manifold import intrinsic_dimension
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernel_ratio import is_hidden
 from nnk_image.neighbors.kernels import check_kernel, check_sigma
@@ -49,7 +49,7 @@ def plot_scales(scales, axes=None, *, threshold=0.05, label=None):
     axes = row_of_axes(axes, 2, 4, 3.2)
     dimension, neighbours = [], []
     for scale in scales:
-        local = pca_dimension(scale.points, scale.neighborhoods, threshold=threshold)
+        local = intrinsic_dimension(scale.neighborhoods, scale.points, threshold=threshold)
         dimension.append(np.average(local, weights=scale.counts))
         neighbours.append(np.average(scale.neighborhoods.n_neighbors, weights=scale.counts))
     sigma = [scale.sigma for scale in scales]

@@ -1,4 +1,4 @@
-"""Classifiers and regressors by neighbourhoods: against oracles that share no code with them."""
+"""Classifiers and regressors by neighborhoods: against oracles that share no code with them."""
 
 import numpy as np
 import pytest
@@ -130,17 +130,16 @@ def test_it_interpolates(data):
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])
-def test_uniform_weights_are_plain_knn(k, data):
+def test_a_wide_kernel_weighs_candidates_alike_as_plain_knn(k, data):
     X, y, queries = data
-    options = {"method": "knn", "weights": "uniform"}
-    model = NNKClassifier(k, sigma=1e3, **options).fit(X, y)
+    model = NNKClassifier(k, sigma=1e6, method="knn").fit(X, y)
     plain = KNeighborsClassifier(k).fit(X, y)
-    assert_allclose(model.predict_proba(queries), plain.predict_proba(queries), atol=1e-12)
-    assert_allclose(model.predict_proba(None), plain.predict_proba(None), atol=1e-12)
+    assert_allclose(model.predict_proba(queries), plain.predict_proba(queries), atol=1e-10)
+    assert_allclose(model.predict_proba(None), plain.predict_proba(None), atol=1e-10)
     values = X[:, 0]
     expected = KNeighborsRegressor(k).fit(X, values).predict(queries)
-    model = NNKRegressor(k, sigma=1e3, **options).fit(X, values)
-    assert_allclose(model.predict(queries), expected, atol=1e-12)
+    model = NNKRegressor(k, sigma=1e6, method="knn").fit(X, values)
+    assert_allclose(model.predict(queries), expected, atol=1e-10)
 
 
 def test_all_points_weighed_by_the_kernel_are_nadaraya_watson(data):
@@ -176,7 +175,7 @@ def test_where_all_similarities_vanish_the_nearest_point_decides(data):
     assert_array_equal(distances.predict(None), y[between.argmin(axis=1)])
 
 
-def test_some_empty_neighbourhoods_among_others():
+def test_some_empty_neighborhoods_among_others():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     model = NNKRegressor(3, sigma=0.3).fit(X, [0.0, 10.0, 20.0, 30.0])
     assert_allclose(model.predict([[99.0], [0.0], [-99.0], [1.5]]), [30, 0, 0, 15], atol=1e-9)
@@ -247,7 +246,7 @@ def test_k_star_looks_at_as_many_points_as_it_needs(ratio):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from(["nnk", "omp", "mp", "knn"]))
-def test_predictions_lie_between_the_neighbours(seed, k, method):
+def test_predictions_lie_between_the_neighbors(seed, k, method):
     random = np.random.default_rng(seed)
     X = random.integers(0, 4, size=(30, 2)).astype(float)
     y = random.normal(size=30)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import nnk_image
 from nnk_image.graph import grid_graph
-from nnk_image.learning import graph_signal_variation, interpolate, label_propagation
+from nnk_image.learning import interpolate, label_propagation
 
 
 def random_graph(n, seed, density=0.3):
@@ -85,22 +85,19 @@ def test_values_stay_between_the_known_ones(seed, n, tau):
 def test_no_change_of_a_value_is_better(tau):
     weights, rng = random_graph(30, 3), np.random.default_rng(3)
     known, values = rng.random(30) < 0.4, rng.normal(size=30)
-    graph = csr_array(weights)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
 
     def cost(signal):
-        misfit = ((signal - values)[known] ** 2).sum()
-        return misfit + tau * graph_signal_variation(graph, signal)
+        misfit = ((signal - values)[known] ** 2).sum() if tau else 0
+        return misfit + (tau or 1) * signal @ laplacian @ signal
 
-    found = interpolate(graph, values, known, tau=tau)
+    found = interpolate(csr_array(weights), values, known, tau=tau)
     for node in range(30):
         for step in (-1e-3, 1e-3):
             changed = found.copy()
             changed[node] += step
-            if tau:
+            if tau or not known[node]:
                 assert cost(changed) > cost(found)
-            elif not known[node]:
-                before, after = (graph_signal_variation(graph, s) for s in (found, changed))
-                assert after > before
 
 
 def test_scores_of_labels_are_interpolated_indicators():
@@ -154,8 +151,8 @@ def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
     before = values.copy()
     np.testing.assert_allclose(interpolate(grid_graph((2, 2)), values, known), 1)
     np.testing.assert_array_equal(values, before)
-    colours = np.arange(12).reshape(2, 2, 3)
-    np.testing.assert_allclose(interpolate(grid_graph((2, 2)), colours, known)[1, 1], [0, 1, 2])
+    colors = np.arange(12).reshape(2, 2, 3)
+    np.testing.assert_allclose(interpolate(grid_graph((2, 2)), colors, known)[1, 1], [0, 1, 2])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +165,7 @@ def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
         ({"values": np.zeros((4, 1, 2))}, ValueError, "one more axis"),
         ({"values": np.zeros((4, 0))}, ValueError, r"\(4, 0\)"),
         ({"values": ["a"] * 4}, TypeError, "values must be real numbers"),
-        ({"values": [np.nan, 0, 0, 0]}, ValueError, "value of node 0, .*nan.*, is not finite"),
+        ({"values": [np.nan, 0, 0, 0]}, ValueError, "must be finite, got .*nan.* at node 0"),
         ({"tau": -1}, ValueError, "tau=-1 must be finite and at least 0"),
         ({"tau": "1"}, TypeError, "tau must be a number"),
         ({"graph": np.eye(4)}, TypeError, "scipy.sparse"),

@@ -1,27 +1,14 @@
-"""Signal variation, distances of data sets, alignment, manifold metrics: by brute force."""
+"""Distances of data sets, alignment, manifold metrics, dimension: by brute force."""
 
-import dense
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from dense import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
 from scipy.optimize import nnls
 
-from nnk_image import image_graph
-from nnk_image.learning import (
-    dimension_vector,
-    graph_signal_variation,
-    intrinsic_dimension,
-    manifold_metrics,
-    nalac,
-    nnk_distance,
-    polytope_affinity,
-    polytope_diameter,
-    soft_nalac,
-)
+from nnk_image.learning import intrinsic_dimension, manifold_metrics, nalac, nnk_distance
 from nnk_image.neighbors import nnk_neighbors
 
 RNG = np.random.default_rng(0)
@@ -31,7 +18,7 @@ ROWS = [NEAR.neighbors(i)[0] for i in range(40)]
 
 
 def random_rows(draw, n):
-    """Rows of neighbours, some empty, as a sparse matrix and as lists."""
+    """Rows of neighbors, some empty, as a sparse matrix and as lists."""
     rows = [
         sorted(draw(st.sets(st.integers(0, n - 1).filter(lambda j, i=i: j != i), max_size=n)))
         for i in range(n)
@@ -40,50 +27,6 @@ def random_rows(draw, n):
     for i, row in enumerate(rows):
         matrix[i, row] = 1 + np.arange(len(row))
     return sp.csr_array(matrix), rows
-
-
-# --- variation of signals ----------------------------------------------------------------
-
-
-@given(graphs(), st.integers(0, 3))
-def test_variation_is_the_quadratic_form(matrix, channels):
-    shape = (len(matrix), channels) if channels else len(matrix)
-    signal = np.random.default_rng(1).standard_normal(shape)
-    L = dense.laplacian(matrix, "combinatorial")
-    columns = signal.reshape(len(matrix), -1).T
-    expected = sum(y @ L @ y for y in columns)
-    result = graph_signal_variation(sp.csr_array(matrix), signal)
-    assert result == pytest.approx(expected, rel=1e-10, abs=1e-10 * matrix.max())
-
-
-def test_variation_of_constants_and_pictures():
-    image = RNG.random((7, 5))
-    graph = image_graph(image, 3, sigma_f=0.5)
-    assert graph_signal_variation(graph, np.full(35, 3.7)) == 0
-    L = graph.laplacian()
-    expected = image.ravel() @ L @ image.ravel()
-    assert graph_signal_variation(graph, image.ravel()) == pytest.approx(expected)
-    assert graph_signal_variation(sp.csr_array((1, 1)), [5]) == 0
-
-
-@pytest.mark.parametrize(
-    ("signal", "error", "says"),
-    [
-        (np.ones(4), ValueError, r"shape \(3,\) or \(3, m\), not \(4,\)"),
-        (np.ones((3, 1, 1)), ValueError, r"not \(3, 1, 1\)"),
-        ([0, np.nan, 1], ValueError, "not finite"),
-        (["a", "b", "c"], TypeError, "real numbers"),
-        (np.ones(3) * 1j, TypeError, "complex"),
-    ],
-)
-def test_bad_signal(signal, error, says):
-    with pytest.raises(error, match=says):
-        graph_signal_variation(sp.csr_array(np.ones((3, 3)) - np.eye(3)), signal)
-
-
-def test_directed_graphs_have_no_variation():
-    with pytest.raises(ValueError, match="not symmetric"):
-        graph_signal_variation(NEAR.to_csr(), np.ones(40))
 
 
 # --- distance of data sets ---------------------------------------------------------------
@@ -146,18 +89,18 @@ def test_alignment_is_its_definition(data, n):
         hard.append(sum(one[p] == two[p] for p in range(shorter)) / shorter)
         soft.append(len(set(one) & set(two)) / max(len(one), len(two)))
     assert nalac(X, Y, first, second) == pytest.approx(np.mean(hard))
-    assert soft_nalac(first, second) == pytest.approx(np.mean(soft))
+    assert nalac(X, Y, first, second, soft=True) == pytest.approx(np.mean(soft))
 
 
-def test_alignment_takes_neighbourhoods_and_refuses_others():
-    assert nalac(POINTS, POINTS, NEAR, NEAR) == soft_nalac(NEAR, NEAR) == 1
+def test_alignment_takes_neighborhoods_and_refuses_others():
+    assert nalac(POINTS, POINTS, NEAR, NEAR) == nalac(POINTS, POINTS, NEAR, NEAR, soft=True) == 1
     fewer = nnk_neighbors(POINTS[:30], n_neighbors=5)
-    with pytest.raises(ValueError, match="40 points and of 30"):
-        soft_nalac(NEAR, fewer)
-    with pytest.raises(ValueError, match="Y holds 39 points, the neighbourhoods are of 40"):
+    with pytest.raises(ValueError, match="40 and of 30 points"):
+        nalac(POINTS, POINTS[:30], NEAR, fewer)
+    with pytest.raises(ValueError, match="Y holds 39 points, but the neighborhoods are of 40"):
         nalac(POINTS, POINTS[1:], NEAR, NEAR)
     with pytest.raises(ValueError, match="queries among"):
-        soft_nalac(nnk_neighbors(POINTS, POINTS[:3]), NEAR)
+        nalac(POINTS, POINTS, nnk_neighbors(POINTS, POINTS[:3]), NEAR)
 
 
 # --- manifold metrics --------------------------------------------------------------------
@@ -168,9 +111,9 @@ def test_dimension_and_diameter_by_brute_force():
     for normalize in (True, False):
         X = POINTS / np.linalg.norm(POINTS, axis=1)[:, None] if normalize else POINTS
         expected = [max(np.linalg.norm(X[j] - X[k]) for j in row for k in row) for row in ROWS]
-        ours = polytope_diameter(POINTS, NEAR, normalize=normalize)
+        ours = manifold_metrics(POINTS, NEAR, normalize=normalize).diameter
         np.testing.assert_allclose(ours, expected, rtol=1e-12)
-    assert polytope_diameter(POINTS, NEAR).max() <= 2
+        assert ours.max() <= 2 or not normalize
 
 
 @pytest.mark.parametrize("norm", ["min_rank", "product"])
@@ -186,38 +129,30 @@ def test_affinity_is_of_principal_angles(norm):
             sizes = len(row), len(other)
             divisor = min(sizes) if norm == "min_rank" else np.prod(sizes)
             expected.append(np.sqrt((cosines**2).sum() / divisor))
-    np.testing.assert_allclose(polytope_affinity(X, near, norm=norm), expected, atol=1e-7)
+    np.testing.assert_allclose(manifold_metrics(X, near, norm=norm).affinity, expected, atol=1e-7)
 
 
 def test_affinity_of_few_dimensions_is_1():
-    """Ranks count, not neighbours: three vectors of a plane span a plane."""
+    """Ranks count, not neighbors: three vectors of a plane span a plane."""
     plane = np.column_stack([POINTS[:, :2], np.zeros((40, 3))])
     rows = [sorted(set(range(i + 1, i + 4))) for i in range(30)]
     matrix = np.zeros((40, 40))
     for i, row in enumerate(rows):
         matrix[i, row] = 1
-    affinity = polytope_affinity(plane, sp.csr_array(matrix))
+    affinity = manifold_metrics(plane, sp.csr_array(matrix)).affinity
     np.testing.assert_allclose(affinity[: 3 * 27], 1, rtol=1e-12)
     assert affinity[-1] == 0  # the last neighbour has none
-    assert polytope_affinity(plane, sp.csr_array(matrix), norm="product").max() < 0.5
+    assert manifold_metrics(plane, sp.csr_array(matrix), norm="product").affinity.max() < 0.5
 
 
-def test_summary_is_mean_and_spread():
-    metrics = manifold_metrics(POINTS, NEAR, norm="product")
-    assert metrics.mean["dimension"] == pytest.approx(np.mean([len(row) for row in ROWS]))
-    assert metrics.spread["diameter"] == pytest.approx(polytope_diameter(POINTS, NEAR).std())
-    assert metrics.mean["affinity"] == polytope_affinity(POINTS, NEAR, norm="product").mean()
-    assert str(metrics).startswith(f"dimension {metrics.mean['dimension']:.3g} +- ")
-
-
-def test_points_without_neighbours_and_zero_points():
+def test_points_without_neighbors_and_zero_points():
     metrics = manifold_metrics(np.zeros((3, 2)), sp.csr_array((3, 3)))
-    assert metrics.mean == metrics.spread == {"dimension": 0, "diameter": 0, "affinity": 0}
+    assert [v.tolist() for v in metrics] == [[0] * 3, [0] * 3, [], [0]]
     full = sp.csr_array(np.ones((3, 3)) - np.eye(3))
     metrics = manifold_metrics(np.zeros((3, 2)), full)
-    assert metrics.mean == {"dimension": 2, "diameter": 0, "affinity": 0}
+    assert [v.tolist() for v in metrics[:3]] == [[2] * 3, [0] * 3, [0] * 6]
     for scale in (1e-150, 1e140):
-        np.testing.assert_allclose(polytope_diameter(scale * np.eye(3), full), np.sqrt(2))
+        np.testing.assert_allclose(manifold_metrics(scale * np.eye(3), full).diameter, np.sqrt(2))
 
 
 def test_random_curved_and_straight_data():
@@ -227,43 +162,87 @@ def test_random_curved_and_straight_data():
     line = np.concatenate([s + 2 * step * seeds[0] / np.linalg.norm(seeds[0]) for s in seeds])
     random = RNG.standard_normal((256, 32))
     results = {
-        name: manifold_metrics(X, nnk_neighbors(X, n_neighbors=20, kernel="cosine")).mean
+        name: manifold_metrics(X, nnk_neighbors(X, n_neighbors=20, kernel="cosine"))
         for name, X in {"line": line, "random": random}.items()
     }
-    assert results["line"]["affinity"] > 0.99 > results["random"]["affinity"]
-    assert results["line"]["diameter"] < 0.1 < results["random"]["diameter"]
-    assert results["line"]["dimension"] < 2.1 < 8 < results["random"]["dimension"]
+    line, random = results["line"], results["random"]
+    assert line.affinity.mean() > 0.99 > random.affinity.mean()
+    assert line.diameter.mean() < 0.1 < random.diameter.mean()
+    assert line.dimension.mean() < 2.1 < 8 < random.dimension.mean()
 
 
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda: polytope_affinity(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
-        (lambda: polytope_affinity(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
-        (lambda: polytope_diameter(POINTS[:, 0], NEAR), ValueError, "reshape"),
+        (lambda: manifold_metrics(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
+        (lambda: manifold_metrics(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
+        (lambda: manifold_metrics(POINTS[:, 0], NEAR), ValueError, "reshape"),
         (lambda: intrinsic_dimension(POINTS), TypeError, "ndarray"),
-        (lambda: intrinsic_dimension(sp.csr_array((0, 3))), ValueError, "no neighbourhood"),
-        (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan), ValueError, "not finite"),
+        (lambda: intrinsic_dimension(sp.csr_array((0, 3))), ValueError, "no neighborhood"),
+        (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan), ValueError, "finite"),
         (lambda: intrinsic_dimension(NEAR.to_csr() * 1j), TypeError, "complex"),
-        (lambda: dimension_vector(sp.csr_array((3, 3)), True), ValueError, "no point has a neigh"),
     ],
 )
-def test_bad_neighbourhoods(call, error, says):
+def test_bad_neighborhoods(call, error, says):
     with pytest.raises(error, match=says):
         call()
-
-
-# --- dimension vector --------------------------------------------------------------------
 
 
 @given(st.data(), st.integers(1, 7))
 def test_dimension_vector_is_its_definition(data, n):
     matrix, rows = random_rows(data.draw, n)
     expected = np.sort(matrix.toarray(), axis=1)[:, ::-1].mean(axis=0)
-    dev = dimension_vector(matrix)
+    vector = manifold_metrics(np.ones((n, 2)), matrix).dimension_vector
     m = max(len(row) for row in rows)
-    assert len(dev) == m + 1
-    np.testing.assert_allclose(dev, np.append(expected, 0)[: m + 1], rtol=1e-12)
-    if m:
-        _, dimension = dimension_vector(matrix, return_dimension=True)
-        assert dimension == np.argmax(dev[:-1] - dev[1:])
+    assert len(vector) == m + 1
+    np.testing.assert_allclose(vector, np.append(expected, 0)[: m + 1], rtol=1e-12)
+
+
+# --- local dimension ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_dimension_of_flat_data_is_the_number_of_its_directions(d):
+    rng = np.random.default_rng(d)
+    axes = np.linalg.qr(rng.standard_normal((6, 6)))[0][:d]
+    X = rng.uniform(-1, 1, (400, d)) @ axes + rng.standard_normal(6)
+    near = nnk_neighbors(X, n_neighbors=40, method="knn")
+    dimension = intrinsic_dimension(near, X)
+    assert dimension.max() == d
+    assert np.mean(dimension == d) > 0.9
+    assert intrinsic_dimension(near, X, threshold=0).min() >= d
+
+
+def test_dimension_counts_large_eigenvalues_of_the_weighted_scatter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4)) * [3, 2, 1, 0.1]
+    near = nnk_neighbors(X, n_neighbors=15)
+    weights = near.to_csr().toarray()
+    expected = []
+    for point, row in zip(X, weights, strict=True):
+        offsets = X - point
+        values = np.linalg.eigvalsh((offsets * row[:, None]).T @ offsets)
+        expected.append(np.sum(values > 0.1 * values.max()))
+    np.testing.assert_array_equal(intrinsic_dimension(near, X, threshold=0.1), expected)
+    other_units = sp.csr_array(2.0**-900 * weights)
+    np.testing.assert_array_equal(intrinsic_dimension(other_units, X, threshold=0.1), expected)
+
+
+def test_dimension_without_neighbors_or_with_equal_ones_is_0():
+    X = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]])
+    links = sp.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 0, 0]]))
+    np.testing.assert_array_equal(intrinsic_dimension(links, X), [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("links", "options", "message"),
+    [
+        (sp.csr_array(np.ones((3, 4))), {}, "square"),
+        (sp.csr_array(np.ones((4, 4))), {}, "X holds 3 points"),
+        (sp.csr_array(-np.ones((3, 3))), {}, "must be positive, got -1"),
+        (sp.csr_array(np.ones((3, 3))), {"threshold": -1}, "threshold=-1 must be"),
+    ],
+)
+def test_bad_neighborhoods_of_points(links, options, message):
+    with pytest.raises(ValueError, match=message):
+        intrinsic_dimension(links, np.eye(3), **options)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import make_swiss_roll
 
 from nnk_image import nnk_graph, nnk_neighbors
-from nnk_image.learning import pca_dimension
+from nnk_image.learning import intrinsic_dimension
 from nnk_image.neighbors import nnk_scales
 
 
@@ -117,7 +117,7 @@ def test_between_noise_and_curvature_the_dimension_is_the_true_one(
     shape, noise_scale, sigmas, true
 ):
     noisy, *scales = (
-        np.average(pca_dimension(s.points, s.neighborhoods), weights=s.counts)
+        np.average(intrinsic_dimension(s.neighborhoods, s.points), weights=s.counts)
         for s in nnk_scales(shape, sigmas=[noise_scale, *sigmas])
     )
     assert noisy > true + 0.15

@@ -66,7 +66,7 @@ def wanted_sections(name, thing):
         return {"References", "Examples"}
     if name.startswith("plotting."):
         return {"Returns"}
-    wanted = {"Raises", "Examples"}
+    wanted = {"Examples"}
     signature = inspect.signature(thing)
     if inspect.isclass(thing):
         wanted.add("Attributes")

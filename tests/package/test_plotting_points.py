@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image import NNKClassifier, plotting
-from nnk_image.learning import pca_dimension
+from nnk_image.learning import intrinsic_dimension
 from nnk_image.neighbors import kernel_ratio_test, nnk_scales
 from nnk_image.plotting import new_figure, plot_explanation, plot_kernel_ratio, plot_scales
 
@@ -31,7 +31,7 @@ def test_scales_show_means_over_the_points_given(figure):
     assert dimension.get_label() == "cloud"
     for i, scale in enumerate(scales):
         assert dimension.get_xdata()[i] == neighbours.get_xdata()[i] == scale.sigma
-        local = pca_dimension(scale.points, scale.neighborhoods)[scale.labels]
+        local = intrinsic_dimension(scale.neighborhoods, scale.points)[scale.labels]
         assert dimension.get_ydata()[i] == pytest.approx(local.mean())
         counts = scale.neighborhoods.n_neighbors[scale.labels]
         assert neighbours.get_ydata()[i] == pytest.approx(counts.mean())

@@ -1,0 +1,249 @@
+"""Base classes of the estimators: fitting, predicting from neighborhoods, options."""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from nnk_image.base.checks import check_count
+from nnk_image.learning.inputs import Array
+from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import TOL
+from nnk_image.neighbors.result import Neighborhoods
+
+_FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
+
+
+class NeighborhoodEstimator(BaseEstimator):
+    """An estimator that finds neighborhoods among its fitted points.
+
+    Subclasses give the options of `NeighborhoodModel` by `_options`.
+    """
+
+    def _candidates_asked(self, n_points: int) -> int:
+        """Return the number of candidates of each query."""
+        return min(check_count("n_neighbors", self.n_neighbors), n_points)
+
+    def _fit_model(self, X: Array) -> None:
+        if getattr(self, "metric", None) == "precomputed":
+            check_non_negative(X, f"{type(self).__name__}, whose X are distances")
+        self._model = NeighborhoodModel(
+            X,
+            self._candidates_asked(len(X)),
+            neighbors=_own_search(self.neighbors),
+            **self._options(),
+        )
+        self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
+        self.sigma_ = self._model.sigma
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        of_distances = getattr(self, "metric", None) == "precomputed"
+        kernel = getattr(self, "kernel", None)
+        is_gram = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.pairwise = of_distances or is_gram
+        tags.input_tags.positive_only = of_distances
+        return tags
+
+
+class NeighborhoodPredictor(NeighborhoodEstimator):
+    """Predictions as weighted means over the neighbors of queries.
+
+    In `fit`, subclasses set `_targets`, (N, m) numbers whose weighted means over the neighbors
+    are the scores of a query; the class attribute `_spread_factor` scales `score_spread`.
+    """
+
+    def neighborhoods(self, X: npt.ArrayLike | None = None) -> Neighborhoods:
+        """Return the neighbors of queries and their shares in the prediction.
+
+        Parameters
+        ----------
+        X : (n, d) array_like, optional
+            Queries. Default: the fitted points, each with the others as candidates.
+
+        Returns
+        -------
+        Neighborhoods
+            Indices of fitted points; the weights of a query add up to 1. A query whose
+            similarities all vanish has its nearest point as neighbor for a kernel of distances,
+            and none for other kernels.
+        """
+        check_is_fitted(self)
+        queries = self._checked_queries(X)
+        found = self._found(queries)
+        empty = np.flatnonzero(found.n_neighbors == 0)
+        if len(empty) and self._model.kernel.by_distance:
+            found = _with_neighbor(found, empty, self._nearest(queries, empty))
+        rows = np.repeat(np.arange(len(found)), found.n_neighbors)
+        sums = np.bincount(rows, found.weights, len(found))
+        return replace(found, weights=found.weights / sums[rows])
+
+    def _found(self, queries: Array | None) -> Neighborhoods:
+        """Return the neighborhoods of checked queries, with the weights of the method."""
+        return self._model.neighborhoods(queries)
+
+    def _nearest(self, queries: Array | None, rows: Array) -> Array:
+        """Return the nearest fitted point of the queries `rows`, of equally near ones the first."""
+        own, model = queries is None, self._model
+        result = np.empty(len(rows), np.int64)
+        for i, row in enumerate(rows):
+            query = (model.points if own else queries)[[row]]
+            distances = query[0].copy() if model.of_distances else cdist(query, model.points)[0]
+            if own:
+                distances[row] = np.inf
+            result[i] = distances.argmin()
+        return result
+
+    def _scores(self, X: npt.ArrayLike | None) -> tuple[Array, Neighborhoods]:
+        """Return the weighted means (n, m) of the neighbors' targets, and the neighborhoods.
+
+        A query without neighbors gets the mean of all targets; a fitted point that is left out,
+        the mean of all other targets.
+        """
+        found = self.neighborhoods(X)
+        scores = found.to_csr() @ self._targets
+        empty = np.flatnonzero(found.n_neighbors == 0)
+        total, n = self._targets.sum(axis=0), len(self._targets)
+        scores[empty] = total / n if X is not None else (total - self._targets[empty]) / (n - 1)
+        return scores, found
+
+    def score_spread(self) -> Array:
+        """Measure how much leave-one-out scores differ between a point and its neighbors.
+
+        Returns
+        -------
+        spread : (N,) float64 ndarray
+            ``mean_j |eta_i - eta_j|^2`` over the neighbors j of each fitted point, eta the
+            leave-one-out scores: predictions of a regressor; class probabilities of a
+            classifier, with half the squared distance, so that two classes give
+            ``(p_i - p_j)^2``. Near 0 where the data are smooth, NaN without neighbors.
+
+        References
+        ----------
+        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+        regression", PhD thesis, 2023, eq. 3.24.
+        """
+        scores, found = self._scores(None)
+        counts = found.n_neighbors
+        rows = np.repeat(np.arange(len(found)), counts)
+        squares = self._spread_factor * ((scores[rows] - scores[found.indices]) ** 2).sum(axis=1)
+        sums = np.bincount(rows, squares, len(found))
+        return np.divide(sums, counts, out=np.full(len(found), np.nan), where=counts > 0)
+
+    def _checked_queries(self, X: npt.ArrayLike | None) -> Array | None:
+        """Return queries as scikit-learn checks them, or None for the fitted points."""
+        if X is not None:
+            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        if self.n_samples_fit_ < 2:
+            raise ValueError("leaving the only point out leaves none; fit at least two points")
+        return None
+
+
+class KernelOptions:
+    """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
+
+    def __init__(
+        self,
+        n_neighbors: int = 30,
+        *,
+        kernel: str | Callable[..., Any] = "gaussian",
+        sigma: float | str = "kth",
+        sigma_scale: float = 1.0,
+        method: str = "nnk",
+        l1: float = 0.0,
+        tol: float = TOL,
+        metric: str | None = None,
+        neighbors: Any = None,
+        kernel_params: dict[str, Any] | None = None,
+        duplicates: str = "first",
+        psd: str = "warn",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.kernel = kernel
+        self.sigma = sigma
+        self.sigma_scale = sigma_scale
+        self.method = method
+        self.l1 = l1
+        self.tol = tol
+        self.metric = metric
+        self.neighbors = neighbors
+        self.kernel_params = kernel_params
+        self.duplicates = duplicates
+        self.psd = psd
+        self.n_jobs = n_jobs
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of `NeighborhoodModel`."""
+        names = ("kernel", "sigma", "sigma_scale", "method", "l1", "tol", "metric")
+        names += ("kernel_params", "duplicates", "psd", "n_jobs")
+        return {name: getattr(self, name) for name in names}
+
+
+class KStarOptions:
+    """The options of k*-nearest neighbors estimators."""
+
+    def __init__(
+        self,
+        lc_ratio: float = 1.0,
+        *,
+        n_neighbors: int | None = None,
+        neighbors: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.lc_ratio = lc_ratio
+        self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+
+    def _options(self) -> dict[str, Any]:
+        return {"method": "kstar", "tol": 0.0, "lc_ratio": self.lc_ratio, "n_jobs": self.n_jobs}
+
+    def _candidates_asked(self, n_points: int) -> int:
+        if self.n_neighbors is None:
+            return min(_FIRST_CANDIDATES, n_points)
+        return super()._candidates_asked(n_points)
+
+    def _found(self, queries: Array | None) -> Neighborhoods:
+        """Return neighbors among all points, unless `n_neighbors` limits the candidates.
+
+        Few candidates are taken at first, then more until every query leaves some of its own out.
+        """
+        found = super()._found(queries)
+        if self.n_neighbors is not None:
+            return found
+        n_points = self.n_samples_fit_ - (queries is None)
+        model = copy(self._model)
+        while model.n_neighbors < n_points and found.n_neighbors.max() >= model.n_neighbors:
+            model.n_neighbors = min(4 * model.n_neighbors, n_points)
+            found = model.neighborhoods(queries)
+        return found
+
+
+def _own_search(search: Any) -> Any:
+    """Return a candidate search that belongs to the estimator: a clone, as it will be fitted."""
+    if search is None or isinstance(search, str):
+        return search
+    if not hasattr(search, "kneighbors"):
+        raise TypeError(
+            "neighbors of an estimator must have fit and kneighbors, because queries are not known "
+            f"yet; got {type(search).__name__}"
+        )
+    return clone(search)
+
+
+def _with_neighbor(found: Neighborhoods, rows: Array, points: Array) -> Neighborhoods:
+    """Give each of the empty neighborhoods `rows` one of `points` as its only neighbor."""
+    owner = np.repeat(np.arange(len(found)), found.n_neighbors)
+    owner = np.concatenate([owner, rows])
+    order = np.argsort(owner, kind="stable")
+    indptr = np.searchsorted(owner[order], np.arange(len(found) + 1)).astype(found.indptr.dtype)
+    indices = np.concatenate([found.indices, points.astype(found.indices.dtype)])[order]
+    weights = np.concatenate([found.weights, np.ones(len(rows))])[order]
+    return replace(found, indices=indices, indptr=indptr, weights=weights)
