@@ -12,17 +12,12 @@ import numpy.typing as npt
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
-from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import (
-    denoise_pixels,
-    progress_rows,
-    without_row_and_column_noise,
-)
-from nnk_image.denoising.statistics import Statistics, relative_spacing
+from nnk_image.denoising.pipeline import denoise_image
+from nnk_image.denoising.statistics import relative_spacing
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.estimation import estimated_noise
-from nnk_image.noise.model import NoiseModel, PerChannel, given_noise, with_levels
+from nnk_image.noise.model import NoiseModel, PerChannel, given_noise
 
 
 def denoise(
@@ -120,17 +115,10 @@ def denoise(
             "levels that differ across the image"
         )
     noise = noise.scaled(strength)
-    noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
     plain = checked
     if guide is None:
         plain, noise, relative = _without_single_axes(checked, noise, relative)
-    statistics = Statistics.of(plain, relative)
-    rows = progress_rows(plain, noise, method, statistics)
-    with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
-        plain = without_row_and_column_noise(plain, noise, relative, executor)
-        noise = replace(noise, rows=0.0, columns=0.0)
-        statistics = Statistics.of(plain, relative)
-        pixels = denoise_pixels(plain, noise, method, statistics, executor, guide)
+    pixels = denoise_image(plain, noise, method, relative, n_jobs, progress, guide)
     return checked.restore(pixels.reshape(checked.pixels.shape))
 
 
@@ -176,7 +164,8 @@ def _without_single_axes(image: Image, noise: NoiseModel, spacing):
     correlation, levels = noise.correlation, noise.levels
     if correlation is not None and correlation.ndim == 3 and axes - 3 in single:
         correlation = correlation[len(correlation) // 2]
-    by_axis = noise.has_row_or_column_noise or correlation is not None or levels is not None
+    by_axis = any(part is not None for part in (correlation, levels, noise.curve))
+    by_axis = by_axis or noise.has_row_or_column_noise
     if len(shape) == 2 and shape[1] == 1 and not by_axis:
         shape = shape[::-1]
         spacing = None if spacing is None else spacing[::-1]

@@ -16,7 +16,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.tile_plan import plan_tiles
 from nnk_image.denoising import tiles
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import progress_rows
+from nnk_image.denoising.pipeline import plan
 from nnk_image.denoising.statistics import Statistics, relative_spacing
 from nnk_image.io.arrays import open_source, open_target
 from nnk_image.noise.model import NoiseModel, given_noise
@@ -227,9 +227,9 @@ class TiledDenoising:
 
     def _rows(self, tile):
         shape = tuple(part.stop - part.start for part in tile.padded)
-        image = tiles.empty_image(shape, self.channels, self.dtype)
+        noise = self.noise.for_channels(self.channels)
         whole = Statistics((0.0, 1.0), means=(1.0,) * self.channels)
-        return progress_rows(image, self.noise, self.method, whole)
+        return plan(noise, self.dtype, self.method, whole).rows(shape)
 
     def _most_pixels(self, max_memory):
         numbers = METHODS[self.method].numbers_per_pixel(self.channels, white=False)

@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import zoom
 
-from nnk_image.base.image import Image
-from nnk_image.denoising.units import unit_image
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.stabilization import Stabilizer
 
@@ -61,37 +59,25 @@ class Round(NamedTuple):
     share: float = 1.0
 
 
-def poisson_parameters(image: Image, noise: NoiseModel, channels):
-    """Return (gain, sigma, offset) of each of the given channels."""
-    gains, sigmas, offsets = (
-        noise.of_channels(name, image.channels)[channels] for name in ("gain", "sigma", "offset")
-    )
+def poisson_parameters(noise: NoiseModel, channels):
+    """Return (gain, sigma, offset) of each of the given channels; a least gain keeps them finite."""
+    gains, sigmas, offsets = (np.array(v)[channels] for v in (noise.gain, noise.sigma, noise.offset))
     gains = np.maximum(gains, _LEAST_GAIN * sigmas)
     return list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
 
 
-def plan_rounds(image: Image, noise: NoiseModel, channels, method, means=None):
-    """Return the rounds that suit the channel with the fewest counts.
-
-    `means` are those of the channels of the whole image, by default those of `image`.
-    """
-    if means is not None:
-        values = np.array([means])[:, channels]
-    else:
-        values = image.pixels[..., channels].astype(image.dtype)
-        values = values if image.valid is None else values[image.valid]
-    parameters = poisson_parameters(image, noise, channels)
-    return rounds_for(
-        method, min(effective_counts(values[..., c], *p) for c, p in enumerate(parameters))
-    )
+def plan_rounds(noise: NoiseModel, channels, method, means):
+    """Return the rounds that suit the channel with the fewest counts, given all channels' means."""
+    parameters = zip(channels, poisson_parameters(noise, channels), strict=True)
+    return rounds_for(method, min(effective_counts(means[c], *p) for c, p in parameters))
 
 
-def effective_counts(z, gain, read=0.0, offset=0.0):
-    """Return the counts per pixel whose Poisson noise alone would be as strong as that of `z`.
+def effective_counts(mean, gain, read=0.0, offset=0.0):
+    """Return the counts per pixel whose Poisson noise alone is as strong as that at a mean value.
 
     That is the square of the mean over the variance: the mean count, if there is no read noise.
     """
-    mean = max(float(np.mean(z, dtype=np.float64)) - offset, 0.0)
+    mean = max(mean - offset, 0.0)
     return mean**2 / (gain * mean + read**2) if mean > 0 else 0.0
 
 
@@ -144,11 +130,6 @@ class PoissonUnits:
         """Return denoised units as (H, W, C) intensities."""
         sums = _by_channel(units, [s.inverse for s in self._stabilizers])
         return _spread(sums, self.side, self.shape)
-
-
-def masked_filled(image: Image, channels):
-    """Return the (H, W, C) pixels of channels, masked ones replaced by the nearest valid ones."""
-    return unit_image(image, image.pixels[..., channels].astype(image.dtype)).pixels
 
 
 def keep_means(estimate, noisy, parameters, valid):

@@ -1,41 +1,115 @@
 """The one way an image is denoised: standardize -> method -> inverse.
 
-Low counts of light, and row and column noise, are functions around these three steps.
+A method sees only images whose noise has variance 1. That makes it equivariant: adding a constant,
+or scaling image and noise together, does the same to the result. Poisson noise at low counts, and
+row and column noise, are functions around these three steps.
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import distance_transform_edt
 
 from nnk_image.base.image import Image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.low_counts import (
     PoissonUnits,
+    Round,
     keep_means,
-    masked_filled,
     plan_rounds,
     poisson_parameters,
 )
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.denoising.units import (
-    joint_channels,
-    noisy_channels,
-    put_channels,
-    standardize,
-    unit_image,
-)
-from nnk_image.noise.autocovariance import correlation_of, variances_of
 from nnk_image.noise.model import NoiseModel, with_levels
-from nnk_image.noise.row_column import estimate_offsets, without_offsets
-from nnk_image.noise.standard import WHITE, StandardNoise, cut
+from nnk_image.noise.row_column import (
+    estimate_offsets,
+    offsets_as_correlation,
+    remaining_offsets,
+    without_offsets,
+)
+from nnk_image.noise.standard import WHITE, StandardNoise
+
+LEAST_NOISE = 1e-6
+"""Noise below this share of half the image's range is left alone."""
+
+UNEVEN = 2.0
+"""Channels whose white noise differs by more than this factor are denoised one by one."""
 
 _REMAINING = (0.35, 0.15)
 """Share of the standard deviation of row and column offsets assumed to remain in each round."""
 
-_REACH = 48  # offsets between pixels up to which row and column noise counts as correlation
+
+@dataclass(frozen=True)
+class Plan:
+    """How an image is denoised.
+
+    Attributes
+    ----------
+    groups : tuple of ndarray of int
+        Numbers of the channels that are denoised together. Channels without noise are in none.
+    rounds : tuple of Round
+        One, unless there are few counts per pixel.
+    poisson : bool
+        Whether the noise is Poisson noise.
+    """
+
+    groups: tuple[npt.NDArray[np.intp], ...]
+    rounds: tuple[Round, ...]
+    poisson: bool
+
+    def rows(self, shape) -> int:
+        """Return how many rows all steps process at most, for progress reports."""
+        rows = 0
+        for channels in self.groups:
+            for name, side, _ in self.rounds:
+                part = tuple(-(-length // side) for length in shape)
+                units = METHODS[name].progress_units(part, len(channels))
+                rows += round(math.prod(part[:-1]) * units)
+        return rows
+
+
+@dataclass(frozen=True)
+class Units:
+    """Values minus `center`, over a scale per channel; numbers of the image's dtype."""
+
+    center: np.floating[Any]
+    scales: npt.NDArray[np.floating[Any]]
+
+    def inverse(self, units):
+        """Return denoised (..., C) pixels with unit noise in the image's own units."""
+        return units * self.scales + self.center
+
+
+def denoise_image(
+    image: Image,
+    noise: NoiseModel,
+    method: str,
+    spacing: tuple[float, ...] | None,
+    n_jobs: int | None,
+    progress: bool | Callable[[int, int], Any],
+    guide=None,
+):
+    """Return the (..., C) pixels of a whole checked image without its noise."""
+    noise = noise.for_channels(image.channels)
+    noise = with_levels(noise, image) if METHODS[method].uneven else replace(noise, curve=None)
+    statistics = Statistics.of(image, spacing)
+    rows = plan(noise, image.dtype, method, statistics).rows(image.shape)
+    if noise.has_row_or_column_noise:
+        rows += len(_REMAINING) * Plan((range(image.channels),), (Round("fast"),), False).rows(
+            image.shape
+        )
+    with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
+        if noise.has_row_or_column_noise:
+            image = _without_row_and_column_noise(image, noise, executor)
+            noise = replace(noise, rows=0.0, columns=0.0)
+            statistics = Statistics.of(image, spacing)
+        return denoise_pixels(image, noise, method, statistics, executor, guide)
 
 
 def denoise_pixels(
@@ -46,14 +120,13 @@ def denoise_pixels(
     executor: RowExecutor,
     guide=None,
 ):
-    """Return the (..., C) pixels of a checked image without its noise.
+    """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
 
     Parameters
     ----------
     image : Image
-        The whole image or a part of it.
     noise : NoiseModel
-        Without row and column noise.
+        One value per channel; no row and column noise.
     method : str
     statistics : Statistics
         Of the whole image.
@@ -62,114 +135,134 @@ def denoise_pixels(
         For 'sgw'.
     """
     noise = with_levels(noise, image)
-    channels = noisy_channels(image, noise, statistics.limits)
+    steps = plan(noise, image.dtype, method, statistics)
+    denoise_group = _denoise_poisson if steps.poisson else _denoise_gaussian
     pixels = image.pixels.astype(image.dtype)
-    if len(channels) and any(noise.gain):
-        denoised = _denoise_poisson(image, noise, channels, method, statistics, executor, guide)
-        put_channels(pixels, image.valid, channels, denoised)
-        return pixels
-    for group in joint_channels(image, noise, channels):
-        run = _method(method, guide)
-        units, standardized = standardize(image, noise, group, statistics.limits)
-        unit_noise = StandardNoise.of(noise, group, len(image.shape))
-        denoised = run(standardized, unit_noise, statistics, executor)
-        put_channels(pixels, image.valid, group, units.inverse(denoised))
+    inside = ... if image.valid is None else image.valid
+    for channels in steps.groups:
+        unit_noise = StandardNoise.of(noise, channels, pixels.ndim - 1)
+        denoised = denoise_group(
+            image, noise, channels, steps.rounds, unit_noise, statistics, executor, guide
+        )
+        for place, channel in enumerate(channels):
+            pixels[..., channel][inside] = denoised[..., place][inside]
     return pixels
 
 
-def _denoise_poisson(image, noise, channels, method, statistics, executor, guide):
+def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:
+    """Decide which channels are denoised together, and in which rounds."""
+    half_range = statistics.limits[1] / 2 - statistics.limits[0] / 2
+    least = max(LEAST_NOISE * half_range, float(np.finfo(dtype).tiny))
+    sigmas, gains = np.array(noise.sigma), np.array(noise.gain)
+    with np.errstate(under="ignore"):
+        shot = np.sqrt(gains) * np.sqrt(half_range)
+    channels = np.flatnonzero(((sigmas > least) | (shot > least)) & (half_range > 0))
+    if not len(channels):
+        return Plan((), (), False)
+    if any(noise.gain):
+        rounds = plan_rounds(noise, channels, method, statistics.means)
+        return Plan((channels,), tuple(rounds), True)
+    levels, groups = sigmas[channels], (channels,)
+    if not noise.is_joint and levels.max() / UNEVEN > levels.min():
+        groups = tuple(np.split(channels, len(channels)))
+    return Plan(groups, (Round(method),), False)
+
+
+def standardize(image: Image, noise: NoiseModel, channels, limits):
+    """Bring channels of an image to unit noise, centered at the middle of the range.
+
+    Parameters
+    ----------
+    image : Image
+    noise : NoiseModel
+        Without Poisson noise and row and column noise.
+    channels : (n,) ndarray of int
+        Numbers of the channels.
+    limits : (float, float)
+        Smallest and largest value of the whole image.
+
+    Returns
+    -------
+    units : Units
+        The way back.
+    unit_image : Image
+        Masked pixels have the values of the nearest valid ones.
+    """
+    dtype = image.dtype
+    sigmas = np.array(noise.sigma)[channels]
+    if noise.is_joint:  # channels keep their proportions
+        sigmas = np.full(len(channels), np.sqrt(np.mean(sigmas**2)))
+    scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
+    units = Units(dtype.type(limits[0] / 2 + limits[1] / 2), scales)
+    values = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
+    values = np.subtract(values, units.center, dtype=dtype)
+    values /= scales
+    return units, _with_pixels(image, _filled(values, image.valid))
+
+
+def _denoise_gaussian(
+    image, noise, channels, rounds, unit_noise, statistics, executor, guide=None
+):
+    """Return the denoised (..., n) pixels of n channels."""
+    units, unit_image = standardize(image, noise, channels, statistics.limits)
+    method = _function(rounds[0].method, guide)
+    return units.inverse(method(unit_image, unit_noise, statistics, executor))
+
+
+def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
     """Return the denoised (..., n) pixels of n channels with Poisson noise."""
-    parameters = poisson_parameters(image, noise, channels)
-    noisy = masked_filled(image, channels)
-    unit_noise = StandardNoise.of(noise, channels, len(image.shape))
+    parameters = poisson_parameters(noise, channels)
+    noisy = _filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     estimate = None
-    for round_ in plan_rounds(image, noise, channels, method, statistics.means):
-        run = _method(round_.method, guide)
+    for round_ in rounds:
         mixture = noisy
         if estimate is not None:
             mixture = round_.share * noisy + (1 - round_.share) * estimate
         units = PoissonUnits(parameters, round_, noisy.shape)
-        whole = round_.side == 1
-        part = unit_image(replace(image, valid=None), units.forward(mixture))
-        part = replace(part, valid=image.valid) if whole else part
-        denoised = run(part, unit_noise if whole else WHITE, statistics, executor)
+        unit_image = _with_pixels(image, units.forward(mixture))
+        full_size = round_.side == 1
+        if not full_size:
+            unit_image = replace(unit_image, valid=None)
+        method = _function(round_.method, guide)
+        denoised = method(unit_image, unit_noise if full_size else WHITE, statistics, executor)
         estimate = units.inverse(denoised)
         keep_means(estimate, noisy, parameters, image.valid)
     return estimate
 
 
-def without_row_and_column_noise(
-    image: Image, noise: NoiseModel, spacing, executor: RowExecutor
-) -> Image:
+def _without_row_and_column_noise(image, noise, executor):
     """Return the image without its row and column offsets.
 
     They are estimated from differences between rows; then the image is denoised, with what
     remains of them counted as correlated noise, and the mean of what was removed from a row is
     added to its offset.
     """
-    if not noise.has_row_or_column_noise:
-        return image
     offsets = estimate_offsets(image, noise.rows, noise.columns)
     for share in _REMAINING:
         rest = without_offsets(image, offsets)
-        model = _with_offsets_as_correlation(noise, rest, share)
-        statistics = Statistics.of(rest, spacing)
+        statistics = Statistics.of(rest)
+        model = offsets_as_correlation(noise, rest.shape, statistics.means, share)
+        model = model.for_channels(rest.channels)
         estimate = denoise_pixels(rest, model, "fast", statistics, executor)
-        removed = np.moveaxis(rest.pixels - estimate, -1, 0).astype(np.float64)
-        if noise.rows:
-            means = _centered_means(removed, image.valid)[:, :, None]
-            offsets, removed = offsets + means, removed - means
-        if noise.columns:
-            valid = None if image.valid is None else image.valid.T
-            offsets = offsets + _centered_means(removed.swapaxes(1, 2), valid)[:, None, :]
+        offsets = offsets + remaining_offsets(rest, estimate, noise)
     return without_offsets(image, offsets)
 
 
-def progress_rows(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -> int:
-    """Return how many rows all steps of denoising process at most, for progress reports."""
-    runs = [("fast", image.channels, 1)] * len(_REMAINING) if noise.has_row_or_column_noise else []
-    channels = noisy_channels(image, noise, statistics.limits)
-    if len(channels) and any(noise.gain):
-        rounds = plan_rounds(image, noise, channels, method, statistics.means)
-        runs += [(r.method, len(channels), r.side) for r in rounds]
-    else:
-        runs += [(method, len(group), 1) for group in joint_channels(image, noise, channels)]
-    rows = 0
-    for name, n, side in runs:
-        shape = tuple(-(-length // side) for length in image.shape)
-        rows += round(math.prod(shape[:-1]) * METHODS[name].progress_units(shape, n))
-    return rows
+def _function(name, guide):
+    """Return the function that denoises an image with unit noise."""
+    denoise = METHODS[name].denoise
+    return denoise if guide is None else partial(denoise, guide=guide)
 
 
-def _method(name, guide):
-    """Return the function that denoises a unit-noise image."""
-    run = METHODS[name].denoise
-    return run if guide is None else partial(run, guide=guide)
-
-
-def _centered_means(channels, valid):
-    """Return the (C, H) means of the rows minus their mean; 0 where no pixel is valid."""
+def _filled(pixels, valid):
+    """Return pixels with masked ones replaced by the nearest valid ones."""
     if valid is None:
-        means = channels.mean(axis=2)
-        return means - means.mean(axis=1, keepdims=True)
-    count = valid.sum(axis=1)
-    means = np.where(valid, channels, 0).sum(axis=2) / np.maximum(count, 1)
-    means -= means[:, count > 0].mean(axis=1, keepdims=True)
-    return np.where(count > 0, means, 0)
+        return pixels
+    nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
+    return pixels[tuple(nearest)]
 
 
-def _with_offsets_as_correlation(noise, image, share):
-    """Return a model of one level whose correlation includes a share of the offsets."""
-    valid = slice(None) if image.valid is None else image.valid
-    light = image.pixels[valid].reshape(-1, image.channels).mean(axis=0, dtype=np.float64)
-    gains, offsets = (noise.of_channels(name, image.channels) for name in ("gain", "offset"))
-    shot = np.mean(gains * np.maximum(light - offsets, 0))
-    variance = float(np.mean(noise.of_channels("sigma", image.channels) ** 2) + shot)
-    a, b = (min(_REACH, n - 1) for n in image.shape)
-    covariance = np.zeros((2 * a + 1, 2 * b + 1))
-    covariance[a, b] = variance
-    if noise.correlation is not None:
-        covariance = variance * cut(noise.mean_correlation(), (a, b))
-    covariance[a] += (share * noise.rows) ** 2
-    covariance[:, b] += (share * noise.columns) ** 2
-    return NoiseModel(np.sqrt(variances_of(covariance)), correlation=correlation_of(covariance))
+def _with_pixels(image, pixels):
+    """Return the image with other pixels."""
+    low, high = float(pixels.min()), float(pixels.max())
+    return replace(image, pixels=np.ascontiguousarray(pixels), low=low, high=high)

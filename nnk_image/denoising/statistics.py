@@ -26,8 +26,8 @@ class Statistics:
         Smallest and largest value, in the image's own units.
     spacing : tuple of float or None
         Distance of pixels along each axis, 1 along the finest; None if all are equal.
-    means : tuple of float or None
-        Mean of each channel, in the image's own units.
+    means : tuple of float
+        Mean of each channel, in the image's own units; used for Poisson noise.
     noise_to_signal : float or None
         Standard deviation of the noise over that of the luminance beneath it. Stays None, as does
         `spread`, where channels are denoised one by one.
@@ -39,7 +39,7 @@ class Statistics:
 
     limits: tuple[float, float]
     spacing: tuple[float, ...] | None = None
-    means: tuple[float, ...] | None = None
+    means: tuple[float, ...] = ()
     noise_to_signal: float | None = None
     spread: float | None = None
     tau: float | None = None
@@ -48,7 +48,9 @@ class Statistics:
     @classmethod
     def of(cls, image: Image, spacing=None):
         """Return the statistics of a whole image."""
-        return cls((image.low, image.high), spacing)
+        values = image.pixels if image.valid is None else image.pixels[image.valid]
+        means = (values[..., c].mean(dtype=np.float64) for c in range(image.channels))
+        return cls((image.low, image.high), spacing, tuple(map(float, means)))
 
     def completed(self, channels):
         """Return the statistics with `noise_to_signal` and `spread` of (C, H, W) opponent channels.

@@ -16,9 +16,8 @@ from nnk_image.base.image import Image, check_image
 from nnk_image.base.reach import Reach
 from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import denoise_pixels
+from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
-from nnk_image.denoising.units import joint_channels, noisy_channels, standardize
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.standard import StandardNoise
 
@@ -105,11 +104,11 @@ def whole_statistics(measured, image, noise, spacing=None):
     """
     limits, means = (measured.low, measured.high), tuple(measured.means.tolist())
     whole = Statistics(limits, spacing, means)
-    channels = noisy_channels(image, noise, limits)
-    groups = joint_channels(image, noise, channels)
-    if any(noise.gain) or len(groups) != 1 or len(channels) < image.channels:
+    noise = noise.for_channels(image.channels)
+    steps = plan(noise, image.dtype, "fast", whole)
+    if steps.poisson or len(steps.groups) != 1 or len(steps.groups[0]) < image.channels:
         return whole  # each part is looked at by itself
-    standard = StandardNoise.of(noise, channels, len(image.shape))
+    standard = StandardNoise.of(noise, steps.groups[0], len(image.shape))
     sigmas = _sigmas(image, noise)
     rotation = to_opponent(np.diag(1 / sigmas)[:, None]).reshape(len(sigmas), -1)
     levels = np.ones(len(sigmas)) if standard.levels is None else standard.levels
@@ -133,10 +132,11 @@ def degrees_of_part(image, noise, whole, inside, executor):
         The part without the border.
     executor : RowExecutor
     """
-    channels = noisy_channels(image, noise, whole.limits)
-    if any(noise.gain) or len(joint_channels(image, noise, channels)) != 1:
+    noise = noise.for_channels(image.channels)
+    steps = plan(noise, image.dtype, "sgw", whole)
+    if steps.poisson or len(steps.groups) != 1:
         return None
-    _, unit_image = standardize(image, noise, channels, whole.limits)
+    _, unit_image = standardize(image, noise, steps.groups[0], whole.limits)
     degrees = wavelet_lowpass.degrees_of_units(unit_image, whole.spacing, executor)
     return sum_of_degrees(degrees[inside])
 
@@ -171,6 +171,7 @@ def denoise_tile(image, noise, whole, method, inside, executor):
         `Tile.inside`.
     executor : RowExecutor
     """
+    noise = noise.for_channels(image.channels)
     return denoise_pixels(image, noise, method, whole, executor)[inside]
 
 
@@ -233,7 +234,7 @@ def _channels_last(pixels, channel_axis):
 
 def _sigmas(image, noise):
     """The noise of each channel by which it is divided; None if some have none."""
-    sigmas = np.array(noise.of_channels("sigma", image.channels), float)
+    sigmas = np.array(noise.for_channels(image.channels).sigma)
     return sigmas if sigmas.all() else None
 
 

@@ -1,4 +1,4 @@
-"""Checks of what a caller says about noise: numbers per channel, maps, curves."""
+"""Checks of what a caller says about noise: numbers per channel, maps, curves, covariances."""
 
 import numbers
 
@@ -6,6 +6,13 @@ import numpy as np
 
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import MOST_AXES, place_of
+
+
+REACH = 48
+"""Largest offset that is kept of the autocovariance of a power spectrum."""
+
+_NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
+_LEAST_LENGTH = 8  # pixels over which row noise must stay constant to differ from smooth noise
 
 
 def per_channel(name, value, what, any_sign=False):
@@ -20,15 +27,6 @@ def per_channel(name, value, what, any_sign=False):
                 raise ValueError(f"{name}={v!r} must be a finite number ({what})")
         return tuple(float(v) for v in values)
     return tuple(check_positive(name, v, what, zero_allowed=True) for v in values)
-
-
-def check_channels(name, values, image):
-    """Raise a ValueError unless there is one value, or one per channel of `image`."""
-    if len(values) not in (1, image.channels):
-        raise ValueError(
-            f"{name} has {len(values)} values, the image {image.channels} channels: give one "
-            "number, or one per channel"
-        )
 
 
 def checked_levels(levels):
@@ -78,3 +76,101 @@ def root_mean_square(levels):
     """Return the root mean square of positive numbers of any size, without overflow."""
     exponent = np.frexp(levels.max())[1]
     return float(np.ldexp(np.sqrt(np.mean(np.ldexp(levels, -exponent) ** 2)), exponent))
+
+
+def checked_autocovariance(autocovariance):
+    """Check an autocovariance: odd sides, symmetric, positive variance; returns float64."""
+    array = real_array("autocovariance", autocovariance)
+    offsets = array.shape[-2:] if array.ndim == 4 else array.shape
+    if array.ndim not in (2, 3, 4) or not all(n % 2 for n in offsets):
+        raise ValueError(
+            f"autocovariance has shape {array.shape}: give the covariance for offsets from "
+            "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width); for "
+            "volumes also (depth, height, width)"
+        )
+    if array.ndim == 4 and array.shape[0] != array.shape[1]:
+        raise ValueError(
+            f"autocovariance has shape {array.shape}, which is not that of each channel with "
+            "each: give (C, C, height, width)"
+        )
+    variances = variances_of(array)
+    if not np.isfinite(array).all() or variances.min() <= 0:
+        raise ValueError("autocovariance must be finite, and its middle, the variance, above 0")
+    reflected = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
+    if not np.allclose(array, reflected, atol=1e-6 * variances.max()):
+        raise ValueError("autocovariance must be the same for an offset and its opposite")
+    return array
+
+
+def autocovariance_of_spectrum(psd):
+    """Return the autocovariance, up to `REACH`, of a power spectral density of shape (H, W)."""
+    psd = real_array("psd", psd)
+    if psd.ndim != 2:
+        raise ValueError(f"psd has shape {psd.shape}: give one power spectral density, (H, W)")
+    if not np.isfinite(psd).all() or psd.min() < 0 or psd.max() == 0:
+        raise ValueError(
+            f"psd must be finite and nowhere negative, its smallest value is {psd.min():g}: it is "
+            "the mean of abs(fft2(noise)) ** 2 / (H * W)"
+        )
+    covariance = np.fft.fftshift(np.fft.ifft2(psd).real)
+    y, x = (n // 2 for n in psd.shape)
+    a, b = (min(REACH, (n - 1) // 2) for n in psd.shape)
+    covariance = covariance[y - a : y + a + 1, x - b : x + b + 1]
+    return (covariance + covariance[::-1, ::-1]) / 2
+
+
+def variances_of(covariance):
+    """Return the (C,) variances of the channels, (1,) where there is one for all."""
+    if covariance.ndim == 4:
+        y, x = (n // 2 for n in covariance.shape[-2:])
+        return np.diagonal(covariance[..., y, x])
+    return covariance[tuple(n // 2 for n in covariance.shape)].reshape(1)
+
+
+def correlation_of(covariance):
+    """Return the autocovariance divided by the variance, 1 in the middle."""
+    sigma = np.sqrt(variances_of(covariance))
+    if covariance.ndim < 4:
+        return covariance / sigma[0] ** 2
+    return covariance / (sigma[:, None] * sigma)[..., None, None]
+
+
+def split_row_and_column_noise(correlation):
+    """Split a correlation into shares of row noise, of column noise, and the remaining correlation.
+
+    Returns
+    -------
+    rows, columns, rest : float
+        Shares of the variance.
+    correlation : ndarray or None
+        Of the rest, None if that is white.
+    """
+    if correlation.ndim != 2:
+        return 0.0, 0.0, 1.0, correlation
+    rows, columns = _share_of_rows(correlation), _share_of_rows(correlation.T)
+    if rows == columns == 0:
+        return 0.0, 0.0, 1.0, correlation
+    rest = correlation.copy()
+    y, x = (n // 2 for n in rest.shape)
+    rest[y] -= rows
+    rest[:, x] -= columns
+    share = max(float(rest[y, x]), 0.0)
+    if share <= _NEGLIGIBLE:
+        return rows, columns, share, None
+    rest /= share
+    others = np.delete(rest.ravel(), rest.size // 2)
+    return rows, columns, share, None if np.abs(others).max() < _NEGLIGIBLE else rest
+
+
+def _share_of_rows(correlation):
+    """Return the share of the variance common to all pixels of a row.
+
+    Far along the row the correlation is then constant, and far off the row it is absent.
+    """
+    y, x = (n // 2 for n in correlation.shape)
+    far = np.abs(np.arange(-x, x + 1)) > max(x // 2, _LEAST_LENGTH)
+    if not far.any() or y < 2:
+        return 0.0
+    along, beside = correlation[y, far], correlation[y + 2 :, far]
+    share = float(np.median(along) - np.median(beside))
+    return share if share > _NEGLIGIBLE and along.min() > share / 2 else 0.0

@@ -13,19 +13,16 @@ from scipy.ndimage import gaussian_filter
 
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import Image
-from nnk_image.noise.autocovariance import (
+from nnk_image.noise.checks import (
     autocovariance_of_spectrum,
     checked_autocovariance,
-    correlation_of,
-    split_row_and_column_noise,
-    variances_of,
-)
-from nnk_image.noise.checks import (
-    check_channels,
     checked_curve,
     checked_levels,
+    correlation_of,
     per_channel,
     root_mean_square,
+    split_row_and_column_noise,
+    variances_of,
 )
 
 PerChannel = float | Sequence[float] | npt.NDArray[Any]
@@ -231,6 +228,11 @@ class NoiseModel:
         return self.levels is not None and bool(np.ptp(self.levels) > 0)
 
     @property
+    def is_joint(self) -> bool:
+        """Whether the correlation of each channel with each other is known."""
+        return self.correlation is not None and self.correlation.ndim == 4
+
+    @property
     def has_row_or_column_noise(self) -> bool:
         """Whether pixels of a row or of a column share an offset."""
         return self.rows > 0 or self.columns > 0
@@ -246,10 +248,10 @@ class NoiseModel:
             columns=factor * self.columns,
         )
 
-    def of_channels(self, name: str, n: int) -> npt.NDArray[np.float64]:
-        """Return the (n,) values of `sigma`, `gain` or `offset` of n channels."""
-        values = getattr(self, name)
-        return np.array(values * (n if len(values) == 1 else 1))
+    def for_channels(self, n: int) -> Self:
+        """Return the model with one `sigma`, `gain` and `offset` for each of n channels."""
+        values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
+        return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def neighbor_correlation(self) -> tuple[float, float]:
         """Return the correlation of a pixel's noise with that of the pixel below and to the right."""
@@ -345,14 +347,14 @@ def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
             )
         return NoiseModel(levels=sigma)
     model = NoiseModel(sigma)
-    check_channels("sigma", model.sigma if np.ndim(sigma) < 2 else (), image)
+    _check_channels("sigma", model.sigma if np.ndim(sigma) < 2 else (), image)
     return model
 
 
 def _check_fits(model: NoiseModel, image: Image) -> None:
     """Raise a ValueError if this cannot be the noise of `image`."""
     for name in ("sigma", "gain", "offset"):
-        check_channels(name, getattr(model, name), image)
+        _check_channels(name, getattr(model, name), image)
     if model.levels is not None and model.levels.shape != image.shape:
         raise ValueError(
             f"the noise model's levels have shape {model.levels.shape}, the image "
@@ -373,6 +375,15 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
         raise ValueError(
             f"row and column noise (rows={model.rows:g}, columns={model.columns:g}) is removed "
             f"from images of 2 axes, this one has {len(image.shape)}: denoise its slices one by one"
+        )
+
+
+def _check_channels(name: str, values: Sequence[float], image: Image) -> None:
+    """Raise a ValueError unless there is one value, or one per channel of `image`."""
+    if len(values) not in (1, image.channels):
+        raise ValueError(
+            f"{name} has {len(values)} values, the image {image.channels} channels: give one "
+            "number, or one per channel"
         )
 
 

@@ -14,7 +14,11 @@ import numpy as np
 from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Image
+from nnk_image.noise.checks import correlation_of, variances_of
+from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.standard import cut
 
+_REACH = 48  # offsets between pixels up to which row and column noise counts as correlation
 _LEAST_ROWS = 32  # for an estimate
 _NEXT, _SECOND = -0.3, 5.0
 """Differences between rows with independent offsets correlate by -1/2 with the next ones, and not
@@ -125,3 +129,56 @@ def _offsets(channels, valid, sigma):
         sums[1:] += weights * steps
         offsets[number] = solveh_banded(bands, sums)
     return offsets - offsets.mean(axis=1, keepdims=True)
+
+
+def remaining_offsets(image: Image, estimate, noise: NoiseModel):
+    """Return the (C, H, W) offsets in what denoising has removed from an image.
+
+    `estimate` holds the (H, W, C) denoised pixels.
+    """
+    removed = np.moveaxis(image.pixels - estimate, -1, 0).astype(np.float64)
+    offsets = np.zeros(removed.shape)
+    if noise.rows:
+        means = _centered_means(removed, image.valid)[:, :, None]
+        offsets, removed = offsets + means, removed - means
+    if noise.columns:
+        offsets = offsets + _centered_means(*_turned(removed, image.valid))[:, None, :]
+    return offsets
+
+
+def offsets_as_correlation(noise: NoiseModel, shape, means, share) -> NoiseModel:
+    """Return a model of one level whose correlation includes a share of the offsets.
+
+    Parameters
+    ----------
+    noise : NoiseModel
+        One value per channel.
+    shape : (int, int)
+        Of the image.
+    means : sequence of float
+        Of its channels.
+    share : float
+        Share of the standard deviation of the offsets.
+    """
+    light = np.maximum(np.array(means) - noise.offset, 0)
+    shot = np.mean(np.array(noise.gain) * light)
+    variance = float(np.mean(np.array(noise.sigma) ** 2) + shot)
+    a, b = (min(_REACH, n - 1) for n in shape)
+    covariance = np.zeros((2 * a + 1, 2 * b + 1))
+    covariance[a, b] = variance
+    if noise.correlation is not None:
+        covariance = variance * cut(noise.mean_correlation(), (a, b))
+    covariance[a] += (share * noise.rows) ** 2
+    covariance[:, b] += (share * noise.columns) ** 2
+    return NoiseModel(np.sqrt(variances_of(covariance)), correlation=correlation_of(covariance))
+
+
+def _centered_means(channels, valid):
+    """Return the (C, H) means of the rows minus their mean; 0 where no pixel is valid."""
+    if valid is None:
+        means = channels.mean(axis=2)
+        return means - means.mean(axis=1, keepdims=True)
+    count = valid.sum(axis=1)
+    means = np.where(valid, channels, 0).sum(axis=2) / np.maximum(count, 1)
+    means -= means[:, count > 0].mean(axis=1, keepdims=True)
+    return np.where(count > 0, means, 0)

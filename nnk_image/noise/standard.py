@@ -50,7 +50,7 @@ class StandardNoise:
         Parameters
         ----------
         noise : NoiseModel
-            With `levels` instead of a curve.
+            With one value per channel, and `levels` instead of a curve.
         channels : (n,) ndarray of int
             The channels that were standardized, and are then rotated to opponent colors.
         axes : int
@@ -66,7 +66,7 @@ class StandardNoise:
             return cls(_in_all_axes(same, axes), variances)
         sigmas = np.ones(len(channels))
         if not any(noise.gain):
-            sigmas = noise.of_channels("sigma", len(noise.correlation))[channels]
+            sigmas = np.array(noise.sigma)[channels]
             sigmas = sigmas / np.sqrt(np.mean(sigmas**2))
         mixed = opponent_matrix(len(channels)) * sigmas
         among = noise.correlation[np.ix_(channels, channels)]

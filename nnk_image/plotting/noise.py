@@ -45,7 +45,8 @@ def _draw_curve(axes, model, value_range):
     intensity = np.linspace(*value_range, 200)
     n = max(len(model.sigma), len(model.gain), len(model.offset))
     names = ("red", "green", "blue") if n == 3 else [f"channel {c}" for c in range(n)]
-    numbers = (model.of_channels(name, n) for name in ("sigma", "gain", "offset"))
+    model = model.for_channels(n)
+    numbers = (model.sigma, model.gain, model.offset)
     lines = []
     for c, (sigma, gain, offset) in enumerate(zip(*numbers, strict=True)):
         factor = 1 if model.curve is None else np.interp(intensity, *model.curve)
