@@ -145,6 +145,24 @@ def spatial_shape(image, channel_axis, spaced):
     return shape
 
 
+def check_spacing(spacing, axes):
+    """Return `spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
+    if spacing is None or not np.iterable(spacing):
+        spacing = (1.0 if spacing is None else spacing,) * axes
+    if len(spacing) != axes:
+        raise ValueError(
+            f"spacing={spacing!r} must be one number, or {axes} numbers, one for each axis"
+        )
+    return tuple(check_positive("spacing", s, "distance of pixels along an axis") for s in spacing)
+
+
+def relative_spacing(spacing, axes):
+    """Return distances of pixels relative to the least, checked; None if all are equal."""
+    spacing = check_spacing(spacing, axes)
+    least = min(spacing)
+    return None if least == max(spacing) else tuple(s / least for s in spacing)
+
+
 def data_range_of(image, data_range=None):
     """The range of values `image` may take: given, or known from its dtype.
 

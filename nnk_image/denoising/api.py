@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_positive
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.image import MOST_AXES, check_image, relative_spacing, spatial_shape
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
-from nnk_image.denoising.statistics import relative_spacing
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, given_noise
@@ -107,7 +106,7 @@ def denoise(
     spatial_shape(image, channel_axis, spacing is not None)
     checked = check_image(image, channel_axis, mask, MOST_AXES)
     relative = relative_spacing(spacing, len(checked.shape))
-    _check_guide(guide, method, checked)
+    _check_guide(guide, method)
     noise = estimated_noise(checked) if sigma is None else given_noise(sigma, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
@@ -115,11 +114,10 @@ def denoise(
             "levels that differ across the image"
         )
     noise = noise.scaled(strength)
-    plain = checked
-    if guide is None:
-        plain, noise, relative = _without_single_axes(checked, noise, relative)
-    pixels = denoise_image(plain, noise, method, relative, n_jobs, progress, guide)
-    return checked.restore(pixels.reshape(checked.pixels.shape))
+    if not chosen.uneven:
+        noise = replace(noise, curve=None)
+    pixels = denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
+    return checked.restore(pixels)
 
 
 def _require_memory(image, channel_axis, method, sigma):
@@ -136,7 +134,7 @@ def _require_memory(image, channel_axis, method, sigma):
     )
 
 
-def _check_guide(guide, method, image):
+def _check_guide(guide, method):
     if guide is None:
         return
     if method != "sgw":
@@ -145,37 +143,3 @@ def _check_guide(guide, method, image):
         raise TypeError(
             f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
         )
-    if guide.shape != image.shape:
-        raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
-
-
-def _without_single_axes(image: Image, noise: NoiseModel, spacing):
-    """Return image, noise and spacing without axes of one pixel, as far as two axes remain.
-
-    So a volume of one slice is the image that it is. A column becomes a row, along which work is
-    fast, unless its noise tells the two apart.
-    """
-    axes = len(image.shape)
-    single = tuple(axis for axis in range(axes - 2) if image.shape[axis] == 1)
-    shape = tuple(n for axis, n in enumerate(image.shape) if axis not in single)
-    if spacing is not None:
-        kept = [s for axis, s in enumerate(spacing) if axis not in single]
-        spacing = relative_spacing(kept, len(kept))
-    correlation, levels = noise.correlation, noise.levels
-    if correlation is not None and correlation.ndim == 3 and axes - 3 in single:
-        correlation = correlation[len(correlation) // 2]
-    by_axis = any(part is not None for part in (correlation, levels, noise.curve))
-    by_axis = by_axis or noise.has_row_or_column_noise
-    if len(shape) == 2 and shape[1] == 1 and not by_axis:
-        shape = shape[::-1]
-        spacing = None if spacing is None else spacing[::-1]
-    if shape == image.shape:
-        return image, noise, spacing
-    noise = replace(
-        noise,
-        levels=None if levels is None else levels.reshape(shape),
-        correlation=correlation,
-    )
-    valid = None if image.valid is None else image.valid.reshape(shape)
-    pixels = image.pixels.reshape(*shape, image.channels)
-    return replace(image, pixels=pixels, valid=valid), noise, spacing

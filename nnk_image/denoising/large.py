@@ -1,6 +1,5 @@
 """`denoise_tiles`: images that are larger than memory."""
 
-import math
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
@@ -11,13 +10,13 @@ import numpy as np
 import nnk_image
 from nnk_image.base import memory
 from nnk_image.base.checks import check_positive, working_dtype
-from nnk_image.base.image import MOST_AXES, spatial_shape
+from nnk_image.base.image import MOST_AXES, relative_spacing, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.tile_plan import plan_tiles
 from nnk_image.denoising import tiles
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import plan
-from nnk_image.denoising.statistics import Statistics, relative_spacing
+from nnk_image.denoising.statistics import Statistics
 from nnk_image.io.arrays import open_source, open_target
 from nnk_image.noise.model import NoiseModel, given_noise
 

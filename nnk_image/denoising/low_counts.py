@@ -61,7 +61,9 @@ class Round(NamedTuple):
 
 def poisson_parameters(noise: NoiseModel, channels):
     """Return (gain, sigma, offset) of each of the given channels; a least gain keeps them finite."""
-    gains, sigmas, offsets = (np.array(v)[channels] for v in (noise.gain, noise.sigma, noise.offset))
+    gains, sigmas, offsets = (
+        np.array(v)[channels] for v in (noise.gain, noise.sigma, noise.offset)
+    )
     gains = np.maximum(gains, _LEAST_GAIN * sigmas)
     return list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
 
@@ -115,9 +117,7 @@ class PoissonUnits:
         axes = len(shape) - 1
         self.side, self.shape = round_.side, shape
         self._stabilizers = [
-            Stabilizer(
-                gain, read * self.side ** (axes / 2), offset * self.side**axes, round_.share
-            )
+            Stabilizer(gain, read * self.side ** (axes / 2), offset * self.side**axes, round_.share)
             for gain, read, offset in parameters
         ]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import distance_transform_edt
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import Image, relative_spacing
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.low_counts import (
     PoissonUnits,
@@ -61,7 +61,7 @@ class Plan:
 
     groups: tuple[npt.NDArray[np.intp], ...]
     rounds: tuple[Round, ...]
-    poisson: bool
+    poisson: bool = False
 
     def rows(self, shape) -> int:
         """Return how many rows all steps process at most, for progress reports."""
@@ -96,26 +96,28 @@ def denoise_image(
     guide=None,
 ):
     """Return the (..., C) pixels of a whole checked image without its noise."""
-    noise = noise.for_channels(image.channels)
-    noise = with_levels(noise, image) if METHODS[method].uneven else replace(noise, curve=None)
+    shape = image.pixels.shape
+    if guide is None:
+        image, noise, spacing = _without_single_axes(image, noise, spacing)
+    noise = with_levels(noise.for_channels(image.channels), image)
     statistics = Statistics.of(image, spacing)
-    rows = plan(noise, image.dtype, method, statistics).rows(image.shape)
+    steps = plan(noise, image.dtype, method, statistics)
+    rows = steps.rows(image.shape)
     if noise.has_row_or_column_noise:
-        rows += len(_REMAINING) * Plan((range(image.channels),), (Round("fast"),), False).rows(
-            image.shape
-        )
+        every = (np.arange(image.channels),)
+        rows += len(_REMAINING) * Plan(every, (Round("fast"),)).rows(image.shape)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)
-            noise = replace(noise, rows=0.0, columns=0.0)
             statistics = Statistics.of(image, spacing)
-        return denoise_pixels(image, noise, method, statistics, executor, guide)
+        pixels = denoise_pixels(image, noise, steps, statistics, executor, guide)
+    return pixels.reshape(shape)
 
 
 def denoise_pixels(
     image: Image,
     noise: NoiseModel,
-    method: str,
+    steps: Plan,
     statistics: Statistics,
     executor: RowExecutor,
     guide=None,
@@ -125,17 +127,16 @@ def denoise_pixels(
     Parameters
     ----------
     image : Image
+        Without row and column noise.
     noise : NoiseModel
-        One value per channel; no row and column noise.
-    method : str
+        With one value per channel, and the `levels` of this image instead of a curve.
+    steps : Plan
     statistics : Statistics
-        Of the whole image.
+        Of the whole image, as `steps`.
     executor : RowExecutor
     guide : ImageGraph, optional
         For 'sgw'.
     """
-    noise = with_levels(noise, image)
-    steps = plan(noise, image.dtype, method, statistics)
     denoise_group = _denoise_poisson if steps.poisson else _denoise_gaussian
     pixels = image.pixels.astype(image.dtype)
     inside = ... if image.valid is None else image.valid
@@ -158,14 +159,14 @@ def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:
         shot = np.sqrt(gains) * np.sqrt(half_range)
     channels = np.flatnonzero(((sigmas > least) | (shot > least)) & (half_range > 0))
     if not len(channels):
-        return Plan((), (), False)
+        return Plan((), ())
     if any(noise.gain):
         rounds = plan_rounds(noise, channels, method, statistics.means)
         return Plan((channels,), tuple(rounds), True)
     levels, groups = sigmas[channels], (channels,)
     if not noise.is_joint and levels.max() / UNEVEN > levels.min():
         groups = tuple(np.split(channels, len(channels)))
-    return Plan(groups, (Round(method),), False)
+    return Plan(groups, (Round(method),))
 
 
 def standardize(image: Image, noise: NoiseModel, channels, limits):
@@ -200,9 +201,7 @@ def standardize(image: Image, noise: NoiseModel, channels, limits):
     return units, _with_pixels(image, _filled(values, image.valid))
 
 
-def _denoise_gaussian(
-    image, noise, channels, rounds, unit_noise, statistics, executor, guide=None
-):
+def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
     """Return the denoised (..., n) pixels of n channels."""
     units, unit_image = standardize(image, noise, channels, statistics.limits)
     method = _function(rounds[0].method, guide)
@@ -242,10 +241,42 @@ def _without_row_and_column_noise(image, noise, executor):
         rest = without_offsets(image, offsets)
         statistics = Statistics.of(rest)
         model = offsets_as_correlation(noise, rest.shape, statistics.means, share)
-        model = model.for_channels(rest.channels)
-        estimate = denoise_pixels(rest, model, "fast", statistics, executor)
+        steps = plan(model, rest.dtype, "fast", statistics)
+        estimate = denoise_pixels(rest, model, steps, statistics, executor)
         offsets = offsets + remaining_offsets(rest, estimate, noise)
     return without_offsets(image, offsets)
+
+
+def _without_single_axes(image: Image, noise: NoiseModel, spacing):
+    """Return image, noise and spacing without axes of one pixel, as far as two axes remain.
+
+    So a volume of one slice is the image that it is. A column becomes a row, along which work is
+    fast, unless its noise tells the two apart.
+    """
+    axes = len(image.shape)
+    single = tuple(axis for axis in range(axes - 2) if image.shape[axis] == 1)
+    shape = tuple(n for axis, n in enumerate(image.shape) if axis not in single)
+    if spacing is not None:
+        kept = [s for axis, s in enumerate(spacing) if axis not in single]
+        spacing = relative_spacing(kept, len(kept))
+    correlation, levels = noise.correlation, noise.levels
+    if correlation is not None and correlation.ndim == 3 and axes - 3 in single:
+        correlation = correlation[len(correlation) // 2]
+    by_axis = any(part is not None for part in (correlation, levels, noise.curve))
+    by_axis = by_axis or noise.has_row_or_column_noise
+    if len(shape) == 2 and shape[1] == 1 and not by_axis:
+        shape = shape[::-1]
+        spacing = None if spacing is None else spacing[::-1]
+    if shape == image.shape:
+        return image, noise, spacing
+    noise = replace(
+        noise,
+        levels=None if levels is None else levels.reshape(shape),
+        correlation=correlation,
+    )
+    valid = None if image.valid is None else image.valid.reshape(shape)
+    pixels = image.pixels.reshape(*shape, image.channels)
+    return replace(image, pixels=pixels, valid=valid), noise, spacing
 
 
 def _function(name, guide):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nnk_image.base.image import Image
-from nnk_image.graph.window import check_spacing
 
 MODERATE, STRONG = 0.4, 0.8
 """Noise-to-signal ratios of moderate and strong noise: sigma 20 and 40 on 8-bit photographs."""
@@ -107,10 +106,3 @@ def mean_degree(sums):
     """Return the mean of the degrees above 0 from the `sum_of_degrees` of all parts."""
     total, number = (sum(part[i] for part in sums) for i in (0, 1))
     return total / (number << 52) if number else 0.0
-
-
-def relative_spacing(spacing, axes):
-    """Return distances of pixels relative to the least, checked; None if all are equal."""
-    spacing = check_spacing(spacing, axes)
-    least = min(spacing)
-    return None if least == max(spacing) else tuple(s / least for s in spacing)

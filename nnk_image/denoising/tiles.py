@@ -19,6 +19,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
 from nnk_image.noise.estimation import estimated_noise
+from nnk_image.noise.model import with_levels
 from nnk_image.noise.standard import StandardNoise
 
 _SAMPLE_SIDE, _SAMPLES_PER_AXIS = 512, 4
@@ -171,8 +172,9 @@ def denoise_tile(image, noise, whole, method, inside, executor):
         `Tile.inside`.
     executor : RowExecutor
     """
-    noise = noise.for_channels(image.channels)
-    return denoise_pixels(image, noise, method, whole, executor)[inside]
+    noise = with_levels(noise.for_channels(image.channels), image)
+    steps = plan(noise, image.dtype, method, whole)
+    return denoise_pixels(image, noise, steps, whole, executor)[inside]
 
 
 def sample(read, shape, channel_axis):

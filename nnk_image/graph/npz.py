@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.base.image import MOST_AXES
+from nnk_image.base.image import MOST_AXES, check_spacing
 from nnk_image.graph.archive import ArrayArchive, DamagedFile
-from nnk_image.graph.window import check_spacing, check_window, n_offsets
+from nnk_image.graph.window import check_window, n_offsets
 
 FORMAT = "nnk_image.ImageGraph 1"
 """The member `format` of a graph's file."""

@@ -15,12 +15,13 @@ from nnk_image.base.image import (
     Image,
     as_row,
     check_image,
+    check_spacing,
     data_range_of,
     feature_planes,
     is_column,
     spatial_shape,
 )
-from nnk_image.graph.window import check_spacing, check_window, n_offsets, window_on
+from nnk_image.graph.window import check_window, n_offsets, window_on
 
 DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
 """Side of the window by the number of axes: each holds some 100 pixels."""

@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
 
 MAX_WINDOW = 63
@@ -129,17 +128,6 @@ def check_window(window, axes=2):
 def n_offsets(window, axes):
     """How many pixels are in a checked window, beside the one in the middle."""
     return math.prod(window if isinstance(window, tuple) else (window,) * axes) - 1
-
-
-def check_spacing(spacing, axes):
-    """`spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
-    if spacing is None or not np.iterable(spacing):
-        spacing = (1.0 if spacing is None else spacing,) * axes
-    if len(spacing) != axes:
-        raise ValueError(
-            f"spacing={spacing!r} must be one number, or {axes} numbers, one for each axis"
-        )
-    return tuple(check_positive("spacing", s, "distance of pixels along an axis") for s in spacing)
 
 
 def window_of(window):

@@ -7,7 +7,6 @@ import numpy as np
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import MOST_AXES, place_of
 
-
 REACH = 48
 """Largest offset that is kept of the autocovariance of a power spectrum."""
 

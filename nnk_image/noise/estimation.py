@@ -112,22 +112,29 @@ def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
 
 def estimated_noise(image):
     """Estimate the noise of a checked image."""
-    image = _in_order(image)
-    if len(image.shape) > 2:
-        return _without_row_column_noise(_slices(image))
-    rows, columns = row_column_levels(image)
-    if rows or columns:
-        image = without_offsets(image, estimate_offsets(image, rows, columns))
-    return replace(_without_row_column_noise(image), rows=rows, columns=columns)
+    rows = columns = 0.0
+    plane = _plane(image)
+    if plane.shape == image.shape:
+        rows, columns = row_column_levels(plane)
+        if rows or columns:
+            plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
+    flat, curves = _correlated_noise(plane), _noise_curves(plane)
+    if flat is not None and not all(map(_is_line, curves)):
+        model = _model_of(flat.corrected(), plane)
+    elif any(curve is not None and curve.signal_dependent for curve in curves):
+        model = _poisson_model(curves, plane)
+    else:
+        model = NoiseModel(noise_levels(plane), uncertainty=_WHITE_UNCERTAINTY)
+    return replace(model, rows=rows, columns=columns)
 
 
-def _in_order(image):
-    """The image with its pixels in C order: sums must not depend on how they lie in memory."""
-    return replace(image, pixels=np.ascontiguousarray(image.pixels))
+def _plane(image):
+    """Return the image in C order, so that sums do not depend on its layout.
 
-
-def _slices(image):
-    """Slices of a volume, one below the other, with a row that does not take part between them."""
+    Of a volume some slices, one below the other, with a masked row between them.
+    """
+    if len(image.shape) == 2:
+        return replace(image, pixels=np.ascontiguousarray(image.pixels))
     height, width = image.shape[-2:]
     pixels = image.pixels.reshape(-1, height, width, image.channels)
     number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
@@ -140,15 +147,6 @@ def _slices(image):
         pixels=rows.reshape(-1, width, image.channels),
         valid=valid.reshape(-1, width),
     )
-
-
-def _without_row_column_noise(image):
-    flat, curves = _correlated_noise(image), _noise_curves(image)
-    if flat is not None and not all(map(_is_line, curves)):
-        return _model_of(flat.corrected(), image)
-    if any(curve is not None and curve.signal_dependent for curve in curves):
-        return _of_photons(curves, image)
-    return NoiseModel(noise_levels(image).tolist(), uncertainty=_WHITE_UNCERTAINTY)
 
 
 def _is_line(curve):
@@ -167,8 +165,8 @@ def _noise_curves(image):
     return [noise_curve(channel, image.valid) for channel in channels]
 
 
-def _of_photons(curves, image):
-    """The model of noise that grows with the intensity."""
+def _poisson_model(curves, image):
+    """Return the model of noise that grows with the intensity."""
     levels = noise_levels(image)
     gains = [0.0 if curve is None else curve.gain for curve in curves]
     reads = [
@@ -261,8 +259,7 @@ def estimate_sigma(image, *, channel_axis=None, spacing=None, mask=None, per_cha
         image, channel_axis, lambda itemsize, channels: 2 * itemsize * channels, "estimate_sigma"
     )
     spatial_shape(image, channel_axis, spacing is not None)
-    checked = _in_order(check_image(image, channel_axis, mask, MOST_AXES))
-    checked = _slices(checked) if len(checked.shape) > 2 else checked
+    checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
     sigmas = noise_levels(checked)
     flat = _correlated_noise(checked)
     if flat is not None:

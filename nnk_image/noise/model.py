@@ -117,7 +117,9 @@ class NoiseModel:
         if self.curve is not None:
             put("curve", checked_curve(self.curve))
         if (self.levels is not None or self.curve is not None) and any(self.gain):
-            raise ValueError("gain cannot be combined with levels or a curve: leave one of them out")
+            raise ValueError(
+                "gain cannot be combined with levels or a curve: leave one of them out"
+            )
         if self.levels is not None and self.curve is not None:
             raise ValueError("give levels or a curve, not both: each says where noise is strong")
         if self.correlation is not None:

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Image
-from nnk_image.noise.checks import correlation_of, variances_of
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.standard import cut
 
@@ -170,7 +169,9 @@ def offsets_as_correlation(noise: NoiseModel, shape, means, share) -> NoiseModel
         covariance = variance * cut(noise.mean_correlation(), (a, b))
     covariance[a] += (share * noise.rows) ** 2
     covariance[:, b] += (share * noise.columns) ** 2
-    return NoiseModel(np.sqrt(variances_of(covariance)), correlation=correlation_of(covariance))
+    middle = covariance[a, b]
+    sigma = (float(np.sqrt(middle)),) * len(means)
+    return NoiseModel(sigma, (0.0,) * len(means), (0.0,) * len(means), covariance / middle)
 
 
 def _centered_means(channels, valid):

@@ -15,8 +15,9 @@ graph.  Both have
 
 import numpy as np
 
+from nnk_image.base.image import check_spacing
 from nnk_image.base import memory
-from nnk_image.graph.window import check_spacing, window_on
+from nnk_image.graph.window import window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
