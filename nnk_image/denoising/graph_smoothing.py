@@ -18,12 +18,12 @@ def progress_units(channels):
 
 
 def reach():
-    """The `Reach` of `polish`."""
+    """Return the `Reach` of `polish`."""
     return Reach.of_polynomial(ORDER, (DEFAULT_WINDOW[2],) * 2, "random_walk")
 
 
 def polish(image, executor):
-    """One step of smoothing on the image's own NNK graph, which removes the last specks of noise.
+    """Smooth an image on its own NNK graph, which removes the last specks of noise.
 
     ``(I + g L)^-1 f`` with the random-walk Laplacian of the NNK graph of f, as one polynomial.
 
@@ -40,7 +40,7 @@ def polish(image, executor):
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F)
     try:
         operator = LaplacianOperator.of_spec(spec, "random_walk", executor)
-    except WeightsOutOfRange:  # no two pixels have more than next to nothing in common
+    except WeightsOutOfRange:  # no two pixels are similar
         return image.pixels.copy()
     if operator.bound == 0:
         return image.pixels.copy()

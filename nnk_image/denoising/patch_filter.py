@@ -33,8 +33,8 @@ MOST_POSITIONS = 2**31 - 1
 """Largest distance, in pixels counted row by row, within a search window of the C core."""
 
 PASS_ROWS = 12
-"""Rows that a pass or a search counts for in progress reports, for each row of the image: it takes
-as long as so many sweeps of the graph methods (measured)."""
+"""Rows that a pass or a search counts for in progress reports, for each row of the image: the time
+it takes, in sweeps of the graph methods (measured)."""
 
 _FIRST_TAU = 0.75
 
@@ -85,7 +85,7 @@ def wiener(noisy, preset, noise, statistics, executor):
 
 
 def look_again(noisy, pilot, preset, noise, statistics, executor):
-    """One Wiener pass on the noisy image itself, pilot and groups from `pilot`."""
+    """Make one Wiener pass on the noisy image itself, with groups from `pilot`."""
     shape, patch = noisy.shape[1:], preset.patches[0]
     groups = PatchGroups(shape, patch, preset, preset.group, noise, statistics.spacing)
     groups.match(pilot[0], executor, WHITE)
@@ -94,7 +94,7 @@ def look_again(noisy, pilot, preset, noise, statistics, executor):
 
 
 def progress_units(preset, channels):
-    """How many times `wiener` goes over all rows, for progress reports: searches and passes."""
+    """Return how many times `wiener` processes all rows: searches and passes."""
     searches = 1 + -(-preset.passes // preset.passes_per_epoch)
     return PASS_ROWS * (searches + (1 + preset.passes) * channels)
 
@@ -166,7 +166,7 @@ class PatchGroups:
         )
 
     def filter_all(self, noisy, work, pilot, tau, executor, right):
-        """One pass on each channel: new pilot, new working image."""
+        """Make one pass on each channel: new pilot, new working image."""
         results = [
             self.filter(c, y, z, x, tau, executor, right=right)
             for c, (y, z, x) in enumerate(zip(noisy, work, pilot, strict=True))
@@ -174,7 +174,7 @@ class PatchGroups:
         return tuple(_stacked(images) for images in zip(*results, strict=True))
 
     def filter(self, channel, y, z, x, tau, executor, first=False, right=False):
-        """One pass on one channel; see nnk_patch_pass in nnk_patches.h.
+        """Make one pass on one channel; see nnk_patch_pass in nnk_patches.h.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class PatchGroups:
         return pilot, rest[0] if rest else pilot
 
     def add_up(self, work, sums, executor, grid_rows=GRID_ROWS_PER_CHUNK):
-        """Add all groups to `sums`, by chunks of so many rows of the grid, in their order.
+        """Add all groups to `sums`, by chunks of `grid_rows` rows of the grid, in their order.
 
         ``work(part, (first, shape), g0, g1)`` adds the groups of grid lines [g0, g1) to `part`,
         (len(sums), pixels) zeros for the box of the image that they reach.
@@ -236,7 +236,7 @@ class PatchGroups:
         executor.run_in_order(chunk, add, len(chunks), 1, counts_as)
 
     def _box(self, g0, g1):
-        """Slices of the image that the groups of grid lines [g0, g1) reach."""
+        """Return the slices of the image that the groups of grid lines [g0, g1) reach."""
         sizes = [len(positions) for positions in self._grid]
         first, last = (np.unravel_index(g, sizes) for g in (g0, g1 - 1))
         box = []
@@ -249,15 +249,15 @@ class PatchGroups:
 
 
 def rows_per_chunk(axes, grid_rows=GRID_ROWS_PER_CHUNK):
-    """Rows of reference patches in a chunk, in an image of so many axes."""
+    """Return the rows of reference patches in a chunk, in an image of the given number of axes."""
     return grid_rows if axes == 2 else max(grid_rows, _GRID_ROWS_OF_VOLUMES)
 
 
 def reach(shape, patch, grouping, spacing=None, grid_rows=GRID_ROWS_PER_CHUNK):
-    """What a search, or a pass over the groups that it finds, needs around a part of an image.
+    """Return the overlap that a search, or a pass over its groups, needs around a tile.
 
-    A pixel lies in patches that begin less than a patch before it.  Each is a member of groups of
-    reference patches up to `radius` away, which have members up to `radius` away from those.
+    A pixel lies in patches that begin less than a patch before it. Each is a member of groups of
+    reference patches up to `radius` away, whose members are up to `radius` away from those.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def reach(shape, patch, grouping, spacing=None, grid_rows=GRID_ROWS_PER_CHUNK):
 
 
 def reach_of_passes(shape, preset, spacing=None):
-    """The same of all that `wiener` does."""
+    """Return the `Reach` of all passes of `wiener`."""
     parts = [reach(shape, preset.first_patch, preset, spacing)]
     for m in range(preset.passes):
         epoch = m // preset.passes_per_epoch
@@ -290,17 +290,17 @@ def reach_of_passes(shape, preset, spacing=None):
 
 
 def _stacked(images):
-    """Images of one shape as one array, without a copy if there is one only."""
+    """Return images of one shape as one array, without a copy if there is only one."""
     return images[0][None] if len(images) == 1 else np.stack(images)
 
 
 def _grid(n, patch, step):
-    """Positions 0, step, 2 step, ... and always the last one."""
+    """Return positions 0, step, 2 step, ... and always the last one."""
     return np.unique(np.append(np.arange(0, n - patch + 1, step), n - patch))
 
 
 def _chunks(n_lines, plane, height):
-    """Ranges of at most `height` grid lines, none of which goes on from a plane to the next."""
+    """Split grid lines into ranges of at most `height`, none of which crosses planes."""
     return [
         (g, min(g + height, start + plane))
         for start in range(0, n_lines, plane)

@@ -24,7 +24,7 @@ class PatchSizes:
 
 
 def sizes(shape, patch, grouping, spacing=None):
-    """The sizes for an image of this shape.
+    """Return the sizes for an image of this shape.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def sizes(shape, patch, grouping, spacing=None):
 
 
 def fill(shape, side, spacing=None):
-    """Sides of a box of about ``side ** axes`` pixels within `shape`, as long as wide in space.
+    """Return the sides of a box of about ``side ** axes`` pixels within `shape`, as long as wide in space.
 
     An axis that is too short is taken whole, and one pixel of an axis that is too coarse; the
     others make up for it.  So a volume of few slices is treated much like an image.

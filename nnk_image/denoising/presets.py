@@ -75,7 +75,7 @@ _PRESETS = {2: _IMAGES, 3: _VOLUMES, 4: _VOLUMES}
 
 
 def preset(name, axes):
-    """The settings of a method for an image of so many axes.
+    """Return the settings of a method for an image of the given number of axes.
 
     'second look' is the additional pass of 'best' under strong noise, 'coarse' the run of 'fast'
     at half the size.
@@ -99,5 +99,5 @@ _QUICK_VOLUMES = {
 
 
 def quick(search, axes):
-    """A search of 'quick', by what is done in the groups, in an image of so many axes."""
+    """Return a search of 'quick' by its purpose, for an image of the given number of axes."""
     return (_QUICK_IMAGES if axes == 2 else _QUICK_VOLUMES)[search]

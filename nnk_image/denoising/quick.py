@@ -57,7 +57,7 @@ def denoise(image, noise, statistics, executor):
 
 
 def _levels(standard, n):
-    """Noise levels of n opponent channels; higher for correlated noise, taken as white here."""
+    """Return noise levels of n opponent channels, raised for correlated noise."""
     if standard.is_white:
         return standard.levels
     return AS_WHITE * (np.ones(n) if standard.levels is None else standard.levels)
@@ -88,7 +88,7 @@ def _reach_of_search(search, shape, *options):
 
 
 def _half_size_run(colors, luminance, spacing, executor):
-    """Estimate of the colors at half size, in groups of the denoised luminance (1, H, W)."""
+    """Estimate the colors at half size, in groups of the denoised luminance (1, H, W)."""
     colors, guide = _halve(colors), _halve(luminance)[0]
     pilot = _first_estimate(colors, guide, "half size, first", spacing, executor)
     groups = _groups_on(guide, "half size, pass", spacing, executor)
@@ -96,7 +96,7 @@ def _half_size_run(colors, luminance, spacing, executor):
 
 
 def _groups_on(image, search, spacing, executor):
-    """Groups of similar patches of an image (H, W), by a search of that name."""
+    """Find groups of similar patches of an image (H, W) by the search named `search`."""
     grouping = grouping_of(search, image.ndim)
     groups = PatchGroups(image.shape, grouping.patch, grouping, grouping.group, WHITE, spacing)
     groups.match(image, executor, WHITE)
@@ -110,7 +110,7 @@ def _first_estimate(noisy, guide, search, spacing, executor):
 
 
 def _shared_pass(groups, noisy, pilot, executor):
-    """One Wiener pass on (C, H, W) channels that share each group's filter.
+    """Make one Wiener pass on (C, H, W) channels that share each group's filter.
 
     See nnk_shared_pass in nnk_patches.h.
     """
@@ -126,7 +126,7 @@ def _shared_pass(groups, noisy, pilot, executor):
 
 
 def _halve(channels):
-    """Channels (C, H, W) at half size: sums of 2 x 2 pixels, halved, which keeps unit noise.
+    """Halve channels (C, H, W): sums of 2 x 2 pixels, divided by 2, which keeps unit noise.
 
     Where the number of rows or columns is odd, the last one stands for the one that is missing.
     """
@@ -138,14 +138,14 @@ def _halve(channels):
 
 
 def _double(half, shape):
-    """Channels at full size (C, H, W) from those that `_halve` gives, which it would give again."""
+    """Double channels so that `_halve` of the result gives them again."""
     for axis, n in enumerate(shape, start=1):
         half = _double_axis(half, axis)[(slice(None),) * axis + (slice(n),)]
     return np.ascontiguousarray(half) / _halving(shape)
 
 
 def _double_axis(half, axis):
-    """Twice as many values: each becomes two on the parabola through it and its neighbours."""
+    """Double an axis: each value becomes two on the parabola through it and its neighbors."""
     half = np.moveaxis(half, axis, -1)
     ends = np.pad(half, (*((0, 0),) * (half.ndim - 1), (1, 1)), mode="edge")
     slope = (ends[..., 2:] - ends[..., :-2]) / 8
@@ -159,7 +159,7 @@ def _every_second(axis, first):
 
 
 def _halving(shape):
-    """What a sum over pairs along each axis is divided by: 2 for an image."""
+    """Return the normalization of a 2 x 2 sum that keeps unit noise: 2 for an image."""
     return 2 ** (len(shape) / 2)
 
 

@@ -12,7 +12,7 @@ from nnk_image.spectral.spectrum import bound_of_degrees
 from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 1.7
-"""Graph of the noisy image; SIGMA_F in units of the noise, for grey and colour alike."""
+"""Graph of the noisy image; SIGMA_F in units of the noise, for grayscale and color alike."""
 
 BANDS, BANDS_KEPT = 7, 3
 LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
@@ -52,13 +52,13 @@ def _reach(shape, channels, spacing=None):
 
 
 def degrees_of_units(image, spacing, executor):
-    """Degrees of the pixels of an `Image` in units of its noise, in the graph of the method."""
+    """Return the degrees of the pixels of an `Image` with unit noise, in the graph of the method."""
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=spacing)
     return GridRecurrence.of_spec(spec, "nnk", executor).degrees
 
 
 def bound_of(largest_degree, tau):
-    """The end of the spectral interval."""
+    """Return the upper bound of the spectrum."""
     return bound_of_degrees(largest_degree, LAPLACIAN, None, tau, None)
 
 

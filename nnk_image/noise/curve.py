@@ -1,6 +1,6 @@
-"""How the noise of a picture grows with its brightness, found from the picture alone.
+"""Growth of the noise with the brightness, estimated from one image.
 
-Light comes in counts, so the noise of a sensor has variance ``gain * x + variance``: a part that
+Photons are counted, so the noise of a sensor has variance ``gain * x + variance``: a part that
 grows with the intensity x, and one that is always there.  Both are read off patches that seem to
 have no texture.  Of such a patch the mean says how bright it is, and what varies about the mean
 says how strong the noise is.  That is right even though the patches are sorted by noisy means: the
@@ -36,13 +36,13 @@ _KURTOSIS_ENERGY = 580.0  # what an excess kurtosis of 1 adds to the squared spr
 _QUIET = 8  # directions of patch space, of 48, that textures reach least
 _STRIPS = 8  # of the image, to find those directions in and use them on by turns
 _BINS = 12
-_FEWEST = 200  # patches of a bin, or the noise there is not told from chance
+_FEWEST = 200  # patches of a bin at the least
 _MOST_PATCHES = 30_000
 _ROUNDS = 2
 _FLOOR = 0.05  # least variance, over the median of the bins, for choosing patches
 _LEAST = 1e-12  # variance, over the square of the largest value: less is rounding
 _CERTAIN = 0.02  # relative error of a bin that even the best fit is granted
-_ABOVE = 2.0  # so many times as far a bin above the line seems off it: texture only adds
+_ABOVE = 2.0  # residuals above the line count double: texture can only increase the variance
 _GAIN_SEEN, _VARIANCE_SEEN = 10.0, 30.0
 """What a coefficient must take off the squared errors, over theirs, to be needed.  Texture in dark
 places looks like a variance, so that more is asked of that."""
@@ -88,7 +88,7 @@ class NoiseCurve:
 
 
 def noise_curve(channel, valid=None):
-    """Find how the noise of one channel depends on its brightness.
+    """Estimate how the noise of one channel depends on its brightness.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def _smallest_eigenvalue(parts):
 
 
 def _clipped_values(values):
-    """The values at which an image was clipped, infinite where it was not."""
+    """Return the values at which an image was clipped, infinite where it was not."""
     levels, counts = np.unique(values[:: max(1, values.size // 2**18)], return_counts=True)
     if levels.size <= _COUNTS:
         return -np.inf, np.inf
@@ -245,7 +245,7 @@ def _fit(means, levels, counts, gain=True, variance=True):
 
 
 def _simplest(bins, line, scale):
-    """The curve with the fewest coefficients that explains the bins."""
+    """Return the curve with the fewest coefficients that explains the bins."""
     means, levels, _ = bins
     middle = np.median(levels)
     grown = line[0] * (means[-1] - means[0])
@@ -267,7 +267,7 @@ def _simplest(bins, line, scale):
 
 
 def _squared_errors(bins, line):
-    """Relative to the noise of each bin, those beyond four usual ones counted as such."""
+    """Return squared logarithms of the ratio of measured and fitted variance."""
     means, levels, _ = bins
     fitted = np.maximum(line[0] * means + line[1], 1e-3 * levels.max() + 1e-300)
     return (np.log(np.maximum(levels, 1e-6 * fitted) / fitted)) ** 2

@@ -34,20 +34,20 @@ _WHITE_UNCERTAINTY = 0.04
 """Relative error of the level of white noise, measured on the classic test images."""
 
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
-"""Of a volume: at least so many slices, and of small ones so many pixels, are looked at."""
+"""Least number of slices of a volume that are used, and pixels from which on no more are added."""
 
 _FEWEST_PATCHES = 3 * PATCH**2
 _ROUNDS = 10
 
 _CERTAIN = 0.03
-"""Relative error of the gain up to which noise is counted light, however much neighbours seem to
+"""Relative error of the gain up to which noise is Poisson noise, however much neighbors seem to
 correlate.  Of 24 pictures of correlated noise that grows with the intensity none has less than
 0.036."""
 
 _QUIET, _QUIET_NOISE = 0.02, 0.62
 """Quantile of the variances of patches, and what it is for white noise of variance 1."""
 
-_QUIET_STEP = 4  # one in so many patches is enough for it
+_QUIET_STEP = 4  # every fourth patch is enough for it
 _RESTLESS = 0.1  # least of such a level in an image that is all texture; half the range is 1
 _TEXTURED = 3.0
 """Levels of the noise that quiet patches have in an image that is all texture: 1 to 1.4 on the
@@ -55,23 +55,23 @@ classic test images with noise, 4 to 5 on the bundled textures without."""
 
 
 def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
-    """Find out what the noise of an image is.
+    """Estimate the noise of an image.
 
     The simplest model that explains the image is chosen: white noise of one level per channel;
-    noise that grows with the intensity, as that of counted light; or correlated noise, as in
-    photographs that a camera has developed, with a curve if its level changes with the brightness.
-    Stripes are looked for beside any of them.
+    Poisson noise, which grows with the intensity; or correlated noise, as in photographs developed
+    by a camera, with a curve if its level changes with the brightness. Row and column noise is
+    estimated beside any of them.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant.  Correlation is looked for from 64 on.
-        A volume is looked at slice by slice, in slices of its last two axes: correlation across
-        slices, and stripes, are not looked for.
+        At least 8 pixels high and wide, unless constant; correlation is estimated from 64 on.
+        Of a volume, slices along its last two axes are used: correlation across slices, and row
+        and column noise, are not estimated.
     channel_axis : int, optional
-        Axis of the channels of a colour image.
+        Axis of the channels of a color image.
     spacing : float or sequence of float, optional
-        Says that a volume one of whose axes may be that of colours is a volume, as in
+        Marks an array as a volume where one of its axes could be that of colors, as in
         `image_graph`.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
@@ -84,7 +84,7 @@ def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
     Raises
     ------
     TypeError, ValueError
-        Bad image, or too few pixels to tell.
+        If the image is invalid, or has too few pixels.
 
     References
     ----------
@@ -150,7 +150,7 @@ def _plane(image):
 
 
 def _is_line(curve):
-    """Whether the variance of the noise lies on a line so well that it is counted light for sure.
+    """Whether the variance lies so well on a line that it is certainly Poisson noise.
 
     Correlated noise hides such a line, while fine texture may seem to be correlated noise.
     """
@@ -158,7 +158,7 @@ def _is_line(curve):
 
 
 def _noise_curves(image):
-    """The noise curve of each channel, None where there are too few pixels."""
+    """Return the noise curve of each channel, None where there are too few pixels."""
     if image.high <= image.low:
         return []
     channels = np.moveaxis(image.pixels.astype(image.dtype), -1, 0)
@@ -178,12 +178,12 @@ def _poisson_model(curves, image):
 
 
 def _correlated_noise(image):
-    """The `FlatNoise` of a checked image from -1 to 1; None if noise is not correlated."""
+    """Return the `FlatNoise` of a checked image scaled to -1..1; None if noise is white."""
     if image.high <= image.low:
         return None
     pixels = image.pixels
     usable = ((pixels > image.low) & (pixels < image.high)).all(axis=2)
-    units = _centred(image)
+    units = _centered(image)
     if image.valid is not None:
         usable &= image.valid
         units[~image.valid] = 0
@@ -192,19 +192,19 @@ def _correlated_noise(image):
     )
 
 
-def _centred(image):
+def _centered(image):
     """Pixels from -1 to 1, so that their squares are of no extreme size."""
-    centre, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
-    return (image.pixels.astype(image.dtype) - centre) / half
+    center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
+    return (image.pixels.astype(image.dtype) - center) / half
 
 
 def _model_of(flat, image):
-    """The model of an image whose opponent channels, from -1 to 1, have the noise `flat`."""
-    scale, centre = image.high / 2 - image.low / 2, image.high / 2 + image.low / 2
+    """Return the model of an image whose opponent channels, scaled to -1..1, have noise `flat`."""
+    scale, center = image.high / 2 - image.low / 2, image.high / 2 + image.low / 2
     curve = flat.curve()
     levels = scale * flat.denoising_levels()
     if curve is not None:
-        curve[0] = centre + scale * curve[0] / np.sqrt(len(flat.levels))
+        curve[0] = center + scale * curve[0] / np.sqrt(len(flat.levels))
         levels = levels * np.sqrt(np.mean(curve[1] ** 2))
     own = flat.correlations * (levels**2)[:, None, None]
     covariance = own[0]
@@ -221,10 +221,10 @@ def estimate_sigma(image, *, channel_axis=None, spacing=None, mask=None, per_cha
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant.  A volume is looked at in slices of its
-        last two axes.
+        At least 8 pixels high and wide, unless constant. Of a volume, slices along its last two
+        axes are used.
     channel_axis : int, optional
-        Axis of the channels of a colour image.
+        Axis of the channels of a color image.
     spacing : float or sequence of float, optional
         As in `estimate_noise`.
     mask : bool array_like of the image's shape, optional
@@ -240,7 +240,7 @@ def estimate_sigma(image, *, channel_axis=None, spacing=None, mask=None, per_cha
     Raises
     ------
     TypeError, ValueError
-        Bad image, or too few pixels to tell.
+        If the image is invalid, or has too few pixels.
 
     References
     ----------
@@ -283,15 +283,14 @@ def noise_levels(image):
             f"estimated: {PATCH + 1}x{PATCH + 1} are the least; pass sigma="
         )
     whole = _whole_patches(image)
-    channels = np.moveaxis(_centred(image), -1, 0)
+    channels = np.moveaxis(_centered(image), -1, 0)
     return np.array([half * _less_in_texture(_level(c, whole), c, whole) for c in channels])
 
 
 def _less_in_texture(level, channel, chosen):
-    """The level, lowered where texture is everywhere, for then it is mostly texture that was met.
+    """Return the level, lowered where texture is everywhere.
 
-    So it is if even the quietest patches vary much, and many times as much as the noise.  What
-    varies little may be noise, of grains that the estimate for white noise does not see.
+    That is so if even the quietest patches vary many times as much as the noise.
     """
     patches = sliding_window_view(channel, (PATCH, PATCH))[chosen][::_QUIET_STEP]
     quiet = np.sqrt(np.quantile(patches.var(axis=(1, 2)), _QUIET) / _QUIET_NOISE)

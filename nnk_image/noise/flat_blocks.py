@@ -1,4 +1,4 @@
-"""The noise of an image from its flattest blocks: level and correlation, whatever its spectrum.
+"""Level and correlation of the noise from the flattest blocks of an image.
 
 A block of the image that is flat but for noise shows the noise alone.  Blocks are sorted by
 brightness into bins, for noise changes with it; in each bin the blocks of least variance are
@@ -44,7 +44,7 @@ _FEWEST_WHOLE = 0.25  # share of the blocks that are used, if need be with more 
 _LOW_QUANTILE = 0.1
 """Of the bins' correlations: texture only adds to them."""
 
-_LEAST = 0.08  # correlation of neighbours, or certainty, that is more than chance
+_LEAST = 0.08  # correlation of neighbors, or certainty, that is more than chance
 _PATCH = 7  # side of the patches that are whitened
 _MOST_PATCHES = 60_000
 _FEWEST_PATCHES = 200
@@ -53,7 +53,7 @@ _TEXTURED = 2.33  # standard deviations of the energy of white noise that a flat
 _MOST_DEVIATION = 0.4  # of that energy, or its low quantiles would be negative
 
 QUIET = 3
-"""So many of the bins, those with the lowest levels, are believed the most."""
+"""Number of bins with the lowest levels, which are most reliable."""
 
 _EDGE = 0.02, 0.2
 """Quantiles of the patches' energy; the ratio of their square roots tells how sharp its edge is."""
@@ -69,18 +69,18 @@ _GAUSSIAN, _FILTERED = 3.7, 5.0  # limits of the kurtosis
 _STRONGEST_FILTERED = 0.12  # level of noise that is not Gaussian; half the range of values is 1
 
 _MARGIN, _MOST_MARGIN = 1.4, 2.1
-"""What levels of colour pictures are multiplied by, and how far above quiet bins they may come."""
+"""Factor of the levels of color images, and their largest ratio to those of quiet bins."""
 
 _WOVEN_MARGIN = 0.8  # of pictures that are all texture
 _UNLIKE_TO_ALIKE = 0.6, 0.8
 """Levels of the quietest bins over those of all: up to the first texture has raised the others,
 from the second on noise is as strong everywhere."""
 
-_NOT_DETAIL = 4.0  # kurtosis of the differences of neighbours up to which they may well be noise
+_NOT_DETAIL = 4.0  # kurtosis of the differences of neighbors up to which they may well be noise
 
 _PLAIN, _WOVEN = 0.57, 0.67
-"""Correlations of neighbours in colour pictures: up to the first it was mostly noise that was met,
-from the second on mostly texture."""
+"""Correlations of neighbors in color images: mostly noise up to the first, mostly texture from the
+second on."""
 
 _CHANGE = 1.2  # ratio of factors that makes a curve
 
@@ -89,7 +89,7 @@ _SYNTHETIC = 256  # pixels, the side of an image of noise
 
 @dataclass(frozen=True)
 class FlatNoise:
-    """What flat blocks tell of the noise of C opponent channels.
+    """Noise of C opponent channels, measured in flat blocks.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class FlatNoise:
     neighbors : (BINS,) ndarray
         Mean correlation of the luminance of pixels side by side and above each other, in each bin.
     kurtosis : float
-        Of the differences of neighbours, in the median bin: 3 for Gaussian noise, more for texture.
+        Of the differences of neighbors, in the median bin: 3 for Gaussian noise, more for texture.
     sharpness : float
         Of the lower edge of the energies in the quietest bins: 1 for noise, less for texture.
     by_brightness : (2, BINS) ndarray
@@ -128,7 +128,7 @@ class FlatNoise:
 
         `white` is the level that the estimate for white noise reads off the luminance: that of
         white noise, even beneath texture that seems correlated; but less than the level of
-        correlated noise, the less the stronger the correlation (measured: a half where neighbours
+        correlated noise, the less the stronger the correlation (measured: a half where neighbors
         correlate by 0.2, a third by 0.4, a tenth by 0.6).
 
         Noise is in every patch, is the same in all bins, and nearly Gaussian; what cameras or JPEG
@@ -147,11 +147,10 @@ class FlatNoise:
         return bool(self.kurtosis < (_FILTERED if weak else _GAUSSIAN - share))
 
     def corrected(self):
-        """The same without what the way of measuring adds or takes away.
+        """Return the noise corrected for the bias of its measurement, by a parametric bootstrap.
 
-        Blocks that happen to have little noise are taken for flat, and a block without its mean
-        lacks what is wider than a block.  How much that changes levels and correlations is seen in
-        an image of nothing but noise of the measured kind (parametric bootstrap).
+        Blocks with little noise by chance count as flat, and blocks without their mean lack what is
+        wider than a block. Synthetic noise of the measured kind shows how much that changes.
         """
         noise = _synthetic(self.correlations) * self.levels[:, None, None]
         again = measure(noise, np.ones(noise.shape[1:], bool), self.side)
@@ -166,13 +165,13 @@ class FlatNoise:
     def denoising_levels(self):
         """(C,) standard deviations to denoise with.
 
-        In grey images these are between the levels of all bins and those of the quietest.  What
-        a camera has filtered, strongly here and weakly there, is stronger: in colour a margin is
+        In grayscale images these are between the levels of all bins and those of the quietest.  What
+        a camera has filtered, strongly here and weakly there, is stronger: in color a margin is
         added.  Noise that is too strong for its level somewhere stays in the image as a whole
         blotch, while one that is a little weaker costs next to nothing.
 
-        Texture may have raised the levels: where neighbours correlate more than those of noise
-        do, where there are no signs of noise (see below), and where differences of neighbours are
+        Texture may have raised the levels: where neighbors correlate more than those of noise
+        do, where there are no signs of noise (see below), and where differences of neighbors are
         so far from Gaussian that they are fine detail, as stars are.  Then the levels of the
         quietest bins are taken, less a margin, and chroma for no noisier than luminance.
         """
@@ -205,7 +204,7 @@ class FlatNoise:
 
 
 def measure_if_noise(channels, usable, white):
-    """The `FlatNoise` of opponent channels if small blocks show correlated noise, else None.
+    """Return the `FlatNoise` of opponent channels if small blocks show correlated noise, else None.
 
     `channels` and `usable` are those of `measure`.  `white` is called with the luminance for the
     level that the estimate for white noise reads.
@@ -224,7 +223,7 @@ def _rising(value, start, end):
 
 
 def seem_correlated(channels, usable):
-    """Whether neighbours correlate in the flat blocks of every bin; a first quick look.
+    """Whether neighbors correlate in the flat blocks of every bin; a first quick look.
 
     Parameters and blocks are those of `measure`.
     """
@@ -303,7 +302,7 @@ def _synthetic(correlations):
 
 
 def _flat(channels, usable, side):
-    """The flattest blocks of each bin, a plane taken off: list of (n, C, side, side) ndarrays."""
+    """Return the flattest blocks of each bin, minus a plane: (n, C, side, side) ndarrays."""
     shape = tuple(n - side + 1 for n in usable.shape)
     step = max(side // 4, int(np.sqrt(shape[0] * shape[1] / _MOST_BLOCKS)))
     windows = sliding_window_view(channels, (side, side), axis=(1, 2))[:, ::step, ::step]
@@ -326,7 +325,7 @@ def _flat(channels, usable, side):
 
 
 def _nearly_whole(bad):
-    """Which blocks to use, of which so much is clipped or absent.
+    """Select blocks with few clipped or masked pixels, given their shares of bad pixels.
 
     Dark pictures may have no whole block; noise cut off at black is noise still, if a little less.
     """
@@ -395,7 +394,7 @@ def _luminance_correlation(bins):
 
 
 def _without_tail(covariance, first, last):
-    """A correlation, lifted so that it is 0 in the mean at offsets from `first` to `last`.
+    """Lift a correlation so that its mean is 0 at offsets from `first` to `last`.
 
     A block less its mean has lost what is common to all of its pixels, so that its covariances
     are too small by the same number.
@@ -413,8 +412,8 @@ def _whitened_levels(channel, correlation, usable):
 
     Returns three (BINS,) ndarrays.
     """
-    centre = np.eye(_PATCH**2) - 1 / _PATCH**2
-    covariance = centre @ patch_covariance(regularized(correlation), (_PATCH, _PATCH)) @ centre
+    center = np.eye(_PATCH**2) - 1 / _PATCH**2
+    covariance = center @ patch_covariance(regularized(correlation), (_PATCH, _PATCH)) @ center
     values, vectors = np.linalg.eigh(covariance)
     strong = values >= min(_LEAST_POWER, values[-1])  # one at the least
     patches = _some_patches(channel, usable)
@@ -446,7 +445,7 @@ def _level_and_edge(parts, deviation):
 
 
 def _some_patches(channel, usable):
-    """Some (n, _PATCH^2) patches, most of whose pixels are usable."""
+    """Return (n, _PATCH^2) patches, most of whose pixels are usable."""
     bad = sliding_window_view(~usable, (_PATCH, _PATCH)).mean(axis=(2, 3))
     positions = np.flatnonzero(_nearly_whole(bad))
     positions = positions[:: max(1, len(positions) // _MOST_PATCHES)]

@@ -203,7 +203,7 @@ class NoiseModel:
         Parameters
         ----------
         psd : (H, W) array_like
-            Mean of ``abs(fft2(noise)) ** 2 / (H * W)``, frequency 0 first. Its mean is the variance.
+            Mean of ``abs(fft2(noise)) ** 2 / (H * W)``, frequency 0 first; the variance on average.
         sigma
             As for `NoiseModel`; with it only the shape of `psd` counts.
 
@@ -256,7 +256,7 @@ class NoiseModel:
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def neighbor_correlation(self) -> tuple[float, float]:
-        """Return the correlation of a pixel's noise with that of the pixel below and to the right."""
+        """Return the correlation of the noise of neighboring pixels: downward, and to the right."""
         own = self.mean_correlation()
         if own is None:
             return 0.0, 0.0

@@ -73,7 +73,7 @@ def _turned(channels, valid):
 
 
 def _row_differences(channels, valid):
-    """Return the (C, H - 1) medians of the differences to the next row, and their error's variance."""
+    """Return the (C, H - 1) medians of differences to the next row, and their variance."""
     steps = np.diff(channels, axis=1)
     if valid is not None:
         steps[:, ~(valid[1:] & valid[:-1])] = np.nan

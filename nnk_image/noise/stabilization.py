@@ -1,7 +1,7 @@
-"""Poisson-Gaussian noise made white: the transform there, and the exact way back.
+"""Variance stabilization of Poisson-Gaussian noise, with its exact unbiased inverse.
 
-A sensor that counts light records ``z = offset + gain * Poisson((x - offset) / gain) + read *
-N(0, 1)``: bright pixels are noisier than dark ones.  A square root evens that out.  The transformed
+A sensor that counts photons records ``z = offset + gain * Poisson((x - offset) / gain) + read *
+N(0, 1)``: bright pixels are noisier than dark ones. A square root evens that out.  The transformed
 image has noise of standard deviation close to 1 everywhere, so every method for white noise can
 denoise it.  The way back is not the inverse of the square root, for the mean of a root is less
 than the root of the mean: that would make dark pixels too dark.  Instead the mean of the
@@ -79,7 +79,7 @@ class Stabilizer:
         )
 
     def forward(self, z):
-        """The transformed image, whose noise has standard deviation 1.
+        """Transform an image so that its noise has standard deviation 1.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Stabilizer:
         return _root(counts, self._lift)
 
     def inverse(self, d):
-        """The intensities x for which a transformed noisy pixel has the mean `d`.
+        """Return the intensities x for which a transformed noisy pixel has the mean `d`.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Stabilizer:
         return counts * d.dtype.type(self.gain) + d.dtype.type(self.offset)
 
     def mean(self, x):
-        """The mean of a transformed noisy pixel of intensity `x`, not below the offset."""
+        """Return the mean of a transformed noisy pixel of intensity `x`, not below the offset."""
         counts = (np.atleast_1d(np.asarray(x, np.float64)) - self.offset) / self.gain
         many = counts + self._counts_read**2 >= _MANY
         means = np.empty(counts.shape)

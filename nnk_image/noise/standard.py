@@ -81,7 +81,7 @@ class StandardNoise:
         return self.correlations is None
 
     def distances(self, number, patch, radius, dtype):
-        """What noise adds to squared distances of patches, as `_core.Patches.set_noise` wants it.
+        """Return what noise adds to squared distances of patches, for `_core.Patches.set_noise`.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class StandardNoise:
         )
 
     def halved(self, shape):
-        """The noise of the lower half of the frequencies, as an image of `shape`.
+        """Return the noise of the lower half of the frequencies, as an image of `shape`.
 
         Its `levels` are those of channels that have been divided by the levels of this.
         """
@@ -157,7 +157,7 @@ def _in_all_axes(correlations, axes):
 
 
 def regularized(correlation):
-    """The nearest correlation by offset that noise can have: no frequency is without power."""
+    """Return the nearest possible correlation by offset, with power at every frequency."""
     shape, axes = correlation.shape, tuple(range(correlation.ndim))
     around = np.zeros([2 * n for n in shape])
     around[tuple(slice(n) for n in shape)] = correlation
