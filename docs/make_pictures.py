@@ -275,7 +275,7 @@ def draw_signal():
     figure = Figure(figsize=(8, 5.6), layout="constrained")
     axes = figure.subplots(2, 3).ravel()
     for ax, (name, pixel) in zip(axes, PIXELS.items(), strict=False):
-        plotting.plot_neighbours(image, graph, pixel, ax)
+        plotting.plot_neighbors(image, graph, pixel, ax)
         ax.set_title(f"{name}: {graph.neighbour_counts[pixel]} of 120", fontsize=11)
     for ax, band in zip(axes[2:], (1, 3, 5, 7), strict=True):
         values = bands[band - 1]

@@ -23,9 +23,9 @@ from .neighbors import Neighborhoods as Neighborhoods
 from .neighbors import nnk_graph as nnk_graph
 from .neighbors import nnk_neighbors as nnk_neighbors
 from .neighbors import nnk_weights as nnk_weights
-from .noise.model import NoiseModel as NoiseModel
 from .noise.estimation import estimate_noise as estimate_noise
 from .noise.estimation import estimate_sigma as estimate_sigma
+from .noise.model import NoiseModel as NoiseModel
 from .wavelets import SpectralGraphWavelets as SpectralGraphWavelets
 from .wavelets import energy_compaction as energy_compaction
 from .wavelets import halo as halo

@@ -15,7 +15,7 @@ from benchmarks.papers.settings import (
     SIGMA_F,
     WINDOW,
 )
-from nnk_image.plotting import new_figure
+from nnk_image.plotting.figures import new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Wavelet bands on the bilateral and the NNK graph"

@@ -7,7 +7,7 @@ from benchmarks.papers.curves import draw_curves
 from benchmarks.papers.parts import Part
 from benchmarks.papers.rows import column
 from benchmarks.papers.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
-from nnk_image.plotting import COLORS, new_figure
+from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.compaction import energy_compaction
 from nnk_image.wavelets.filter_bank import design, frame_bounds
 

@@ -10,7 +10,7 @@ from benchmarks.papers.contenders import contenders, setting_text
 from benchmarks.papers.parts import Part
 from benchmarks.papers.rows import chosen, column, distinct
 from nnk_image.cli.demo import scores
-from nnk_image.plotting import new_figure
+from nnk_image.plotting.figures import new_figure
 
 TITLE = "Denoising"
 SOURCE = "Thesis, Figure 3.5"

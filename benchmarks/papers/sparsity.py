@@ -9,7 +9,7 @@ from benchmarks.papers.claims import Claim, between, verdict_of
 from benchmarks.papers.parts import Part
 from benchmarks.papers.rows import column, distinct
 from benchmarks.papers.settings import BUILDS, GRAPH, LABELS, ORDER, SIGMA_D, SIGMA_F, WINDOW
-from nnk_image.plotting import COLORS, new_figure
+from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Sparsity, and the speed of graph operations"

@@ -13,7 +13,7 @@ from benchmarks.papers.rows import column, means
 from benchmarks.papers.settings import SIGMA_D, SIGMA_F
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.neighbors import nnk_neighbors
-from nnk_image.plotting import new_figure
+from nnk_image.plotting.figures import new_figure
 
 TITLE = "Time per pixel: Algorithm 4 and exact NNK on the window"
 SOURCE = "Thesis, Figure 3.1 (right) and section 3.1"

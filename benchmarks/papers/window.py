@@ -10,7 +10,7 @@ from benchmarks.papers.curves import draw_curves
 from benchmarks.papers.parts import parts_by_window
 from benchmarks.papers.rows import chosen, column, distinct, means
 from benchmarks.papers.settings import BUILDS, LABELS, N_BANDS, ORDER, SIGMA_D, SIGMA_F
-from nnk_image.plotting import COLORS, new_figure
+from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "The window, from 3 x 3 to 11 x 11"

@@ -11,7 +11,7 @@ from pathlib import Path
 from nnk_image.base.atomic import check_output
 from nnk_image.io.images import ImageFileError, atomic_output, read_image
 from nnk_image.io.stacks import extension_of
-from nnk_image.plotting import new_figure
+from nnk_image.plotting.figures import new_figure
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""

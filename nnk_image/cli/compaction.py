@@ -7,6 +7,7 @@ import nnk_image
 from nnk_image.cli import common
 from nnk_image.io.images import atomic_output, image_paths, standard_images
 from nnk_image.plotting import plot_compaction
+from nnk_image.plotting.figures import new_figure
 
 
 def add_command(commands):
@@ -97,4 +98,7 @@ def _write_csv(path, results):
 def _write_plot(path, results):
     if path is None:
         return
-    common.write_plot(path, plot_compaction(results)[0].figure)
+    n_orders = len(results[0].graphs[0].orders)
+    figure = new_figure(figsize=(3 * n_orders, 3.2))
+    plot_compaction(results, figure.subplots(1, n_orders, sharey=True))
+    common.write_plot(path, figure)

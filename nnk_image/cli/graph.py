@@ -6,7 +6,8 @@ import nnk_image
 from nnk_image.cli import common, stacks
 from nnk_image.io.images import ImageFileError, image_paths
 from nnk_image.io.stacks import STACK_EXTENSIONS
-from nnk_image.plotting import new_figure, plot_degrees, plot_images
+from nnk_image.plotting import plot_comparison, plot_degrees
+from nnk_image.plotting.figures import new_figure
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
 """Kind of graph -> function of the library."""
@@ -103,7 +104,7 @@ def _graph_file(path, file, plot, options):
 def _draw(path, name, pixels, graph):
     figure = new_figure(figsize=(13, 4.2))
     axes = figure.subplots(1, 3)
-    plot_images({name: pixels}, axes)
+    plot_comparison({name: pixels}, axes)
     plot_degrees(graph, axes[1], count=True)
     plot_degrees(graph, axes[2])
     common.write_plot(path, figure)

@@ -5,6 +5,7 @@ from nnk_image.cli import common, stacks
 from nnk_image.io.images import image_paths
 from nnk_image.io.stacks import STACK_EXTENSIONS
 from nnk_image.plotting import plot_noise
+from nnk_image.plotting.figures import new_figure
 
 
 def add_command(commands):
@@ -57,6 +58,7 @@ def _noise_of_file(path, file, plot, options):
         model.save(file)
     if plot is not None:
         limits = float(pixels.min()), float(pixels.max())
-        drawn = plot_noise(model, value_range=limits)
-        common.write_plot(plot, drawn[0].figure)
+        figure = new_figure(figsize=(8, 3.4))
+        plot_noise(model, figure.subplots(1, 2), value_range=limits)
+        common.write_plot(plot, figure)
     return {"input": str(path), "noise": repr(model)}

@@ -1,57 +1,73 @@
-"""Figures and axes, and images drawn into them: what all pictures share."""
+"""What all pictures share: axes to draw into, colors, and images without ticks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from nnk_image.base.imports import uninterrupted
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+Array = npt.NDArray[Any]
 
 COLORS = {"bilateral": "tab:blue", "nnk": "tab:red"}
-"""The colour of each kind of graph in all pictures."""
+"""The color of each kind of graph in all pictures."""
+
+_CURE = "plots need matplotlib: pip install 'nnk_image[plot]'"
 
 
-def new_figure(**options):
-    """A new figure that is not registered with pyplot, so that nothing shows it by itself.
-
-    Parameters
-    ----------
-    **options
-        As for `matplotlib.figure.Figure`; the layout is constrained.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ImportError
-        matplotlib is missing.
-
-    Examples
-    --------
-    >>> left, right = new_figure(figsize=(6, 3)).subplots(1, 2)
-    """
+def new_figure(**options: Any) -> Figure:
+    """Return a new figure that pyplot does not know, for programs that save pictures."""
     try:
-        with uninterrupted():
-            from matplotlib.figure import Figure
+        from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'nnk_image[plot]'") from None
+        raise ImportError(_CURE) from None
     return Figure(layout="constrained", **options)
 
 
-def row_of_axes(axes, number, width=2.6, height=2.9, **options):
-    """The given axes, or `number` new ones side by side."""
-    if axes is not None:
-        return np.ravel(axes)
-    figure = new_figure(figsize=(width * number, height))
-    return figure.subplots(1, number, squeeze=False, **options)[0]
+def pyplot() -> Any:
+    """Return matplotlib.pyplot."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(_CURE) from None
+    return plt
 
 
-def value_range_of(image):
-    """Smallest and largest value, which are shown black and white."""
+def one_axes(ax: Axes | None) -> Axes:
+    """Return the given axes, or pyplot's current ones."""
+    return pyplot().gca() if ax is None else ax
+
+
+def row_of_axes(axes: Any, number: int, width: float, height: float, **options: Any) -> list[Axes]:
+    """Return at least `number` axes: those given, or new ones side by side."""
+    if axes is None:
+        figure = pyplot().figure(figsize=(width * number, height), layout="constrained")
+        axes = figure.subplots(1, number, squeeze=False, **options)
+    axes = list(np.ravel(axes))
+    if len(axes) < number:
+        raise ValueError(f"{number} axes are needed, got {len(axes)}")
+    return axes
+
+
+def value_range_of(image: npt.ArrayLike) -> tuple[float, float]:
+    """Return the smallest and the largest value."""
     return float(np.min(image)), float(np.max(image))
 
 
-def show(ax, image, value_range, title=None, cmap="gray", **options):
-    """Draw an image without ticks; colours are scaled to 0 to 1, as matplotlib needs them."""
+def show(
+    ax: Axes,
+    image: npt.ArrayLike,
+    value_range: tuple[float, float],
+    title: str | None = None,
+    cmap: str = "gray",
+    **options: Any,
+) -> AxesImage:
+    """Draw an image without ticks; color images are scaled to 0 to 1, as matplotlib needs them."""
     low, high = value_range
     if np.ndim(image) == 3:
         image = np.clip((np.asarray(image, float) - low) / ((high - low) or 1), 0, 1)

@@ -1,91 +1,81 @@
-"""Images side by side, before and after denoising."""
+"""Images side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from nnk_image.plotting.figures import row_of_axes, show, value_range_of
+from nnk_image.plotting.figures import Array, row_of_axes, show, value_range_of
+
+if TYPE_CHECKING:
+    from matplotlib.image import AxesImage
 
 
-def plot_images(pictures, axes=None, value_range=None):
-    """Images side by side with titles.
+def plot_comparison(
+    images: Mapping[str, npt.ArrayLike],
+    axes: Any = None,
+    value_range: tuple[float, float] | None = None,
+    *,
+    clean: npt.ArrayLike | None = None,
+    difference: bool = False,
+) -> list[AxesImage]:
+    """Draw images side by side, such as one before and after denoising.
 
     Parameters
     ----------
-    pictures : dict from title to (H, W) or (H, W, 3) ndarray
+    images : dict from title to (H, W) or (H, W, 3) array_like
     axes : sequence of matplotlib.axes.Axes, optional
+        One for each image, and one for the difference. Default: a new figure.
     value_range : (float, float), optional
-        Values shown black and white; default: those of the first image.
+        Values shown black and white. Default: the extremes of `clean`, or of the first image.
+    clean : array_like, optional
+        The image without noise. Titles then show the root mean square errors.
+    difference : bool
+        Also draw what distinguishes the last image from `clean`, or without it what was removed
+        from the first image; default False.
 
     Returns
     -------
     list of matplotlib.image.AxesImage
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> image = nnk_image.standard_image("camera")
-    >>> len(plot_images({"image": image, "upside down": image[::-1]}))
-    2
-    """
-    axes = row_of_axes(axes, len(pictures))
-    value_range = value_range or value_range_of(next(iter(pictures.values())))
-    return [
-        show(ax, picture, value_range, title)
-        for (title, picture), ax in zip(pictures.items(), axes, strict=False)
-    ]
-
-
-def plot_before_after(before, after, axes=None, *, clean=None, value_range=None):
-    """An image before and after denoising, and the error left in it.
-
-    Parameters
-    ----------
-    before, after : (H, W) or (H, W, 3) array_like
-    axes : sequence of 3 matplotlib.axes.Axes, optional
-    clean : array_like, optional
-        The image without noise: the third picture is then ``after - clean``, and titles
-        give root mean square errors.  Without, it is what was taken away, ``before -
-        after``, in which nothing of the image should be seen.
-    value_range : (float, float), optional
-        Values shown black and white; default: those of `clean` or `after`.
-
-    Returns
-    -------
-    list of 3 matplotlib.image.AxesImage
-        The third, averaged over channels, is red where values are too large (or were
-        lowered) and saturates at 1.5 times the error before, or what was taken away.
-
-    Raises
-    ------
-    ValueError
-        The images have different shapes, or fewer than three axes are given.
+        A difference is averaged over the channels, and saturates at 1.5 times the root mean square
+        of that of the first image.
 
     Examples
     --------
     >>> import numpy as np, nnk_image
     >>> clean = nnk_image.standard_image("camera").astype(float)
     >>> noisy = clean + np.random.default_rng(0).normal(0, 25, clean.shape)
-    >>> pictures = plot_before_after(noisy, nnk_image.denoise(noisy, 25), clean=clean)
+    >>> images = {"noisy": noisy, "denoised": nnk_image.denoise(noisy, 25)}
+    >>> pictures = nnk_image.plotting.plot_comparison(images, clean=clean, difference=True)
     >>> pictures[0].axes.get_title()
-    'before: error 25'
+    'noisy: error 25'
     """
-    before, after = np.asarray(before, float), np.asarray(after, float)
-    reference = after if clean is None else np.asarray(clean, float)
-    if not before.shape == after.shape == reference.shape:
-        shapes = " and ".join(str(picture.shape) for picture in (before, after, reference))
-        raise ValueError(f"the images have shapes {shapes}; give images of the same scene")
-    axes = row_of_axes(axes, 3)
-    if len(axes) < 3:
-        raise ValueError(f"{len(axes)} axes given; before, after and error need 3")
-    value_range = value_range or value_range_of(reference)
-    rms = [float(np.sqrt(np.mean((picture - reference) ** 2))) for picture in (before, after)]
-    if clean is None:
-        titles, error = ("before", "after", "taken away"), before - after
-    else:
-        titles = f"before: error {rms[0]:.3g}", f"after: error {rms[1]:.3g}", "error left"
-        error = after - reference
-    pictures = zip(axes[:2], (before, after), titles[:2], strict=True)
-    shown = [show(ax, picture, value_range, title) for ax, picture, title in pictures]
-    if error.ndim == 3:
-        error = error.mean(axis=2)
-    top = 1.5 * rms[0] or 1.0
-    return [*shown, show(axes[2], error, (-top, top), titles[2], cmap="RdBu_r")]
+    arrays = [np.asarray(image) for image in images.values()]
+    axes = row_of_axes(axes, len(arrays) + difference, 2.6, 2.9)
+    value_range = value_range or value_range_of(arrays[0] if clean is None else clean)
+    titles = list(images)
+    if clean is not None or difference:
+        errors = _errors(arrays, arrays[-1] if clean is None else clean)
+        rms = [float(np.sqrt(np.mean(error**2))) for error in errors]
+    if clean is not None:
+        titles = [f"{title}: error {value:.3g}" for title, value in zip(titles, rms, strict=True)]
+    panels = zip(axes, arrays, titles, strict=False)
+    shown = [show(ax, array, value_range, title) for ax, array, title in panels]
+    if difference:
+        left, title = (errors[0], "removed") if clean is None else (errors[-1], "error left")
+        left = left.mean(axis=2) if left.ndim == 3 else left
+        top = 1.5 * rms[0] or 1.0
+        shown.append(show(axes[len(arrays)], left, (-top, top), title, cmap="RdBu_r"))
+    return shown
+
+
+def _errors(arrays: list[Array], reference: npt.ArrayLike) -> list[Array]:
+    """Return the differences of images from a reference of the same shape."""
+    reference = np.asarray(reference, float)
+    if any(array.shape != reference.shape for array in arrays):
+        shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
+        raise ValueError(f"images to compare must have the same shape, got {shapes}")
+    return [array - reference for array in arrays]

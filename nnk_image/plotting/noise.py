@@ -1,34 +1,47 @@
-"""Noise: its strength by brightness, and what neighbours share."""
+"""Noise: its strength by brightness, and its spectrum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nnk_image.plotting.figures import row_of_axes
+from nnk_image.noise.model import NoiseModel
+from nnk_image.plotting.figures import Array, row_of_axes
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 
-def plot_noise(model, axes=None, *, value_range=(0, 255)):
-    """How strong noise is at each brightness, and how neighbours share it.
+def plot_noise(
+    model: NoiseModel, axes: Any = None, *, value_range: tuple[float, float] = (0, 255)
+) -> list[Artist]:
+    """Draw the standard deviation of noise by intensity, and its power spectrum.
 
     Parameters
     ----------
     model : NoiseModel
     axes : sequence of two matplotlib.axes.Axes, optional
+        Default: a new figure.
     value_range : (float, float)
-        Intensities to draw the noise for, in the image's units.
+        Intensities to draw the noise for, in the image's units; default 0 to 255.
 
     Returns
     -------
     list of matplotlib.artist.Artist
-        On the left a line for each channel, the standard deviation by intensity; then, on the
-        right, the power spectrum, or the map of levels if the model has one.
+        On the left a line for each channel; then, on the right, the spectrum by frequency in
+        cycles per pixel, or the map of standard deviations if the model has one.
 
     Examples
     --------
     >>> import nnk_image
-    >>> line, spectrum = plot_noise(nnk_image.NoiseModel(3.0, gain=0.5))
+    >>> model = nnk_image.NoiseModel(3.0, gain=0.5)
+    >>> line, spectrum = nnk_image.plotting.plot_noise(model)
     >>> spectrum.axes.get_title()
-    'power by frequency (0 in the middle)'
+    'power by frequency'
     """
-    curve, field = row_of_axes(axes, 2, 4, 3.4)
+    curve, field, *_ = row_of_axes(axes, 2, 4, 3.4)
     lines = _draw_curve(curve, model, value_range)
     if model.levels is not None:
         shown = field.imshow(model.levels, cmap="magma")
@@ -36,32 +49,33 @@ def plot_noise(model, axes=None, *, value_range=(0, 255)):
     else:
         extent = (-0.5, 0.5, 0.5, -0.5)
         shown = field.imshow(_spectrum(model), cmap="magma", vmin=0, extent=extent)
-        field.set_title("power by frequency (0 in the middle)", fontsize=9)
+        field.set_title("power by frequency", fontsize=9)
     field.figure.colorbar(shown, ax=field)
     return [*lines, shown]
 
 
-def _draw_curve(axes, model, value_range):
+def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -> list[Artist]:
+    """Draw the standard deviation of each channel by intensity."""
     intensity = np.linspace(*value_range, 200)
     n = max(len(model.sigma), len(model.gain), len(model.offset))
     names = ("red", "green", "blue") if n == 3 else [f"channel {c}" for c in range(n)]
     model = model.for_channels(n)
     numbers = (model.sigma, model.gain, model.offset)
-    lines = []
+    lines: list[Artist] = []
     for c, (sigma, gain, offset) in enumerate(zip(*numbers, strict=True)):
         factor = 1 if model.curve is None else np.interp(intensity, *model.curve)
         variance = (sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0)
-        style = {"color": names[c] if n == 3 else None, "label": names[c]}
-        lines += axes.plot(intensity, np.sqrt(variance), **style)
+        color = names[c] if n == 3 else None
+        lines += ax.plot(intensity, np.sqrt(variance), color=color, label=names[c])
     if n > 1:
-        axes.legend(fontsize=8)
-    axes.set(ylim=(0, None), xlabel="intensity")
-    axes.set_title("standard deviation of the noise", fontsize=9)
+        ax.legend(fontsize=8)
+    ax.set(ylim=(0, None), xlabel="intensity")
+    ax.set_title("standard deviation of the noise", fontsize=9)
     return lines
 
 
-def _spectrum(model, size=65):
-    """Power of the noise by frequency over that of white noise, the mean of the channels."""
+def _spectrum(model: NoiseModel, size: int = 65) -> Array:
+    """Return the power over that of white noise, by frequency, as the mean of the channels."""
     own = model.mean_correlation()
     if own is None:
         return np.ones((size, size))

@@ -1,107 +1,77 @@
-"""Wavelets: filter banks, bands, energy compaction."""
+"""Wavelets: bands and energy compaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nnk_image.plotting.figures import COLORS, row_of_axes, show, value_range_of
+from nnk_image.wavelets import EnergyCompaction
+
+if TYPE_CHECKING:
+    from matplotlib.image import AxesImage
+    from matplotlib.lines import Line2D
 
 
-def plot_filter_bank(wavelets, ax=None):
-    """The filters of a transform over the eigenvalues.
-
-    Parameters
-    ----------
-    wavelets : SpectralGraphWavelets
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    list of matplotlib.lines.Line2D
-        Each band's polynomial, as it is applied, from the lowest; then the functions they
-        stand for, dotted.  The axis is one of frequencies, roots of eigenvalues.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> graph = nnk_image.image_graph(nnk_image.standard_image("camera"))
-    >>> wavelets = nnk_image.SpectralGraphWavelets(graph)
-    >>> len(plot_filter_bank(wavelets)) == 2 * wavelets.n_bands
-    True
-    """
-    ax = row_of_axes(ax, 1, 6, 3.2)[0]
-    # Eigenvalues are squared frequencies: evenly spaced roots give low bands room enough.
-    eigenvalues = wavelets.bound * np.linspace(0, 1, 1001) ** 2
-    lines = [
-        ax.plot(eigenvalues, values, color=f"C{band % 10}", label=f"{band + 1}")[0]
-        for band, values in enumerate(wavelets.evaluate(eigenvalues))
-    ]
-    designed = wavelets.bank.evaluate(eigenvalues)
-    lines += [ax.plot(eigenvalues, v, ":", color="black", linewidth=0.8)[0] for v in designed]
-    ax.set_title(f"{wavelets.bank.name}, order {wavelets.order}", fontsize=9)
-    ax.set_xscale("function", functions=(np.sqrt, np.square))
-    ax.set(xlabel="eigenvalue", xlim=(0, wavelets.bound))
-    ax.legend(title="band", fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return lines
-
-
-def plot_bands(coefficients, axes=None, *, limits=None):
-    """The bands of a transform as images, with their variances.
+def plot_bands(
+    coefficients: npt.ArrayLike, axes: Any = None, *, limits: Sequence[float] | None = None
+) -> list[AxesImage]:
+    """Draw the bands of a transform as images, with their variances.
 
     Parameters
     ----------
     coefficients : (n_bands, H, W) array_like
-        As from `SpectralGraphWavelets.analyze`.
+        As returned by `SpectralGraphWavelets.analyze`.
     axes : sequence of matplotlib.axes.Axes, optional
+        One per band. Default: a new figure.
     limits : sequence of float, optional
-        Per band, the absolute value at which colours saturate: those of another graph's
-        bands make both comparable.  Default: the 99th percentile of each band.
+        Absolute value per band at which colors saturate, for instance those of the bands of
+        another graph. Default: the 99th percentile of each band.
 
     Returns
     -------
     list of matplotlib.image.AxesImage
-        The lowest band in grey, the others blue below and red above zero.
-
-    Raises
-    ------
-    ValueError
-        The coefficients are not those of one grey image.
+        The lowest band in gray, the others blue below and red above zero.
 
     Examples
     --------
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera") / 255
     >>> wavelets = nnk_image.SpectralGraphWavelets(nnk_image.image_graph(image))
-    >>> len(plot_bands(wavelets.analyze(image - image.mean())))
+    >>> len(nnk_image.plotting.plot_bands(wavelets.analyze(image - image.mean())))
     7
     """
     coefficients = np.asarray(coefficients)
     if coefficients.ndim != 3:
         raise ValueError(
-            f"coefficients have shape {coefficients.shape}; give those of one channel, "
-            "(n_bands, H, W)"
+            f"coefficients must have shape (n_bands, H, W), got {coefficients.shape}; give those "
+            "of one channel"
         )
-    axes = row_of_axes(axes, len(coefficients), 2)
+    axes = row_of_axes(axes, len(coefficients), 2, 2.9)
     if limits is None:
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
     shown = []
     for number, (ax, band, top) in enumerate(zip(axes, coefficients, limits, strict=False)):
-        if number:
-            ranged, cmap = (-top, top), "RdBu_r"
-        else:
-            ranged, cmap = value_range_of(band), "gray"
         title = f"band {number + 1}\nvariance {band.var(dtype=float):.2g}"
-        shown.append(show(ax, band, ranged, title, cmap))
+        if number:
+            shown.append(show(ax, band, (-top, top), title, "RdBu_r"))
+        else:
+            shown.append(show(ax, band, value_range_of(band), title))
     return shown
 
 
-def plot_compaction(results, axes=None):
-    """Energy left above each band, one axes per Chebyshev order; means over images.
+def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Line2D]:
+    """Draw the share of the energy that is left above each band, one axes per order.
 
     Parameters
     ----------
     results : sequence of EnergyCompaction
-        Of the same orders and graphs.
+        Results of `energy_compaction` for the same orders and graphs; their mean is drawn.
     axes : sequence of matplotlib.axes.Axes, optional
-        One per order.
+        One per Chebyshev order. Default: a new figure.
 
     Returns
     -------
@@ -111,21 +81,22 @@ def plot_compaction(results, axes=None):
     --------
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera")
-    >>> lines = plot_compaction([nnk_image.energy_compaction(image, orders=[6, 15])])
-    >>> [line.get_label() for line in lines]
+    >>> result = nnk_image.energy_compaction(image, orders=[6, 15])
+    >>> [line.get_label() for line in nnk_image.plotting.plot_compaction([result])]
     ['bilateral', 'nnk', 'bilateral', 'nnk']
     """
     first = results[0]
-    axes = row_of_axes(axes, len(first.graphs[0].orders), 3, 3.2, sharey=True)
-    lines = []
-    for i, ax in zip(range(len(first.graphs[0].orders)), axes, strict=False):
+    orders = first.graphs[0].orders
+    axes = row_of_axes(axes, len(orders), 3, 3.2, sharey=True)
+    lines: list[Line2D] = []
+    for i, (ax, order) in enumerate(zip(axes, orders, strict=False)):
         for graph in first.graphs:
             shares = np.array([r[graph.kind].orders[i].cumulative_normalized for r in results])
-            # What is left, on a log scale: the curves differ where shares are close to 1.
+            # A log scale of what is left, because the curves differ where shares are close to 1.
             left = np.maximum(1 - shares[:, :-1].mean(axis=0), 1e-16)
             style = {"color": COLORS.get(graph.kind), "marker": "o", "label": graph.kind}
             lines += ax.semilogy(np.arange(1, len(left) + 1), left, **style)
-        ax.set(title=f"order {first.graphs[0].orders[i].order}", xlabel="bands 1 to b")
+        ax.set(title=f"order {order.order}", xlabel="bands 1 to b")
     axes[0].set_ylabel("share of the energy above band b")
     axes[0].legend()
     return lines

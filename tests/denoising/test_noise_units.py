@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from nnk_image.denoising.noise_units import NoiseUnits
 
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import NoiseModel, wavelet_lowpass
-from nnk_image.denoising.noise_units import NoiseUnits
 from nnk_image.denoising.statistics import MODERATE, STRONG, WholeImage
 from nnk_image.graph.pruning import DEFAULT_WINDOW
 

@@ -110,7 +110,7 @@ def test_the_examples_of_the_readme_run():
 
 def test_public_names_and_subpackages_are_lazy_attributes():
     assert {*nnk_image.__all__, "__version__"} == set(dir(nnk_image))
-    done = run("import nnk_image; nnk_image.io, nnk_image.plotting.plot_images, nnk_image.learning")
+    done = run("import nnk_image; nnk_image.io, nnk_image.plotting.plot_noise, nnk_image.learning")
     assert done.returncode == 0, done.stderr
     with pytest.raises(AttributeError, match="sharpen"):
         nnk_image.sharpen  # noqa: B018
@@ -143,7 +143,7 @@ def test_without_the_compiled_core_the_error_tells_what_to_do(tmp_path):
 @pytest.mark.parametrize(
     ("missing", "call"),
     [
-        ("matplotlib", "from nnk_image.plotting import new_figure; new_figure()"),
+        ("matplotlib", "from nnk_image.plotting.figures import new_figure; new_figure()"),
         ("networkx", "nnk_image.image_graph(np.zeros((3, 3))).to_networkx()"),
         ("tqdm", "nnk_image.denoise(np.eye(8), 0.1, progress=True)"),
     ],
