@@ -18,7 +18,6 @@ from scipy.sparse import coo_array
 
 import nnk_image
 from nnk_image import learning
-from nnk_image.graph import window_agreement
 
 SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
 DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
@@ -96,7 +95,7 @@ def graphs():
     for name in ("camera", "brick", "grass", "text", "cell"):
         graph = nnk_image.image_graph(nnk_image.standard_image(name), sigma_f=10, n_jobs=2)
         yield f"nnk {name}", of_graph(graph)
-        yield f"degrees {name}", digest(graph.degrees, graph.neighbour_counts)
+        yield f"degrees {name}", digest(graph.degrees, graph.neighbor_counts)
         for kind in LAPLACIANS:
             matrix = graph.laplacian(kind)
             yield f"laplacian {name} {kind}", digest(matrix.indptr, matrix.indices, matrix.data)
@@ -124,17 +123,15 @@ def transforms():
         (9, 30),
     ):
         image = picture(size, dtype)
-        wavelets = nnk_image.SpectralGraphWavelets.of_image(
-            image, sigma_f=25, order=order, n_jobs=n_jobs
-        )
+        graph = nnk_image.image_graph(image, sigma_f=25, n_jobs=n_jobs)
+        wavelets = nnk_image.SpectralGraphWavelets(graph, order=order, n_jobs=n_jobs)
         bands = wavelets.analyze(image)
         yield f"of_image {size} jobs {n_jobs} {dtype} {order}", digest(bands, wavelets.bound)
         yield f"back {size} jobs {n_jobs} {dtype} {order}", digest(wavelets.synthesize(bands))
     for n_jobs, dtype in itertools.product((1, 2, 4), ("float32", "float64")):
         image = picture((1500, 1536), dtype)  # large: its operator is made where it is used
-        wavelets = nnk_image.SpectralGraphWavelets.of_image(
-            image, sigma_f=25, order=20, n_scales=2, n_jobs=n_jobs
-        )
+        graph = nnk_image.image_graph(image, sigma_f=25, n_jobs=n_jobs)
+        wavelets = nnk_image.SpectralGraphWavelets(graph, order=20, n_scales=2, n_jobs=n_jobs)
         bands = wavelets.analyze(image)
         yield f"large {n_jobs} {dtype}", digest(bands, wavelets.bound)
         yield f"large back {n_jobs} {dtype}", digest(wavelets.synthesize(bands))
@@ -158,7 +155,8 @@ def transforms():
         yield f"lmax {lmax} {tau}", digest(wavelets.analyze(image), wavelets.lmax, wavelets.bound)
     for channels, dtype in itertools.product((1, 3), ("float32", "float64")):
         image = picture((50, 61), dtype, channels)
-        wavelets = nnk_image.SpectralGraphWavelets.of_image(image, sigma_f=25, channel_axis=-1)
+        graph = nnk_image.image_graph(image, sigma_f=25, channel_axis=-1)
+        wavelets = nnk_image.SpectralGraphWavelets(graph)
         bands = wavelets.analyze(image)
         yield f"channels {channels} {dtype}", digest(bands, wavelets.reconstruct(bands))
     for seed, dtype, kind in itertools.product(range(3), ("float32", "float64"), LAPLACIANS):
@@ -246,9 +244,6 @@ def points():
     yield "regressor", digest(model.predict(data + 0.1))
     model = nnk_image.NNKMeans(12, random_state=0).fit(data)
     yield "means", digest(model.transform(data).toarray())
-    small = picture((24, 30))
-    agreement = window_agreement(small, 5, sigma_f=20)
-    yield "agreement", digest(repr(agreement))
 
 
 def main():

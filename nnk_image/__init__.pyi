@@ -7,9 +7,9 @@ from . import wavelets as wavelets
 from .configuration import show_config as show_config
 from .denoising.api import denoise as denoise
 from .denoising.large import denoise_tiles as denoise_tiles
-from .graph import ImageGraph as ImageGraph
-from .graph import bilateral_graph as bilateral_graph
-from .graph import image_graph as image_graph
+from .graph.build import bilateral_graph as bilateral_graph
+from .graph.build import image_graph as image_graph
+from .graph.pixel_graph import ImageGraph as ImageGraph
 from .io import standard_image as standard_image
 from .io import standard_images as standard_images
 from .learning.estimators import KStarNeighborsClassifier as KStarNeighborsClassifier
@@ -26,8 +26,8 @@ from .neighbors import nnk_weights as nnk_weights
 from .noise.estimation import estimate_noise as estimate_noise
 from .noise.estimation import estimate_sigma as estimate_sigma
 from .noise.model import NoiseModel as NoiseModel
-from .wavelets import SpectralGraphWavelets as SpectralGraphWavelets
-from .wavelets import energy_compaction as energy_compaction
 from .wavelets import halo as halo
+from .wavelets.compaction import energy_compaction as energy_compaction
+from .wavelets.transform import SpectralGraphWavelets as SpectralGraphWavelets
 
 __version__: str

@@ -79,7 +79,7 @@ def denoise(
 def analyze(image, sigma_f, **options):
     """Coefficients of graph wavelets of a Dask array, lazily.
 
-    The result is that of `SpectralGraphWavelets.of_image` for the whole image, bit for bit.
+    The result is that of `SpectralGraphWavelets` on the graph of the whole image, bit for bit.
 
     Parameters
     ----------

@@ -163,16 +163,14 @@ def relative_spacing(spacing, axes):
     return None if least == max(spacing) else tuple(s / least for s in spacing)
 
 
-def data_range_of(image, data_range=None):
-    """The range of values `image` may take: given, or known from its dtype.
+def data_range_of(image):
+    """Return the range of values `image` may take, where its dtype tells.
 
     Raises
     ------
     ValueError
-        Neither given nor known; the message says what to pass.
+        It is not known; the message says what to pass.
     """
-    if data_range is not None:
-        return check_positive("data_range", data_range, "largest minus smallest possible value")
     kind, size = image.pixels.dtype.kind, image.pixels.dtype.itemsize
     if kind == "b":
         return 1.0
@@ -182,8 +180,8 @@ def data_range_of(image, data_range=None):
         return 1.0
     raise ValueError(
         f"the data range of this {image.pixels.dtype} image with values from {image.low:g} to "
-        f"{image.high:g} is not known; pass sigma_f in the image's units, or "
-        "data_range= (255 for 8-bit values)"
+        f"{image.high:g} is not known; pass sigma_f in the image's units, such as 10 for 8-bit "
+        "values"
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnk_image.base.reach import Reach
+from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
@@ -39,7 +40,8 @@ def polish(image, executor):
     """
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F)
     try:
-        operator = LaplacianOperator.of_spec(spec, "random_walk", executor)
+        graph = build_graph(spec, "nnk", executor)
+        operator = LaplacianOperator.of_graph(graph, "random_walk", image.dtype, executor)
     except WeightsOutOfRange:  # no two pixels are similar
         return image.pixels.copy()
     if operator.bound == 0:

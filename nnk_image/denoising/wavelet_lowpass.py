@@ -5,6 +5,7 @@ import numpy as np
 from nnk_image.base.reach import Reach
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
+from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
@@ -28,7 +29,8 @@ def denoise(image, noise, statistics, executor, guide=None):
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
         return _low_pass(operator, image.pixels, executor)
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=statistics.spacing)
-    recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
+    graph = build_graph(spec, "nnk", executor)
+    recurrence = GridRecurrence.of_graph(graph, image.dtype, executor)
     tau = statistics.tau
     if tau is None:
         tau = mean_degree([sum_of_degrees(recurrence.degrees)])
@@ -54,7 +56,8 @@ def _reach(shape, channels, spacing=None):
 def degrees_of_units(image, spacing, executor):
     """Return the degrees of the pixels of an `Image` with unit noise, in the graph of the method."""
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=spacing)
-    return GridRecurrence.of_spec(spec, "nnk", executor).degrees
+    graph = build_graph(spec, "nnk", executor)
+    return GridRecurrence.of_graph(graph, image.dtype, executor).degrees
 
 
 def bound_of(largest_degree, tau):

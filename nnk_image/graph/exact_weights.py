@@ -1,19 +1,27 @@
-"""Exact NNK weights on an image graph whose neighbours have been found already."""
+"""Exact NNK weights on an image graph whose neighbors have been chosen already."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors.model import NeighborhoodModel
 
 
-def nnk_weighted(graph, pixels, directed, n_jobs=None):
-    """An image graph with the weights of non-negative kernel regression.
+def nnk_weighted(
+    graph: ImageGraph, pixels: npt.NDArray[Any], directed: bool, n_jobs: int | None = None
+) -> ImageGraph:
+    """Replace an image graph's weights by those of non-negative kernel regression.
 
     Parameters
     ----------
     graph : ImageGraph
-        As each pixel chose its neighbours: directed.
+        As each pixel chose its neighbors: directed.
     pixels : (H, W, C) ndarray
         The image it is of; masked pixels may hold anything.
     directed : bool
@@ -23,7 +31,7 @@ def nnk_weighted(graph, pixels, directed, n_jobs=None):
     Returns
     -------
     ImageGraph
-        Neighbours of weight 0 are none.
+        Without neighbors of weight 0.
     """
     solved = solve_on(graph, pixels, n_jobs)
     adjacency = (
@@ -31,11 +39,11 @@ def nnk_weighted(graph, pixels, directed, n_jobs=None):
     )
     adjacency = adjacency.astype(graph.adjacency.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0
-    return replace(graph, adjacency=adjacency, directed=directed, n_underflow=0)
+    return replace(graph, edges=StoredEdges(adjacency), directed=directed)
 
 
-def solve_on(graph, pixels, n_jobs):
-    """Weights of each pixel on its neighbours in the graph: the kernel is the bilateral one."""
+def solve_on(graph: ImageGraph, pixels: npt.NDArray[Any], n_jobs: int | None) -> Any:
+    """Solve for the weights of each pixel on its neighbors in the graph, with its kernel."""
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
     places = graph.positions() / graph.sigma_d
     levels = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f

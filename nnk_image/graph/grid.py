@@ -1,25 +1,33 @@
 """The pixel grid itself as a graph: what is near, whatever the image shows."""
 
+from __future__ import annotations
+
 import operator
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from nnk_image.graph.build import bilateral_graph
 
 
-def grid_graph(shape, window=3, *, mask=None):
-    """Graph that links every pixel with all others of its window, with weight 1.
+def grid_graph(
+    shape: Sequence[int], window: int | Sequence[int] = 3, *, mask: npt.ArrayLike | None = None
+) -> csr_array:
+    """Link every pixel with all others of its window, with weight 1.
 
-    On the one hand the graph to interpolate on where nothing is known of the image yet.  On the
-    other hand the candidates from which `nnk_graph` chooses when nodes are pixels, but are compared
-    by other features than their values: ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
+    Use it to interpolate where nothing is known of the image yet, or as the candidates of
+    `nnk_graph` where pixels are compared by other features than their values:
+    ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
 
     Parameters
     ----------
     shape : tuple of int
         (H, W) of an image, without the channels; of 2 to 4 axes.
     window : int or sequence of int
-        Side of the window in pixels, as for `image_graph`; 3 gives 8 neighbours.
+        Side of the window in pixels, as for `image_graph`; 3 gives 8 neighbors.
     mask : bool array_like of that shape, optional
         True for the pixels that take part; the others have no links.
 
@@ -64,8 +72,7 @@ def grid_graph(shape, window=3, *, mask=None):
         raise ValueError(f"shape={shape!r} must hold 2 to 4 sides, each at least 1 pixel")
     spacing = None if len(sides) == 2 else (1.0,) * len(sides)
     # So wide a kernel that no weight is too small to be kept.
-    options = {"sigma_d": 100.0, "sigma_f": 1.0, "mask": mask, "spacing": spacing}
+    options: dict[str, Any] = {"sigma_d": 100.0, "sigma_f": 1.0, "mask": mask, "spacing": spacing}
     nothing = np.broadcast_to(np.float32(0), sides)  # takes no memory before that is checked
     graph = bilateral_graph(nothing, window, **options).adjacency
-    graph.data[:] = 1
-    return graph
+    return csr_array((np.ones_like(graph.data), graph.indices, graph.indptr), shape=graph.shape)

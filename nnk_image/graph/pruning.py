@@ -39,7 +39,7 @@ class GraphSpec:
     Parameters
     ----------
     image : Image, or as for `image_graph`
-    window, sigma_d, sigma_f, data_range, channel_axis, mask, spacing
+    window, sigma_d, sigma_f, channel_axis, mask, spacing
         As for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
     kind : {'nnk', 'bilateral'}
         Which graph has to fit into memory.
@@ -75,7 +75,7 @@ class GraphSpec:
         window,
         sigma_d,
         sigma_f=None,
-        data_range=None,
+        *,
         channel_axis=None,
         mask=None,
         kind="nnk",
@@ -97,13 +97,9 @@ class GraphSpec:
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
-        if data_range is not None:
-            check_positive("data_range", data_range, "largest minus smallest possible value")
         self.image = check_image(image, channel_axis, mask, MOST_AXES)
         self.image = as_row(self.image) if turned else self.image
-        self.sigma_f = (
-            data_range_of(self.image, data_range) * 10 / 255 if sigma_f is None else sigma_f
-        )
+        self.sigma_f = data_range_of(self.image) * 10 / 255 if sigma_f is None else sigma_f
         self.exact, self.planes = feature_planes(self.image, self.lines)
         self.two_sigma2, self.mu = _kernel_numbers(self)
 

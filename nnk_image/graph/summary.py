@@ -34,7 +34,7 @@ def summary(graph):
     >>> figures["n_nodes"], figures["reduction"] > 0.9
     (65536, True)
     """
-    counts, degrees = graph.neighbour_counts, graph.degrees
+    counts, degrees = graph.neighbor_counts, graph.degrees
     matrix = graph.adjacency
     present = slice(None) if graph.valid is None else graph.valid
     return {
@@ -48,7 +48,7 @@ def summary(graph):
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
         "reduction": _reduction(graph),
-        "neighbours": _spread(counts[present]),
+        "neighbors": _spread(counts[present]),
         "degree": _spread(degrees[present]),
         "n_isolated": int((counts[present] == 0).sum()),
         "n_masked": 0 if graph.valid is None else int((~graph.valid).sum()),
@@ -97,11 +97,11 @@ def lines_of(graph):
     Examples
     --------
     >>> import nnk_image
-    >>> lines_of(nnk_image.bilateral_graph([[0.0, 0.0]], window=3))["neighbours"]
+    >>> lines_of(nnk_image.bilateral_graph([[0.0, 0.0]], window=3))["neighbors"]
     '1.00 per pixel, 1 to 1'
     """
     figures = summary(graph)
-    least, most = figures["neighbours"]["min"], figures["neighbours"]["max"]
+    least, most = figures["neighbors"]["min"], figures["neighbors"]["max"]
     degree = figures["degree"]
     fewer = f", {100 * figures['reduction']:.1f} % fewer than bilateral"
     direction = "directed" if graph.directed else "undirected"
@@ -109,7 +109,7 @@ def lines_of(graph):
         "graph": f"{graph.kind}, {direction}, {figures['dtype']}",
         "image": f"{'x'.join(map(str, graph.shape))}, {graph.n_nodes:,} nodes",
         "edges": f"{graph.n_edges:,}" + (fewer if graph.kind != "bilateral" else ""),
-        "neighbours": f"{figures['neighbours']['mean']:.2f} per pixel, {least} to {most}",
+        "neighbors": f"{figures['neighbors']['mean']:.2f} per pixel, {least} to {most}",
         "degree": f"{degree['mean']:.4g} on average, {degree['min']:.4g} to {degree['max']:.4g}",
         "kernel": f"window {graph.window}, sigma_d {graph.sigma_d:g}, sigma_f {graph.sigma_f:g}",
         "memory": f"{figures['n_bytes'] / 2**20:,.1f} MiB",
@@ -117,7 +117,7 @@ def lines_of(graph):
     if figures["n_masked"]:
         lines["masked"] = f"{figures['n_masked']:,} pixels"
     if figures["n_isolated"]:
-        lines["isolated"] = f"{figures['n_isolated']:,} pixels without neighbours"
+        lines["isolated"] = f"{figures['n_isolated']:,} pixels without neighbors"
     if figures["n_underflow"]:
         lines["left out"] = f"{figures['n_underflow']:,} edges, too weak for {figures['dtype']}"
     return lines

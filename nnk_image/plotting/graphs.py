@@ -151,7 +151,7 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
     True
     """
     _check_planar(graph)
-    values = graph.neighbour_counts if count else graph.degrees
+    values = graph.neighbor_counts if count else graph.degrees
     if graph.valid is not None:
         values = np.ma.array(values, mask=~graph.valid)
     top = float(np.percentile(np.ma.compressed(values), 99.5))

@@ -16,7 +16,7 @@ from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import ready_for_c
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.graph.pruning import BIT_SPEED, choose_edges, new_edges
+from nnk_image.graph.pruning import BIT_SPEED, new_edges
 
 KEPT = 1 << 27
 """Most bytes of entries of an image that are kept though they could be made anew."""
@@ -28,21 +28,8 @@ _SPAN = 1 << 15  # pixels of which a few images stay in cache
 _HELD = 1 << 20  # bytes of entries that stay in cache while they are made and used
 
 
-class KernelWeights:
-    """Makes the entries of the edges of a `GraphSpec`, with weights of its kernel."""
-
-    lasting = True  # nobody else holds what they are made from
-
-    def __init__(self, spec, kind, executor):
-        self.edges, self._kernel = choose_edges(spec, kind, executor), spec.kernel()
-
-    def fill(self, operator, y0, y1):
-        """Write the entries of rows [y0, y1)."""
-        _core.fill_entries(operator, self.edges, self._kernel, y0, y1)
-
-
 class MatrixWeights:
-    """Makes the entries of an `ImageGraph`, with its weights in a given dtype."""
+    """Entries of the adjacency matrix of an `ImageGraph`, as `EdgePlanes` has them."""
 
     lasting = False  # the caller may change the matrix
 
@@ -56,7 +43,7 @@ class MatrixWeights:
         radius = window.radius
         lines = PixelGrid(graph.shape).lines(window.radii)
         border = lines.border
-        self.edges = edges = new_edges(graph.shape, window, lines)
+        self.bits = edges = new_edges(graph.shape, window, lines)
         dy, dx = _all_offsets(window)
         numbers = np.full((2 * border + 1, 2 * radius + 1), -1, np.int32)
         numbers[dy + border, dx + radius] = np.arange(len(dy))
@@ -69,7 +56,7 @@ class MatrixWeights:
 
     def fill(self, operator, y0, y1):
         """Write the entries of rows [y0, y1)."""
-        _core.copy_entries(operator, self.edges, self._indptr, self._wide, self._data, y0, y1)
+        _core.copy_entries(operator, self.bits, self._indptr, self._wide, self._data, y0, y1)
 
 
 class BlockMatrix:
@@ -83,8 +70,8 @@ class BlockMatrix:
         All edges lie in it.
     dtype : numpy.dtype
         float32 or float64.
-    weights : KernelWeights or MatrixWeights
-        Tells the edges and writes their entries.
+    weights : EdgePlanes or MatrixWeights
+        Its `bits` are the edges; `fill` writes their entries.
     executor : RowExecutor
 
     Attributes
@@ -115,7 +102,7 @@ class BlockMatrix:
         self.rows = PixelGrid(shape).padded_rows(window.radius, dtype)
         self._offsets = _all_offsets(window)
         self._before = before = np.empty((self.height, self.rows.blocks + 1, 2), np.int32)
-        edges, lanes = weights.edges, self.rows.lanes
+        edges, lanes = weights.bits, self.rows.lanes
 
         def count(y0, y1):
             _core.count_entries(edges, lanes, before, y0, y1)

@@ -15,10 +15,11 @@ graph.  Both have
 
 import numpy as np
 
-from nnk_image.base.image import check_spacing
 from nnk_image.base import memory
+from nnk_image.base.image import check_spacing
+from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.window import window_on
-from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
+from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
 _NONE = np.empty(0)
@@ -35,20 +36,17 @@ class GridRecurrence:
         self.largest_edge_sum, self.set_laplacian = matrix.largest_edge_sum, matrix.set_laplacian
 
     @classmethod
-    def of_spec(cls, spec, kind, executor):
-        """The graph of a `GraphSpec`, straight from its edges."""
-        weights = KernelWeights(spec, kind, executor)
-        image = spec.image
-        return cls(BlockMatrix(image.shape, spec.window, image.dtype, weights, executor))
-
-    @classmethod
     def of_graph(cls, graph, dtype, executor):
-        """The graph of an `ImageGraph`, with its weights."""
+        """The graph of an `ImageGraph`, straight from its planes of bits where it has them."""
         spacing = check_spacing(graph.spacing, len(graph.shape))
         window, _ = window_on(graph.shape, graph.window, spacing)
-        dtype = np.dtype(dtype)
-        weights = MatrixWeights(graph, window, dtype, executor)
-        return cls(BlockMatrix(graph.shape, window, dtype, weights, executor))
+        dtype, edges = np.dtype(dtype), graph.edges
+        as_given = graph.shape, dtype, graph.directed
+        if not (
+            isinstance(edges, EdgePlanes) and (edges.shape, edges.dtype, edges.directed) == as_given
+        ):
+            edges = MatrixWeights(graph, window, dtype, executor)
+        return cls(BlockMatrix(graph.shape, window, dtype, edges, executor))
 
     @property
     def degrees(self):

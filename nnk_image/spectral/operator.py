@@ -33,7 +33,7 @@ class LaplacianOperator:
     Parameters
     ----------
     recurrence : GridRecurrence or CsrRecurrence
-        The graph; `of_graph` and `of_spec` make it.
+        The graph; `of_graph` makes it.
     kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
         The Laplacian.  The normalised one is evaluated through its similarity to the
         random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
@@ -59,7 +59,7 @@ class LaplacianOperator:
     """
 
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
-    """Sweeps over all rows of `of_spec`, for progress bars."""
+    """Passes over all rows to choose the edges and set up the operator, for progress bars."""
 
     def __init__(self, recurrence, kind, executor, tau=None, bound=None, pruned=False):
         self._recurrence, self.pruned = recurrence, pruned
@@ -85,13 +85,6 @@ class LaplacianOperator:
             return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
         adjacency = check_adjacency(graph).astype(dtype, copy=False)
         return cls(CsrRecurrence(adjacency), kind, executor, tau)
-
-    @classmethod
-    def of_spec(cls, spec, kind, executor, tau=None):
-        """Of the NNK graph of a `GraphSpec`, which is never written as a matrix."""
-        tau = _check_laplacian(kind, tau)
-        recurrence = GridRecurrence.of_spec(spec, "nnk", executor)
-        return cls(recurrence, kind, executor, tau, pruned=True)
 
     def sweeps(self, order):
         """Sweeps over all rows of `analyze` with that order (for progress bars)."""

@@ -10,9 +10,9 @@ from nnk_image.base import memory
 from nnk_image.base.checks import check_count
 from nnk_image.base.image import MOST_AXES, check_image, data_range_of, spatial_shape
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.build import GRAPH_SWEEPS, build_graph
+from nnk_image.graph.build import build_graph
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.graph.pruning import GraphSpec
+from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 from nnk_image.wavelets.transform import MAX_ORDER, SpectralGraphWavelets
 
 ORDERS = (4, 6, 12, 15, 30)
@@ -176,7 +176,6 @@ def energy_compaction(
     window=None,
     sigma_d=2.0,
     sigma_f=None,
-    data_range=None,
     channel_axis=None,
     spacing=None,
     orders=ORDERS,
@@ -197,8 +196,8 @@ def energy_compaction(
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         The mean of each channel is removed.
     graph : ImageGraph, optional
-        Measure on this graph only; `window` to `data_range` are then those of the graph.
-    window, sigma_d, sigma_f, data_range, channel_axis, spacing
+        Measure on this graph only; `window` to `spacing` are then those of the graph.
+    window, sigma_d, sigma_f, channel_axis, spacing
         As for `image_graph`.
     orders : sequence of int
         Chebyshev orders.
@@ -250,12 +249,12 @@ def energy_compaction(
     spatial_shape(image, channel_axis, spacing is not None or graph is not None)
     checked = check_image(image, channel_axis, most_axes=MOST_AXES)
     signal = _mean_removed(checked)
-    graphs, built = (2, GRAPH_SWEEPS) if graph is None else (1, 0)
+    graphs, built = (2, EDGE_SWEEPS) if graph is None else (1, 0)
     total = graphs * math.prod(checked.shape[:-1]) * (built + len(orders))
     with RowExecutor(n_jobs, progress, total, "energy compaction") as executor:
         if graph is None:
             if sigma_f is None:
-                sigma_f = data_range_of(checked, data_range) * 10 / 255
+                sigma_f = data_range_of(checked) * 10 / 255
             spec = GraphSpec(checked, window, sigma_d, sigma_f, spacing=spacing)
             builds = [
                 _timed(lambda k=k: build_graph(spec, k, executor)) for k in ("bilateral", "nnk")

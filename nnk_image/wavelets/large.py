@@ -12,7 +12,7 @@ from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Reach
 from nnk_image.base.tile_plan import plan_tiles
-from nnk_image.graph.build import image_graph
+from nnk_image.graph.build import build_graph, image_graph
 from nnk_image.graph.laplacian import check_kind
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.graph.window import check_window
@@ -28,7 +28,7 @@ _BYTES_PER_BAND = 8
 class TiledWavelets:
     """Graph and graph wavelets of an image that is larger than memory.
 
-    What it gives for a tile is what `image_graph` and `SpectralGraphWavelets.of_image` give for the
+    What it gives for a tile is what `image_graph` and `SpectralGraphWavelets` give for the
     whole image there, bit for bit.  It can be pickled if the image can, so tiles may be computed in
     other processes.
 
@@ -79,7 +79,8 @@ class TiledWavelets:
     >>> bands = np.empty((7, *image.shape))
     >>> for tile in tiled.plan:
     ...     bands[(slice(None), *tile.core)] = tiled.analyze(tile)
-    >>> whole = nnk_image.SpectralGraphWavelets.of_image(image, 3, sigma_f=10, order=20)
+    >>> whole = nnk_image.SpectralGraphWavelets(
+    ...     nnk_image.image_graph(image, 3, sigma_f=10), order=20)
     >>> bool((bands == whole.analyze(image)).all())
     True
     """
@@ -175,7 +176,7 @@ class TiledWavelets:
             for inner, r in zip(tile.inside, self._radii, strict=True)
         )
         with RowExecutor(self.n_jobs) as executor:
-            recurrence = GridRecurrence.of_spec(GraphSpec(part, **self._graph), "nnk", executor)
+            recurrence = self._recurrence(part, executor)
             largest = float(recurrence.degrees[tile.inside].max())
             of_edges = self._kind == "combinatorial"
             return largest, recurrence.largest_edge_sum(executor, ring) if of_edges else 0.0
@@ -195,10 +196,14 @@ class TiledWavelets:
         part = np.asarray(self.image[self.slices(tile.padded)])
         return check_image(part, self.axis, None, MOST_AXES)
 
+    def _recurrence(self, part, executor):
+        graph = build_graph(GraphSpec(part, **self._graph), "nnk", executor)
+        return GridRecurrence.of_graph(graph, graph.dtype, executor)
+
     def _apply(self, tile, work):
         part = self._part(tile)
         with RowExecutor(self.n_jobs) as executor:
-            recurrence = GridRecurrence.of_spec(GraphSpec(part, **self._graph), "nnk", executor)
+            recurrence = self._recurrence(part, executor)
             operator = LaplacianOperator(
                 recurrence, self._kind, executor, self._tau, self.bound, pruned=True
             )

@@ -7,8 +7,6 @@ import numpy as np
 
 from nnk_image.base.checks import check_count, check_positive, ready_for_c, working_dtype
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, lanczos
 from nnk_image.wavelets import filter_bank
@@ -116,7 +114,7 @@ class SpectralGraphWavelets:
         self.n_jobs, self.progress = n_jobs, progress
         self._approximation = approximation
         with RowExecutor(n_jobs) as executor:
-            if not isinstance(graph, LaplacianOperator):  # `of_image` hands one over
+            if not isinstance(graph, LaplacianOperator):
                 dtype = _operator_dtype(graph, dtype)
                 graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau)
             self._operator = graph
@@ -124,59 +122,6 @@ class SpectralGraphWavelets:
         self.bank = filter_bank.design(filters, self._n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
         self._fitted()
-
-    @classmethod
-    def of_image(
-        cls,
-        image,
-        window=None,
-        sigma_d=2.0,
-        sigma_f=None,
-        *,
-        data_range=None,
-        channel_axis=None,
-        mask=None,
-        spacing=None,
-        **options,
-    ):
-        """The transform on an image's NNK graph, without that graph as a matrix.
-
-        Bit for bit that of ``SpectralGraphWavelets(image_graph(image, ...), **options)``, for
-        less memory and time: the matrix is neither written nor read.
-
-        Parameters
-        ----------
-        image, window, sigma_d, sigma_f, data_range, channel_axis, mask, spacing
-            As for `image_graph`.
-        **options
-            As for `SpectralGraphWavelets`, but for `dtype`: arithmetic is in the image's
-            floating type, float64 for integers.
-
-        Returns
-        -------
-        SpectralGraphWavelets
-
-        Raises
-        ------
-        TypeError, ValueError, MemoryError
-            As `image_graph` and `SpectralGraphWavelets`.
-
-        Examples
-        --------
-        >>> import nnk_image
-        >>> image = nnk_image.standard_image("camera")
-        >>> wavelets = nnk_image.SpectralGraphWavelets.of_image(image, sigma_f=10, order=20)
-        >>> wavelets.analyze(image).shape
-        (7, 256, 256)
-        """
-        if "dtype" in options:
-            raise TypeError("of_image takes no dtype; convert the image: image.astype(dtype)")
-        given = data_range, channel_axis, mask
-        spec = GraphSpec(image, window, sigma_d, sigma_f, *given, spacing=spacing)
-        laplacian, tau = options.get("laplacian", "combinatorial"), options.get("tau")
-        with RowExecutor(options.get("n_jobs")) as executor:
-            operator = LaplacianOperator.of_spec(spec, laplacian, executor, tau)
-        return cls(operator, **options)
 
     @property
     def laplacian(self):
@@ -459,5 +404,4 @@ def _operator_dtype(graph, dtype):
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
         return np.dtype(dtype)
-    adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    return working_dtype(adjacency.dtype) if hasattr(adjacency, "dtype") else np.dtype(float)
+    return working_dtype(graph.dtype) if hasattr(graph, "dtype") else np.dtype(float)

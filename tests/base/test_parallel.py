@@ -22,8 +22,8 @@ from nnk_image.base import parallel, threads
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import PIXELS_PER_CHUNK, RowExecutor
 from nnk_image.base.threads import resolve_n_jobs
-from nnk_image.graph.build import GRAPH_SWEEPS, build_graph
-from nnk_image.graph.pruning import GraphSpec
+from nnk_image.graph.build import build_graph
+from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 
 JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
 
@@ -220,7 +220,7 @@ def test_progress_counts_rows(n_jobs):
 @JOBS
 @pytest.mark.parametrize("kind", ["nnk", "bilateral"])
 def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
-    reports, total = [], GRAPH_SWEEPS * 40
+    reports, total = [], EDGE_SWEEPS * 40
     spec = GraphSpec(check_image(np.eye(40)), 5, 2.0, 0.1)
     with RowExecutor(n_jobs, lambda *report: reports.append(report), total) as executor:
         build_graph(spec, kind, executor)
@@ -296,7 +296,7 @@ def test_errors_inside_a_graph_come_out(n_jobs, monkeypatch):
 
     monkeypatch.setattr(nnk_image._core, "fill", fail)
     with leaving_no_task(), pytest.raises(MemoryError, match="no scratch"):
-        image_graph(np.eye(30), n_jobs=n_jobs)
+        image_graph(np.eye(30), n_jobs=n_jobs).degrees  # noqa: B018
     monkeypatch.undo()
     with leaving_no_task():
         assert image_graph(np.eye(30), n_jobs=n_jobs).n_edges > 0
@@ -403,8 +403,9 @@ def test_a_thread_that_dies_at_birth_hangs_nobody(n_jobs, monkeypatch):
     """As one does that finds no memory for its first frame: the others do the work."""
     expected, births = graph_sum(image_graph(GREY)), []
     monkeypatch.setattr(threads, "start_new_thread", lambda *arguments: births.append(arguments))
-    assert graph_sum(image_graph(GREY, n_jobs=n_jobs)) == expected
+    graph = image_graph(GREY, n_jobs=n_jobs)
     assert len(births) == n_jobs - 1
+    assert graph_sum(graph) == expected
 
 
 def test_a_thread_that_dies_at_its_work_is_an_error(monkeypatch):

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 from graph_checks import assert_by_the_book
+from laplacians import wavelets_of
 from volume_cases import assert_volume_by_the_book
 from whole_chain import LEAST_PIXELS_PER_CHUNK  # importing it gives threads to small images
 
@@ -62,7 +63,7 @@ def _wavelets(rng, _):
     def compute(image, n_jobs):
         given = {"n_jobs": n_jobs, **options, **about}
         try:
-            wavelets = nnk_image.SpectralGraphWavelets.of_image(image, **given)
+            wavelets = wavelets_of(image, **given)
         except ValueError as error:  # of all edges only such are left as are nearly 0
             if "larger sigma_f" not in str(error):
                 raise

@@ -2,27 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
+from exact import kernel_by_nnls
 
-from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
-from nnk_image.graph.agreement import window_agreement
+from nnk_image import SpectralGraphWavelets, image_graph, standard_image
 
 IMAGE = standard_image("camera")[80:104, 90:120]
 OPTIONS = {"window": 5, "sigma_d": 1.5, "sigma_f": 25}
-
-
-def kernel_by_nnls(graph, image, node):
-    """NNK weights of a pixel on its row of a graph, by scipy."""
-    candidates = graph.adjacency[[node]].indices
-    nodes = np.append(candidates, node)
-    y, x = np.divmod(nodes, graph.shape[1])
-    features = np.column_stack([y, x]) / graph.sigma_d
-    levels = image.reshape(graph.n_nodes, -1)[nodes].astype(float) / graph.sigma_f
-    features = np.column_stack([features, levels])
-    kernel = np.exp(-((features[:, None] - features[None]) ** 2).sum(-1) / 2)
-    lower = np.linalg.cholesky(kernel[:-1, :-1])
-    theta = nnls(lower.T, np.linalg.solve(lower, kernel[:-1, -1]))[0]
-    return dict(zip(candidates.tolist(), theta, strict=True))
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -52,23 +37,6 @@ def test_masks_and_types():
     assert (graph.degrees[IMAGE > 200] == 0).all()
     whole = image_graph(IMAGE.astype(np.float32), weights="nnk", **OPTIONS)
     assert whole.adjacency.dtype == np.float32
-
-
-def test_agreement_counts_neighbours():
-    agreement = window_agreement(IMAGE, **OPTIONS)
-    found = image_graph(IMAGE, directed=True, **OPTIONS).adjacency
-    whole = bilateral_graph(IMAGE, **OPTIONS)
-    exact, both = 0, 0
-    nodes = range(0, whole.n_nodes, 7)
-    for node in nodes:
-        theta = kernel_by_nnls(whole, IMAGE, node)
-        neighbours = {j for j, w in theta.items() if w > 1e-8 * max(theta.values())}
-        exact += len(neighbours)
-        both += len(neighbours & set(found[[node]].indices.tolist()))
-    assert both / exact == pytest.approx(agreement.recall, abs=0.03)
-    assert exact / len(nodes) == pytest.approx(agreement.exact, rel=0.06)
-    assert agreement.jaccard <= min(agreement.recall, agreement.precision)
-    assert agreement.found == pytest.approx(found.nnz / whole.n_nodes)
 
 
 def test_bad_weights():

@@ -240,7 +240,7 @@ def test_bad_masks(image, build):
 
 
 @both
-@pytest.mark.parametrize("name", ["sigma_d", "sigma_f", "data_range"])
+@pytest.mark.parametrize("name", ["sigma_d", "sigma_f"])
 def test_bad_widths(name, build):
     for value in (0, -1, -0.5, np.nan, np.inf, -np.inf, np.float32(0), 0.0):
         with pytest.raises(ValueError, match=rf"{name}=.* must be a finite number > 0 \("):
@@ -251,7 +251,7 @@ def test_bad_widths(name, build):
 
 
 @both
-@pytest.mark.parametrize("name", ["sigma_d", "sigma_f", "data_range"])
+@pytest.mark.parametrize("name", ["sigma_d", "sigma_f"])
 def test_widths_beyond_any_float(name, build):
     with pytest.raises(ValueError, match=f"^{name}="):
         build(GREY, **{name: 10**400})
@@ -279,7 +279,7 @@ def test_bad_windows(build):
 @both
 @pytest.mark.parametrize(
     "parameter",
-    [{"window": 4}, {"sigma_d": -1}, {"sigma_f": -1}, {"data_range": -1}, {"n_jobs": 0}],
+    [{"window": 4}, {"sigma_d": -1}, {"sigma_f": -1}, {"n_jobs": 0}],
     ids=lambda parameter: next(iter(parameter)),
 )
 def test_parameters_are_checked_before_pixels(parameter, build):
@@ -313,11 +313,8 @@ def test_window_larger_than_any_memory_is_refused_at_once(build):
 )
 def test_data_ranges_that_are_known(image, data_range):
     assert data_range_of(check_image(image)) == data_range
-    assert data_range_of(check_image(image), 12) == 12
     for build in (image_graph, bilateral_graph):
         assert build(image).sigma_f == data_range * 10 / 255
-        assert build(image, data_range=3).sigma_f == 3 * 10 / 255
-        assert build(image, sigma_f=0.7, data_range=3).sigma_f == 0.7
 
 
 @both
@@ -331,7 +328,6 @@ def test_data_ranges_that_are_not_known(image, build):
     with pytest.raises(ValueError, match=says):
         build(image)
     assert build(image, sigma_f=1.0).sigma_f == 1
-    assert build(image, data_range=255).sigma_f == 10
 
 
 def test_hidden_pixels_do_not_count_in_the_data_range():

@@ -41,8 +41,8 @@ def test_figures(graph):
     nodes = slice(None) if graph.valid is None else graph.valid.ravel()
     counts = np.count_nonzero(dense, axis=1)[nodes]
     assert figures["n_edges"] == graph.n_edges
-    assert figures["neighbours"]["mean"] == pytest.approx(counts.mean())
-    assert (figures["neighbours"]["min"], figures["neighbours"]["max"]) == (
+    assert figures["neighbors"]["mean"] == pytest.approx(counts.mean())
+    assert (figures["neighbors"]["min"], figures["neighbors"]["max"]) == (
         min(counts),
         max(counts),
     )
@@ -63,7 +63,7 @@ def test_the_bilateral_graph_has_no_reduction():
 def test_lines_tell_what_is_special():
     assert "directed" in lines_of(GRAPHS["directed"])["graph"]
     assert lines_of(GRAPHS["masked"])["masked"] == f"{(~HOLES).sum()} pixels"
-    assert lines_of(GRAPHS["one pixel"])["isolated"] == "1 pixels without neighbours"
+    assert lines_of(GRAPHS["one pixel"])["isolated"] == "1 pixels without neighbors"
     n_lost = GRAPHS["float32"].n_underflow
     assert n_lost > 0
     assert lines_of(GRAPHS["float32"])["left out"] == f"{n_lost} edges, too weak for float32"
@@ -120,6 +120,6 @@ def test_card_of_a_large_graph_is_small():
 
 def test_card_escapes():
     graph = GRAPHS["nnk"]
-    odd = ImageGraph(graph.adjacency, graph.shape, "<script>&", 5, 2.0, 1.0)
+    odd = ImageGraph(graph.edges, graph.shape, "<script>&", 5, 2.0, 1.0)
     assert "&lt;script&gt;&amp;" in card(odd)
     assert "<script" not in card(odd)

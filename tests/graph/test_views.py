@@ -39,7 +39,7 @@ def test_counts_and_degrees(graph):
     np.testing.assert_allclose(graph.degrees.ravel(), dense.sum(axis=1), rtol=tolerance)
     assert graph.degrees is graph.degrees
     expected = np.count_nonzero(dense, axis=1).reshape(graph.shape)
-    np.testing.assert_array_equal(graph.neighbour_counts, expected)
+    np.testing.assert_array_equal(graph.neighbor_counts, expected)
 
 
 def test_counts_of_a_directed_graph():
@@ -62,7 +62,7 @@ def test_repr():
     graph = GRAPHS["nnk"]
     assert repr(graph) == (
         f"<ImageGraph nnk 7x10: 70 nodes, {graph.n_edges} edges "
-        f"({graph.adjacency.nnz / 70:.2f} neighbours per pixel), window=7, sigma_d=2, "
+        f"({graph.adjacency.nnz / 70:.2f} neighbors per pixel), window=7, sigma_d=2, "
         "sigma_f=0.0392157, float64>"
     )
     assert "directed edges" in repr(DIRECTED)

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import nnk_image
 from nnk_image import _core
+from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors import _core as neighbors_core
 
 RNG = np.random.default_rng(5)
@@ -37,7 +38,7 @@ def misaligned_rows(matrix):
 def misaligned_graph(graph):
     """The same graph on misaligned arrays."""
     return nnk_image.ImageGraph(
-        misaligned_rows(graph.adjacency),
+        StoredEdges(misaligned_rows(graph.adjacency)),
         graph.shape,
         graph.kind,
         graph.window,

@@ -17,7 +17,9 @@ FIRST_CALL = """
         "tree": lambda: nnk_image.nnk_graph(np.random.default_rng(0).random((90, 3)), 8).data,
         "pairs": lambda: nnk_image.nnk_graph(np.random.default_rng(0).random((90, 30)), 8).data,
         "denoise": lambda: nnk_image.denoise(np.eye(30), 0.1),
-        "wavelets": lambda: nnk_image.SpectralGraphWavelets.of_image(np.eye(30)).coefficients,
+        "wavelets": lambda: nnk_image.SpectralGraphWavelets(
+            nnk_image.image_graph(np.eye(30))
+        ).coefficients,
         "estimator": lambda: nnk_image.NNKClassifier(3).fit(np.eye(9), np.arange(9) % 2).predict(
             np.eye(9)
         ),

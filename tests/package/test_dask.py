@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from laplacians import wavelets_of
 
 from nnk_image import (
-    SpectralGraphWavelets,
     denoise,
     denoise_tiles,
     estimate_noise,
@@ -73,7 +73,7 @@ def test_arrays_that_are_not_lazy_are_refused():
 def test_bands_filters_and_rows():
     array = da.from_array(IMAGE, chunks=(93, 150))
     options = {"sigma_f": 30, "window": 5}
-    whole = SpectralGraphWavelets.of_image(IMAGE, order=8, **options)
+    whole = wavelets_of(IMAGE, order=8, **options)
     tiled = {**options, "order": 8, "max_memory": "8MB"}
     bands = nnk_dask.analyze(array, **tiled)
     assert bands.numblocks != (1, 1, 1)
@@ -89,5 +89,5 @@ def test_bands_of_colours():
     colours = np.stack([IMAGE[:90, :100]] * 3, -1) * np.array([1, 0.9, 0.8], np.float32)
     options = {"sigma_f": 30, "window": 3, "channel_axis": -1, "order": 5}
     lazy = nnk_dask.analyze(da.from_array(colours, chunks=40), max_memory="1MB", **options)
-    whole = SpectralGraphWavelets.of_image(colours, **options)
+    whole = wavelets_of(colours, **options)
     np.testing.assert_array_equal(lazy.compute(), whole.analyze(colours))

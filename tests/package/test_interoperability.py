@@ -102,7 +102,7 @@ def test_images_in_tensors(tensor, dtype):
     expected = nnk_image.denoise(colour, 20, channel_axis=0)
     found = nnk_image.denoise(tensor(colour), 20, channel_axis=0)
     np.testing.assert_array_equal(found, expected, strict=True)
-    wavelets = nnk_image.SpectralGraphWavelets.of_image(tensor(image), **given)
+    wavelets = nnk_image.SpectralGraphWavelets(nnk_image.image_graph(tensor(image), **given))
     np.testing.assert_array_equal(wavelets.analyze(tensor(image)), wavelets.analyze(image))
     noise = nnk_image.estimate_noise(tensor(image))
     assert repr(noise) == repr(nnk_image.estimate_noise(image))

@@ -3,17 +3,20 @@
 import copy
 import gc
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from copies import through_read_only_buffers
+from laplacians import wavelets_of
 
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
+from nnk_image.graph.planes import EdgePlanes, StoredEdges
 from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral import block_matrix, time_skewing
-from nnk_image.spectral.block_matrix import BlockMatrix, KernelWeights, MatrixWeights
+from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 
 SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
 
@@ -32,7 +35,7 @@ def noisy(shape, dtype=np.float32, seed=0):
 def everything(image, kind, n_jobs=1, window=7):
     """Every way of using the operator of an image, as one list of arrays."""
     options = {"sigma_f": 9, "laplacian": kind, "order": 13, "n_scales": 2, "n_jobs": n_jobs}
-    wavelets = SpectralGraphWavelets.of_image(image, window, **options)
+    wavelets = wavelets_of(image, window, **options)
     bands = wavelets.analyze(image)
     filtered = wavelets.filter(image, lambda x: np.exp(-x))
     both_ways = wavelets.synthesize(bands), wavelets.reconstruct(bands)
@@ -55,12 +58,12 @@ def test_the_same_bits_as_kept_entries(kind, shape, dtype, monkeypatch):
 def test_places_are_taken_over_in_time(rows, strip, monkeypatch):
     image = noisy((301, 90))
     options = {"sigma_f": 9, "order": 37, "n_scales": 2}  # more orders than one pass takes
-    kept = SpectralGraphWavelets.of_image(image, 3, **options).analyze(image)
+    kept = wavelets_of(image, 3, **options).analyze(image)
     monkeypatch.setattr(block_matrix, "KEPT", 0)
     monkeypatch.setattr(time_skewing, "_ROWS_PER_FILLING", rows)
     monkeypatch.setattr(time_skewing, "_STRIP", strip)
     for n_jobs in (1, 3):
-        again = SpectralGraphWavelets.of_image(image, 3, **options, n_jobs=n_jobs)
+        again = wavelets_of(image, 3, **options, n_jobs=n_jobs)
         np.testing.assert_array_equal(again.analyze(image), kept)
 
 
@@ -82,7 +85,7 @@ def test_progress_ends_at_its_total(no_entries_kept):
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_read_only_buffers])
 def test_a_copy_makes_the_same_entries(duplicate, no_entries_kept):
     image = noisy((300, 40))
-    wavelets = SpectralGraphWavelets.of_image(image, 5, sigma_f=9)
+    wavelets = wavelets_of(image, 5, sigma_f=9)
     expected = wavelets.analyze(image)
     other = duplicate(wavelets)
     del wavelets
@@ -92,6 +95,9 @@ def test_a_copy_makes_the_same_entries(duplicate, no_entries_kept):
 def test_a_matrix_that_changes_later_changes_nothing(no_entries_kept):
     image = noisy((50, 40))
     graph = image_graph(image, 5, sigma_f=9)
+    with pytest.raises(ValueError, match="read-only"):
+        graph.adjacency.data[:] = 0
+    graph = replace(graph, edges=StoredEdges(graph.adjacency.copy()))
     wavelets = SpectralGraphWavelets(graph)
     expected = wavelets.analyze(image)
     graph.adjacency.data[:] = 0
@@ -109,7 +115,7 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
         matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
         for kept in (block_matrix.KEPT, 0):
             monkeypatch.setattr(block_matrix, "KEPT", kept)
-            matrices.append(BlockMatrix(*of, KernelWeights(spec, "nnk", executor), executor))
+            matrices.append(BlockMatrix(*of, EdgePlanes(spec, "nnk", executor), executor))
         sums = [m.largest_edge_sum(executor) for m in matrices]
     assert [m.keeps_entries for m in matrices] == [True, True, False]
     assert len(set(sums)) == 1
@@ -122,7 +128,7 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
 def test_images_are_given_back_at_once(kept, monkeypatch):
     monkeypatch.setattr(block_matrix, "KEPT", kept)
     image = noisy((1000, 40))
-    wavelets = SpectralGraphWavelets.of_image(image, 7, sigma_f=9)
+    wavelets = wavelets_of(image, 7, sigma_f=9)
     wavelets.analyze(image)
     gc.disable()
     tracemalloc.start()
@@ -151,7 +157,7 @@ def test_most_of_the_memory_is_not_needed(monkeypatch):
     image = noisy((6000, 40))
 
     def low_pass():
-        wavelets = SpectralGraphWavelets.of_image(image, 7, sigma_f=9, order=16)
+        wavelets = wavelets_of(image, 7, sigma_f=9, order=16)
         wavelets.filter(image, lambda x: np.exp(-x))
 
     kept = peak_of(low_pass)

@@ -9,13 +9,12 @@ import scipy.sparse as sp
 from dense import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from laplacians import both_layouts, random_bank, random_graph, run
+from laplacians import both_layouts, random_bank, random_graph, run, stored
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.pruning import GraphSpec
+from nnk_image.graph.planes import StoredEdges
 from nnk_image.spectral.operator import LaplacianOperator
 
 ORDERS = (0, 1, 2, 5, 6, 7, 12, 31)
@@ -209,7 +208,7 @@ def test_bits_do_not_depend_on_the_width_of_indices():
     signal = np.random.default_rng(3).standard_normal(99)
     ours = (
         both_layouts(graph, "combinatorial"),
-        both_layouts(replace(graph, adjacency=wide), "combinatorial"),
+        both_layouts(replace(graph, edges=StoredEdges(wide)), "combinatorial"),
     )
     for narrow, other in zip(*ours, strict=True):
         bits = [run(o, "analyze", signal, random_bank(2, 9)) for o in (narrow, other)]
@@ -296,20 +295,19 @@ def test_directed_graph_is_refused_unless_it_is_symmetric():
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (13, 1), (7, 67), (40, 33), (5, 130, 3)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_straight_from_the_image_is_the_same_operator_as_from_its_graph(kind, shape, dtype):
+def test_planes_make_the_same_operator_as_the_matrix(kind, shape, dtype):
     image = (200 * np.random.default_rng(8).random(shape)).astype(dtype)
     channel_axis = -1 if len(shape) == 3 else None
     graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis)
     with RowExecutor() as executor:
-        spec = GraphSpec(check_image(image, channel_axis), 7, 1.5, 20)
-        straight = LaplacianOperator.of_spec(spec, kind, executor)
-        stored = LaplacianOperator.of_graph(graph, kind, graph.adjacency.dtype, executor)
-        assert straight.bound == stored.bound
-        assert straight.dtype == stored.dtype
-        lambda_max = straight.bound or 1.0
-        signal = np.random.default_rng(9).random(shape[:2]).astype(straight.dtype)
-        given = signal, random_bank(2, 9), lambda_max, executor
-        results = [o.analyze(*given) for o in (straight, stored)]
+        operators = [
+            LaplacianOperator.of_graph(g, kind, graph.dtype, executor)
+            for g in (graph, stored(graph))
+        ]
+        assert operators[0].bound == operators[1].bound
+        signal = np.random.default_rng(9).random(shape[:2]).astype(graph.dtype)
+        given = signal, random_bank(2, 9), operators[0].bound or 1.0, executor
+        results = [o.analyze(*given) for o in operators]
         np.testing.assert_array_equal(*results)
 
 

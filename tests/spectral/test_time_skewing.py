@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laplacians import random_bank, run
 
+from nnk_image import image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral import block_matrix, chebyshev, time_skewing
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.time_skewing import tile_boundaries
@@ -93,12 +93,12 @@ class Example:
 
     def __init__(self, height, width, window, dtype=float, valid=None, kind="regularized"):
         self.image = np.random.default_rng(0).random((height, width)).astype(dtype)
-        self.spec = GraphSpec(self.image, window, 2.0, 0.3, mask=valid)
+        self.graph = image_graph(self.image, window, sigma_f=0.3, mask=valid)
         self.kind = kind
 
     def result(self, method, order, n_jobs=1):
         with RowExecutor(n_jobs) as executor:
-            operator = LaplacianOperator.of_spec(self.spec, self.kind, executor)
+            operator = LaplacianOperator.of_graph(self.graph, self.kind, self.graph.dtype, executor)
         lead = 1 if method == "analyze" else 2
         values = np.random.default_rng(2).standard_normal((lead, self.image.size))
         return run(operator, method, values, random_bank(2, order), n_jobs)

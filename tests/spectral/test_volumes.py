@@ -3,12 +3,11 @@
 import dense
 import numpy as np
 import pytest
-from laplacians import both_layouts, random_bank, run
+from laplacians import both_layouts, random_bank, run, stored, wavelets_of
 
 from nnk_image import SpectralGraphWavelets, _core, bilateral_graph, denoise, image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral import time_skewing
 from nnk_image.spectral.operator import LaplacianOperator
 
@@ -44,12 +43,11 @@ def test_polynomials_are_those_of_the_dense_matrix(shape, window, kind, masked):
     volume, mask = random_volume(shape), random_mask(shape) if masked else None
     spacing = tuple(np.linspace(1, 2, len(shape)).tolist())
     graph = image_graph(volume, window, sigma_f=0.3, spacing=spacing, mask=mask)
-    spec = GraphSpec(volume, window, 2.0, 0.3, spacing=spacing, mask=mask)
     matrix, coefficients = graph.adjacency.toarray(), random_bank(3, 11)
     signals = np.random.default_rng(2).standard_normal((3, volume.size))
     with RowExecutor() as executor:
         operators = [
-            LaplacianOperator.of_spec(spec, kind, executor),
+            LaplacianOperator.of_graph(stored(graph), kind, np.float64, executor),
             *both_layouts(graph, kind),
         ]
     bound = operators[0].bound or 1.0
@@ -97,9 +95,9 @@ def test_bits_of_any_order_threads_strips_and_blocks(shape, window, dtype, simd,
                 patch.setattr(time_skewing, "_STRIP", strip)
                 patch.setattr(RowExecutor, "threads_for", lambda self, n: self.n_jobs)
                 given = {"order": order, "n_scales": 2, "n_jobs": n_jobs}
-                wavelets = SpectralGraphWavelets.of_image(volume, window, **options, **given)
-                stored = SpectralGraphWavelets(image_graph(volume, window, **options), **given)
-                for w in (wavelets, stored):
+                graph = image_graph(volume, window, **options)
+                for g in (graph, stored(graph)):
+                    w = SpectralGraphWavelets(g, **given)
                     bands = w.analyze(volume)
                     results.append((bands, w.synthesize(bands)))
         for bands, image in results[1:]:
@@ -113,7 +111,7 @@ def test_bits_of_every_instruction_set():
     try:
         for name in _core.simd_variants():
             _core.use_simd(name)
-            wavelets = SpectralGraphWavelets.of_image(volume, 5, sigma_f=0.3)
+            wavelets = wavelets_of(volume, 5, sigma_f=0.3)
             results.append(wavelets.synthesize(wavelets.analyze(volume)))
     finally:
         _core.use_simd()
@@ -123,10 +121,10 @@ def test_bits_of_every_instruction_set():
 
 def test_a_volume_of_one_slice_has_the_bits_of_the_image():
     image = random_volume((23, 31))
-    flat = SpectralGraphWavelets.of_image(image, 7, sigma_f=0.3).analyze(image)
+    flat = wavelets_of(image, 7, sigma_f=0.3).analyze(image)
     for axis in range(3):
         volume = np.expand_dims(image, axis)
-        wavelets = SpectralGraphWavelets.of_image(volume, 7, sigma_f=0.3, spacing=(1, 1, 1))
+        wavelets = wavelets_of(volume, 7, sigma_f=0.3, spacing=(1, 1, 1))
         bands = wavelets.analyze(volume)
         assert bands.shape == (7, *volume.shape)
         if axis == 0:

@@ -1,9 +1,12 @@
 """Random graphs, banks of polynomials, and running these on each layout of an operator."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from nnk_image import image_graph
+from nnk_image import SpectralGraphWavelets, image_graph
 from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.planes import StoredEdges
 from nnk_image.spectral.operator import LaplacianOperator
 
 
@@ -18,6 +21,19 @@ def random_graph(height, width, window=5, build=image_graph, seed=0, dtype=float
 
 def random_bank(n_bands, order, seed=0):
     return np.random.default_rng(seed).standard_normal((n_bands, order + 1))
+
+
+def stored(graph):
+    """The same graph with its edges as a matrix instead of planes."""
+    return replace(graph, edges=StoredEdges(graph.adjacency))
+
+
+def wavelets_of(image, window=None, sigma_d=2.0, sigma_f=None, **options):
+    """Wavelets on the NNK graph of an image."""
+    names = ("channel_axis", "mask", "spacing")
+    of_graph = {name: options.pop(name) for name in names if name in options}
+    graph = image_graph(image, window, sigma_d, sigma_f, **of_graph)
+    return SpectralGraphWavelets(graph, **options)
 
 
 def both_layouts(graph, kind, dtype=np.float64):

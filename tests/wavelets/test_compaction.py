@@ -308,7 +308,7 @@ def test_image_is_checked_like_everywhere():
         energy_compaction(np.where(np.arange(72).reshape(9, 8) == 19, np.nan, IMAGE))
     with pytest.raises(ValueError, match="channel_axis"):
         energy_compaction(COLOUR)
-    with pytest.raises(ValueError, match="data_range="):
+    with pytest.raises(ValueError, match="pass sigma_f"):
         energy_compaction(IMAGE * 200)
     kept = IMAGE.copy()
     energy_compaction(IMAGE, **OPTIONS)

@@ -4,8 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
+from laplacians import wavelets_of
 
-from nnk_image import SpectralGraphWavelets, image_graph
+from nnk_image import image_graph
 from nnk_image.base.tile_plan import TilePlan
 from nnk_image.graph.laplacian import KINDS
 from nnk_image.wavelets import TiledWavelets
@@ -61,7 +62,7 @@ def test_bands_and_filters_are_those_of_the_whole(seed):
     tiled = TiledWavelets(image, **options, **transform)
     small_tiles(tiled, seed)
     tiled = pickle.loads(pickle.dumps(tiled))
-    whole = SpectralGraphWavelets.of_image(image, **options, **transform)
+    whole = wavelets_of(image, **options, **transform)
     assert tiled.bound == whole._operator.bound
     bands, smooth = whole.analyze(image), whole.filter(image, lambda x: np.exp(-x))
     for tile in tiled.plan:

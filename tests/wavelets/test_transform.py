@@ -13,6 +13,7 @@ from copies import through_pickle, through_read_only_buffers
 from dense import graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laplacians import stored
 from numpy.polynomial import chebyshev
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
@@ -344,31 +345,38 @@ def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
         assert other.frame_bounds("kernels") == wavelets.frame_bounds("kernels")
 
 
-# --- straight from an image ---------------------------------------------------------------
+# --- planes and matrices -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
-def test_of_image_is_that_of_the_graph(dtype, kind):
+def test_planes_give_the_bands_of_the_matrix(dtype, kind):
     image = golden_data.image_float("camera")[:61, :47]
     image = (image * 255).astype(dtype) if np.dtype(dtype).kind == "u" else image.astype(dtype)
-    sigma_f = image.max() / 20
+    graph = image_graph(image, 7, 1.5, image.max() / 20)
     options = {"laplacian": kind, "order": 9, "n_jobs": 2}
-    ours = SpectralGraphWavelets.of_image(image, 7, 1.5, sigma_f, **options)
-    expected = SpectralGraphWavelets(image_graph(image, 7, 1.5, sigma_f), **options)
+    ours, expected = (SpectralGraphWavelets(g, **options) for g in (graph, stored(graph)))
     assert (ours.lmax, ours.bound, ours.dtype) == (expected.lmax, expected.bound, expected.dtype)
     np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image), strict=True)
 
 
-def test_of_image_in_colour_with_a_mask():
+def test_planes_of_a_color_image_with_a_mask():
     image = np.random.default_rng(4).random((23, 31, 3))
     mask = np.random.default_rng(5).random((23, 31)) < 0.9
-    ours = SpectralGraphWavelets.of_image(
-        image, sigma_f=0.4, channel_axis=2, mask=mask, laplacian="regularized", tau=2.0
-    )
     graph = image_graph(image, sigma_f=0.4, channel_axis=2, mask=mask)
-    expected = SpectralGraphWavelets(graph, laplacian="regularized", tau=2.0)
+    ours, expected = (
+        SpectralGraphWavelets(g, laplacian="regularized", tau=2.0) for g in (graph, stored(graph))
+    )
     np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image))
+
+
+def test_wavelets_make_no_matrix():
+    image = np.random.default_rng(4).random((23, 31))
+    for build in (image_graph, bilateral_graph):
+        graph = build(image)
+        SpectralGraphWavelets(graph).analyze(image)
+        assert "stored" not in vars(graph.edges)
+        assert graph.adjacency is graph.adjacency
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -379,23 +387,8 @@ def test_windows_of_unequal_sides(kind, window):
     graph = image_graph(image, window, sigma_f=1)
     wavelets = SpectralGraphWavelets(graph, laplacian=kind, order=8)
     bands = wavelets.analyze(image)
-    of_image = SpectralGraphWavelets.of_image(image, window, sigma_f=1, laplacian=kind, order=8)
-    np.testing.assert_array_equal(of_image.analyze(image), bands, strict=True)
+    of_matrix = SpectralGraphWavelets(stored(graph), laplacian=kind, order=8)
+    np.testing.assert_array_equal(of_matrix.analyze(image), bands, strict=True)
     interval = {"lmax": wavelets.lmax, "bound": wavelets.bound}
     plain = SpectralGraphWavelets(graph.adjacency, laplacian=kind, order=8, **interval)
     np.testing.assert_allclose(bands.reshape(7, -1), plain.analyze(image.ravel()), atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"dtype": np.float32}, TypeError, "convert the image"),
-        ({"window": 4}, ValueError, "window=4"),
-        ({"laplacian": "none"}, ValueError, "'none'"),
-        ({"tau": 1.0}, ValueError, "tau"),
-        ({"directed": True}, TypeError, "directed"),
-    ],
-)
-def test_of_image_with_bad_arguments(options, error, text):
-    with pytest.raises(error, match=text):
-        SpectralGraphWavelets.of_image(np.zeros((5, 5)), **options)

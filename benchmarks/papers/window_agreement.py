@@ -1,4 +1,4 @@
-"""How well Algorithm 4 finds the neighbours that exact NNK has on the window."""
+"""How well Algorithm 4 finds the neighbors that exact NNK has on the window."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,18 @@ from nnk_image.graph.exact_weights import solve_on
 
 @dataclass(frozen=True)
 class WindowAgreement:
-    """Neighbours found by Algorithm 4 against exact NNK on the whole window.
+    """Neighbors found by Algorithm 4 against exact NNK on the whole window.
 
     Attributes
     ----------
     recall : float
-        Part of the exact neighbours that are found.
+        Part of the exact neighbors that are found.
     precision : float
-        Part of the found neighbours that are exact ones.
+        Part of the found neighbors that are exact ones.
     jaccard : float
         Both, over either.
     found, exact : float
-        Neighbours per pixel.
+        Neighbors per pixel.
     """
 
     recall: float
@@ -36,18 +36,17 @@ def window_agreement(
     sigma_d=2.0,
     sigma_f=None,
     *,
-    data_range=None,
     channel_axis=None,
     mask=None,
     n_jobs=None,
 ):
-    """How well `image_graph` approximates exact NNK with the whole window as candidates.
+    """Compare `image_graph` with exact NNK that has the whole window as candidates.
 
     Takes some hundred times as long as `image_graph`.
 
     Parameters
     ----------
-    image, window, sigma_d, sigma_f, data_range, channel_axis, mask, n_jobs
+    image, window, sigma_d, sigma_f, channel_axis, mask, n_jobs
         As for `image_graph`.
 
     Returns
@@ -63,17 +62,8 @@ def window_agreement(
     ----------
     Thesis section 3.1, Algorithm 4; S. Shekkizhar, A. Ortega, "Neighborhood and graph
     constructions using non-negative kernel regression", eq. 6.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> from nnk_image.graph import window_agreement
-    >>> image = nnk_image.standard_image("camera")[60:92, 100:132]
-    >>> agreement = window_agreement(image, window=5, sigma_f=30)
-    >>> agreement.recall > 0.8
-    True
     """
-    options = {"data_range": data_range, "channel_axis": channel_axis, "mask": mask}
+    options = {"channel_axis": channel_axis, "mask": mask}
     found = image_graph(image, window, sigma_d, sigma_f, directed=True, n_jobs=n_jobs, **options)
     whole = bilateral_graph(image, window, sigma_d, sigma_f, n_jobs=n_jobs, **options)
     pixels = check_image(image, channel_axis, mask).pixels

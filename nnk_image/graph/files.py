@@ -1,0 +1,145 @@
+"""Image graphs in `.npz` files.  What the C core relies on is checked when a file is read."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from nnk_image.base.atomic import atomic_output
+from nnk_image.base.checks import check_positive
+from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.image import MOST_AXES, check_spacing
+from nnk_image.graph.planes import StoredEdges
+from nnk_image.graph.window import check_window
+
+if TYPE_CHECKING:
+    from nnk_image.graph.pixel_graph import ImageGraph
+
+FORMAT = "nnk_image.ImageGraph 1"
+"""The member `format` of a graph's file."""
+
+_KINDS = ("nnk", "bilateral")
+_PARTS = (
+    "shape",
+    "kind",
+    "window",
+    "sigma_d",
+    "sigma_f",
+    "directed",
+    "n_underflow",
+    "valid",
+    "spacing",
+)
+
+
+def write_graph(graph: ImageGraph, path: str | os.PathLike[str]) -> None:
+    """Write a graph as arrays that numpy.load reads, atomically."""
+    matrix = graph.adjacency
+    parts = {
+        "format": FORMAT,
+        "indptr": matrix.indptr,
+        "indices": matrix.indices,
+        "data": matrix.data,
+        **{name: getattr(graph, name) for name in _PARTS},
+    }
+    with atomic_output(path) as file:
+        np.savez(file, **{name: part for name, part in parts.items() if part is not None})
+
+
+def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what `write_graph` wrote, as arguments of `ImageGraph`.
+
+    Raises
+    ------
+    ValueError
+        The file is no such graph or is damaged.
+    """
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return _parts_of(arrays)
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # zipfile and zlib raise a dozen kinds
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path}: not a graph file, or damaged: {reason}") from error
+
+
+def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+    unknown = set(file) - {"format", "indptr", "indices", "data", *_PARTS}
+    if unknown:
+        raise ValueError(f"it holds {min(unknown)[:80]!r}, which no graph file has")
+    found = str(file["format"])
+    if found != FORMAT:
+        raise ValueError(f"format {found!r}, not {FORMAT!r}")
+    shape = tuple(int(n) for n in file["shape"])
+    if not 2 <= len(shape) <= MOST_AXES or min(shape) < 1:
+        raise ValueError(f"shape {shape}")
+    kind, window = str(file["kind"]), file["window"].tolist()
+    if kind not in _KINDS:
+        raise ValueError(f"kind {kind!r}")
+    parts = {
+        "edges": StoredEdges(_matrix_of(file, math.prod(shape)), int(file["n_underflow"])),
+        "shape": shape,
+        "kind": kind,
+        "window": check_window(window, len(shape)),
+        "sigma_d": check_positive("sigma_d", float(file["sigma_d"]), "width"),
+        "sigma_f": check_positive("sigma_f", float(file["sigma_f"]), "width"),
+        "directed": bool(file["directed"]),
+        "valid": file.get("valid"),
+        "spacing": _spacing(file, len(shape)),
+    }
+    _check_edges(**parts)
+    return parts
+
+
+def _spacing(file: Mapping[str, npt.NDArray[Any]], axes: int) -> tuple[float, ...] | None:
+    return check_spacing(file["spacing"].tolist(), axes) if "spacing" in file else None
+
+
+def _matrix_of(file: Mapping[str, npt.NDArray[Any]], n_nodes: int) -> csr_array:
+    """The CSR arrays as a matrix of positive weights in canonical format."""
+    indptr, indices, data = file["indptr"], file["indices"], file["data"]
+    if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
+        raise ValueError(f"indptr is {indptr.dtype}, indices are {indices.dtype}")
+    if data.dtype not in (np.float32, np.float64):
+        raise ValueError(f"weights are {data.dtype}")
+    matrix = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
+    matrix.check_format(full_check=True)
+    if not matrix.has_canonical_format:
+        raise ValueError("columns of a row are not ascending")
+    if not (np.isfinite(data).all() and (data > 0).all()):
+        raise ValueError("a weight is not a positive number")
+    return matrix
+
+
+def _check_edges(
+    edges: StoredEdges,
+    shape: tuple[int, ...],
+    window: int | tuple[int, ...],
+    directed: bool,
+    valid: npt.NDArray[Any] | None,
+    **_: Any,
+) -> None:
+    """Raise ValueError where edges do not fit the other parts."""
+    matrix = edges.adjacency
+    degree = np.diff(matrix.indptr)
+    rows = np.repeat(np.arange(len(degree)), degree)
+    steps = PixelGrid(shape).displacements(rows, matrix.indices)
+    if (abs(steps) > np.array(window) // 2).any():
+        raise ValueError("an edge leaves the window")
+    if not steps.any(axis=-1).all():
+        raise ValueError("a self loop")
+    if not directed and (matrix - matrix.T).nnz:
+        raise ValueError("an undirected graph must be symmetric")
+    if valid is not None and (valid.dtype != bool or valid.shape != shape):
+        raise ValueError("the mask does not fit the shape")
+    if valid is not None and degree[~valid.ravel()].any():
+        raise ValueError("a pixel outside the mask has edges")
+    if edges.n_underflow < 0:
+        raise ValueError(f"n_underflow={edges.n_underflow}")

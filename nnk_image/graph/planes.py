@@ -1,0 +1,118 @@
+"""The edges of a pixel graph as planes of bits, and the matrix that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from nnk_image import _core
+from nnk_image.base import memory
+from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.pruning import BIT_SPEED, GraphSpec, choose_edges
+
+
+class StoredEdges(NamedTuple):
+    """Edges as a matrix.
+
+    Attributes
+    ----------
+    adjacency : (N, N) csr_array
+        Sorted columns, no explicit zeros.
+    n_underflow : int
+        Edges left out because their weight was below the smallest normal number of its type.
+    """
+
+    adjacency: csr_array
+    n_underflow: int = 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the weights."""
+        return self.adjacency.dtype
+
+
+class EdgePlanes:
+    """Edges as planes of bits, one per offset of the window, and the kernel that weighs them.
+
+    Parameters
+    ----------
+    spec : GraphSpec
+    kind : {'nnk', 'bilateral'}
+    executor : RowExecutor
+        Chooses the edges; its `n_jobs` also serves to write the matrix later.
+    directed : bool
+        Keep the edges that each pixel chose instead of their union.
+
+    Attributes
+    ----------
+    bits : nnk_image._core.Edges
+    shape : tuple of int
+        Of the image as it is laid out: that of an image of one column is turned.
+    dtype : numpy.dtype
+        Type of the weights.
+    """
+
+    lasting = True
+    """Nobody else changes what the weights are computed from."""
+
+    def __init__(
+        self, spec: GraphSpec, kind: str, executor: RowExecutor, directed: bool = False
+    ) -> None:
+        self.bits = choose_edges(spec, kind, executor, directed)
+        self.shape, self.dtype, self.directed = spec.image.shape, spec.image.dtype, directed
+        self._kernel, self._row_work, self._n_jobs = spec.kernel(), spec.row_work, executor.n_jobs
+        self._height = spec.lines.height
+
+    def fill(self, operator: _core.GridOperator, y0: int, y1: int) -> None:
+        """Write the entries of rows [y0, y1) of an operator in SIMD blocks."""
+        _core.fill_entries(operator, self.bits, self._kernel, y0, y1)
+
+    @cached_property
+    def stored(self) -> StoredEdges:
+        """The matrix, made when it is first asked for.
+
+        The edges of each image row are counted, the counts summed up to where each row starts, and
+        then all rows are written independently.
+        """
+        with RowExecutor(self._n_jobs) as executor:
+            adjacency, n_zeros = self._matrix(executor.run)
+        if n_zeros:
+            adjacency.eliminate_zeros()
+        # A changed matrix would no longer be that of the planes.
+        adjacency.data.flags.writeable = False
+        return StoredEdges(adjacency, n_zeros if self.directed else n_zeros // 2)
+
+    def _matrix(self, run: Callable[..., None]) -> tuple[csr_array, int]:
+        """Sorted CSR rows with the kernel's weights, and how many of these are 0."""
+        n_nodes, rows = PixelGrid(self.shape).size, (self._height, self._row_work)
+        row_start = np.zeros(self._height + 1, np.int64)
+        run(
+            lambda y0, y1: _core.count_rows(self.bits, row_start[1:], y0, y1),
+            *rows,
+            speed=BIT_SPEED,
+        )
+        np.cumsum(row_start, out=row_start)
+        n_stored = int(row_start[-1])
+        index_dtype = memory.index_dtype(max(n_stored, n_nodes))
+        n_bytes = n_stored * (index_dtype.itemsize + self.dtype.itemsize)
+        memory.require(n_bytes, f"the adjacency of {n_stored} entries")
+        indptr = np.empty(n_nodes + 1, index_dtype)
+        indptr[-1] = n_stored
+        indices = np.empty(n_stored, index_dtype)
+        data = np.empty(n_stored, self.dtype)
+        wide = index_dtype == np.int64
+        arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)
+        n_zeros = []
+
+        def fill(y0: int, y1: int) -> None:
+            n_zeros.append(_core.fill(self.bits, self._kernel, row_start, *arrays, y0, y1))
+
+        run(fill, *rows)
+        adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
+        adjacency.has_canonical_format = True
+        return adjacency, sum(n_zeros)

@@ -1,0 +1,18 @@
+"""Exact NNK weights of a pixel by another solver."""
+
+import numpy as np
+from scipy.optimize import nnls
+
+
+def kernel_by_nnls(graph, image, node):
+    """NNK weights of a pixel on its row of a graph, by scipy."""
+    candidates = graph.adjacency[[node]].indices
+    nodes = np.append(candidates, node)
+    y, x = np.divmod(nodes, graph.shape[1])
+    features = np.column_stack([y, x]) / graph.sigma_d
+    levels = image.reshape(graph.n_nodes, -1)[nodes].astype(float) / graph.sigma_f
+    features = np.column_stack([features, levels])
+    kernel = np.exp(-((features[:, None] - features[None]) ** 2).sum(-1) / 2)
+    lower = np.linalg.cholesky(kernel[:-1, :-1])
+    theta = nnls(lower.T, np.linalg.solve(lower, kernel[:-1, -1]))[0]
+    return dict(zip(candidates.tolist(), theta, strict=True))
