@@ -13,7 +13,7 @@ from sklearn.datasets import make_swiss_roll
 
 from benchmarks.timing import Table
 from nnk_image import nnk_neighbors
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.neighbors import NeighborhoodBlocks, load_nnk_graph
 from nnk_image.neighbors.to_disk import graph_to_disk
 

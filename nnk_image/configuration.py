@@ -8,7 +8,7 @@ import numpy as np
 
 from nnk_image import _core
 from nnk_image.base import memory
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 
 PACKAGES = (
     "numpy",

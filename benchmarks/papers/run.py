@@ -8,7 +8,7 @@ from benchmarks.papers import FIGURES, figure_module, report
 from benchmarks.papers.parts import Setup, Store
 from benchmarks.papers.rows import as_csv
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.plotting.figures import new_figure
 
 DPI = 110

@@ -1,33 +1,93 @@
-"""The one place that runs work on threads, reports progress and stops when asked to.
+"""Threads, progress reports and interruption: the one place that runs work on chunks of rows.
 
-Work on an image is split into chunks of rows, each a short call into C without the GIL.
-Results never depend on the split, Ctrl-C is answered between chunks, a forked child starts
-threads of its own, and progress is a count of finished rows.
+A chunk is a short call into C without the GIL.  Results do not depend on how rows are split into
+chunks; Ctrl-C is answered between chunks; a forked child starts threads of its own.
 """
 
-from collections import deque
-from functools import partial
-from threading import get_ident
+from __future__ import annotations
 
-from nnk_image.base.imports import uninterrupted
-from nnk_image.base.threads import ThreadPool, resolve_n_jobs
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from numbers import Integral
+from queue import Empty, SimpleQueue
+from threading import Lock, get_ident
+from types import TracebackType
+from typing import Any
+
+Progress = bool | Callable[[int, int], object]
+Chunks = list[tuple[int, int]]
+Task = tuple[Future[Any], Callable[[], Any]]
 
 PIXELS_PER_CHUNK = 1 << 18
-"""Pixels in a chunk at most: some 25 to 40 ms of the slowest stage."""
+"""Most pixels in a chunk: 25 to 40 ms of the slowest stage."""
 
 LEAST_PIXELS_PER_CHUNK = 1 << 11
-"""For fewer a chunk is not worth handing to a thread: about 0.2 ms of the slowest stage."""
+"""Fewest pixels in a chunk for a thread: about 0.2 ms of the slowest stage."""
 
 PIXELS_PER_THREAD = 1 << 14
-"""For fewer a thread is not worth its start: about 1.5 ms of the slowest stage."""
+"""Fewest pixels for which another thread is worth its start: about 1.5 ms of the slowest stage."""
 
-_LEAST_ROWS = 4  # rows of a chunk at least, where there are threads
+_LEAST_ROWS = 4  # fewest rows in a chunk for a thread
+_PATIENCE = 0.02  # seconds between looks whether a waiting function is to stop
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads: None is 1, -1 all processors this process may use."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
+        raise TypeError(f"n_jobs must be an integer or None, not {n_jobs!r}")
+    if n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs={n_jobs} is no number of threads; use 1, 2, ..., or -1 for all")
+    if n_jobs > 0:
+        return int(n_jobs)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _OneBlasThread:
+    """A context manager that limits BLAS to one thread while any call is inside it."""
+
+    def __init__(self) -> None:
+        self._lock, self._calls = Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                self._limit = _blas_libraries().limit(limits=1, user_api="blas")
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                self._limit.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()
+"""``with one_blas_thread:`` keeps BLAS from spinning on small matrices; it costs 20 us."""
+
+
+@cache
+def _blas_libraries() -> Any:
+    from threadpoolctl import ThreadpoolController  # looking for libraries takes 2 ms
+
+    return ThreadpoolController()
+
+
+class _Stopped(Exception):
+    """What a function waits for will not come, since another one has failed."""
 
 
 class RowExecutor:
-    """Runs work on chunks of rows on ``n_jobs`` threads; a context manager around a public call.
+    """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 
-    Inside the context the threads stay for the next stage of the work: starting them takes time.
+    The threads live until the context ends; one that an error has interrupted can be used again.
 
     Parameters
     ----------
@@ -41,38 +101,61 @@ class RowExecutor:
         Text of the progress bar.
     """
 
-    def __init__(self, n_jobs=None, progress=False, total=0, description=""):
+    def __init__(
+        self,
+        n_jobs: int | None = None,
+        progress: Progress = False,
+        total: int = 0,
+        description: str = "",
+    ) -> None:
         self.n_jobs = resolve_n_jobs(n_jobs)
         self._progress, self._total, self._description = progress, total, description
         self._done, self._bar = 0, None
-        self._owner, self._from_others = get_ident(), deque()
-        self._pool, self._entered = None, False
+        self._owner, self._from_others = get_ident(), deque[int]()
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_size, self._stopped = 0, False
 
-    def __enter__(self):
-        self._entered = True
+    def __enter__(self) -> RowExecutor:
         if self._progress is True:
             self._bar = _tqdm()(total=self._total, desc=self._description, unit="row", leave=False)
         return self
 
-    def __exit__(self, kind, *_):
-        self._entered = False
-        self._dismiss()
-        if kind is None and self._done < self._total:  # count stages that were not needed as done
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+        if kind is None and self._done < self._total:  # stages that were not needed are done
             self.advance(self._total - self._done)
         if self._bar is not None:
             self._bar.close()
 
-    def threads_for(self, n_pixels):
-        """Number of threads that are worth their start for work on so many pixels."""
+    def threads_for(self, n_pixels: int) -> int:
+        """Return the number of threads that are worth their start for so much work."""
         return max(1, min(self.n_jobs, n_pixels // PIXELS_PER_THREAD))
 
-    def run(self, work, n_rows, width=1, rows_per_chunk=None, speed=1, counts_as=None):
+    def run(
+        self,
+        work: Callable[[int, int], object],
+        n_rows: int,
+        width: int = 1,
+        rows_per_chunk: int | None = None,
+        speed: float = 1,
+        counts_as: int | None = None,
+    ) -> None:
         """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return.
 
-        `width` is the number of pixels in a row.  The heights of the chunks, and whether
-        threads are worth their start, follow from it unless `rows_per_chunk` is given.  A
-        stage that has many times the `speed` of the slowest one is given in higher chunks.
-        In the progress report all of it counts as so many rows, by default `n_rows`.
+        Parameters
+        ----------
+        work : callable
+            Called on several threads at once.
+        n_rows, width : int
+            Rows, and pixels in a row.
+        rows_per_chunk : int, optional
+            By default chosen such that the threads end at nearly the same time.
+        speed : float
+            Pixels per second, relative to the slowest stage; faster stages get larger chunks.
+        counts_as : int, optional
+            Rows that all of this counts as in the progress report; by default `n_rows`.
         """
         if rows_per_chunk is not None:
             n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
@@ -82,32 +165,54 @@ class RowExecutor:
             chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
         self._run_chunks(work, lambda result: None, chunks, n_threads, counts_as)
 
-    def run_in_order(self, work, consume, n_rows, rows_per_chunk, counts_as=None):
-        """Like `run`, with ``consume(work(y0, y1))`` called on this thread, chunk after chunk.
+    def run_in_order(
+        self,
+        work: Callable[[int, int], Any],
+        consume: Callable[[Any], object],
+        n_rows: int,
+        rows_per_chunk: int,
+        counts_as: int | None = None,
+    ) -> None:
+        """Like `run`, but call ``consume(work(y0, y1))`` on this thread, chunk after chunk.
 
-        The chunks do not depend on the number of threads, so neither does what is made of
-        their results in that order.  Each chunk is taken to be worth a thread.
+        The chunks and their order, and so rounding, do not depend on the number of threads.
         """
         chunks = _equal_chunks(n_rows, rows_per_chunk)
         self._run_chunks(work, consume, chunks, self.n_jobs, counts_as)
 
-    def run_all(self, functions, n_threads):
-        """Call functions without arguments, on so many threads; all done on return.
+    def run_all(self, functions: Sequence[Callable[[], object]], n_threads: int) -> None:
+        """Call functions without arguments on `n_threads` threads; all done on return.
 
-        They are begun in their order, and one may `wait_for` those before it.  Progress is left
-        to them, by `advance`.
+        They begin in their order, so that each may `wait_for` earlier ones.  They report their
+        progress with `advance`.
         """
-        self._call(functions, n_threads, lambda number, result: None)
+        errors: list[BaseException] = []
 
-    def wait_for(self, queue):
-        """Within a function of `run_all`: an item that an earlier one puts into a `SimpleQueue`."""
-        return queue.get_nowait() if self._pool is None else self._pool.wait_for(queue)
+        def guarded(function: Callable[[], object]) -> None:
+            try:
+                function()
+            except BaseException as error:
+                errors.append(error)
+                self._stopped = True
+                raise
 
-    def advance(self, rows):
-        """Count finished rows in the progress report.
+        try:
+            these = [partial(guarded, function) for function in functions]
+            self._call(these, n_threads, lambda number, result: None)
+        except _Stopped:
+            raise errors[0] from None
 
-        Only the thread that owns this reports: what others count it adds to its next report.
-        """
+    def wait_for(self, queue: SimpleQueue[Any]) -> Any:
+        """Within a function of `run_all`, return an item that an earlier one puts into `queue`."""
+        while not self._stopped:
+            try:
+                return queue.get(timeout=_PATIENCE)
+            except Empty:
+                pass
+        raise _Stopped
+
+    def advance(self, rows: int) -> None:
+        """Count finished rows; only the thread that made this executor reports them."""
         if get_ident() != self._owner:
             self._from_others.append(rows)
             return
@@ -121,65 +226,87 @@ class RowExecutor:
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
 
-    def _run_chunks(self, work, consume, chunks, n_threads, counts_as):
+    def _run_chunks(
+        self,
+        work: Callable[[int, int], Any],
+        consume: Callable[[Any], object],
+        chunks: Chunks,
+        n_threads: int,
+        counts_as: int | None,
+    ) -> None:
         n_rows = chunks[-1][1] if chunks else 0
         counts_as = n_rows if counts_as is None else counts_as
 
-        def done(number, result):
+        def done(number: int, result: Any) -> None:
             consume(result)
             y0, y1 = chunks[number]
             self.advance(y1 * counts_as // n_rows - y0 * counts_as // n_rows)
 
         self._call([partial(work, *rows) for rows in chunks], n_threads, done)
 
-    def _call(self, functions, n_threads, done):
+    def _call(
+        self,
+        functions: Sequence[Callable[[], Any]],
+        n_threads: int,
+        done: Callable[[int, Any], object],
+    ) -> None:
         """Call each function, and ``done(number, result)`` on this thread, in their order."""
         n_threads = min(n_threads, len(functions))
         if n_threads <= 1:
             for number, function in enumerate(functions):
                 done(number, function())
             return
-        finished = False
+        n_ahead = 2 * n_threads  # few results wait for their turn
         try:
-            self._call_on_threads(functions, n_threads, done)
-            finished = True
-        finally:
-            if not (finished and self._entered):
-                self._dismiss()
+            pool = self._helpers(n_threads - 1)
+            tasks = deque((pool.submit(function), function) for function in functions[:n_ahead])
+            for number in range(len(functions)):
+                while not tasks[0][0].done() and _take_one(tasks):
+                    pass
+                done(number, tasks.popleft()[0].result())
+                if number + n_ahead < len(functions):
+                    function = functions[number + n_ahead]
+                    tasks.append((pool.submit(function), function))
+        except BaseException:
+            self._stop()
+            raise
 
-    def _call_on_threads(self, functions, n_threads, done):
-        if self._pool is not None and self._pool.n_helpers < n_threads - 1:
-            self._dismiss()
-        if self._pool is None:
-            self._pool = ThreadPool(n_threads - 1)
-            self._pool.start()
-        n_ahead = 2 * n_threads  # tasks queued at a time: results that wait for their turn are few
-        for number, function in enumerate(functions[:n_ahead]):
-            self._pool.submit(number, function)
-        results = {}
-        for number in range(len(functions)):
-            while number not in results:
-                finished, result = self._pool.next_result()
-                results[finished] = result
-            done(number, results.pop(number))
-            if number + n_ahead < len(functions):
-                self._pool.submit(number + n_ahead, functions[number + n_ahead])
+    def _helpers(self, n_threads: int) -> ThreadPoolExecutor:
+        """At least so many threads beside this one, which works as well."""
+        if self._pool is None or self._pool_size < n_threads:
+            self._stop()
+            self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
+        self._stopped = False
+        return self._pool
 
-    def _dismiss(self):
+    def _stop(self) -> None:
+        """Cancel what has not begun, and wait for the chunks that have."""
+        self._stopped = True
         if self._pool is not None:
-            self._pool.stop()
-            self._pool = None  # only now, so that an interrupted stop is tried again
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None  # only now: an interrupted shutdown is repeated
 
 
-def _rows_of(n_pixels, width):
+def _take_one(tasks: deque[Task]) -> bool:
+    """Do the first task that no thread has begun; False if there is none."""
+    for place, (future, function) in enumerate(tasks):
+        if future.cancel():
+            own: Future[Any] = Future()
+            own.set_result(function())
+            tasks[place] = own, function
+            return True
+    return False
+
+
+def _rows_of(n_pixels: int, width: float) -> int:
     return max(1, int(n_pixels / max(1, width)))
 
 
-def _equal_chunks(n_rows, height):
+def _equal_chunks(n_rows: int, height: int) -> Chunks:
     return [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
 
 
-def _shrinking_chunks(n_rows, width, n_threads):
+def _shrinking_chunks(n_rows: int, width: float, n_threads: int) -> Chunks:
     """Chunks of half a thread's share of what is left: all threads end at nearly the same time."""
     most, chunks, y = _rows_of(PIXELS_PER_CHUNK, width), [], 0
     least = min(max(_LEAST_ROWS, _rows_of(LEAST_PIXELS_PER_CHUNK, width)), -(-n_rows // n_threads))
@@ -191,10 +318,9 @@ def _shrinking_chunks(n_rows, width, n_threads):
     return chunks
 
 
-def _tqdm():
+def _tqdm() -> Any:
     try:
-        with uninterrupted():
-            from tqdm.auto import tqdm
+        from tqdm.auto import tqdm
     except ImportError:
         raise ImportError(
             "progress=True needs tqdm: pip install 'nnk_image[progress]', "

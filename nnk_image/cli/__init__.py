@@ -18,7 +18,7 @@ import threading
 from contextlib import contextmanager
 
 import nnk_image
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise
 from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from nnk_image.base.imports import uninterrupted
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 
 OVERSAMPLING = 2
 """Candidates asked for per candidate wanted.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nnk_image.base.checks import check_choice, check_number
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.kernels import check_sigma
 

@@ -14,14 +14,14 @@ import pytest
 from child import leaving_no_task, python
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import ThreadpoolController
 from whole_chain import GREY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_sum
 
 import nnk_image
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.base import parallel, threads
+from nnk_image.base import parallel
 from nnk_image.base.image import check_image
-from nnk_image.base.parallel import PIXELS_PER_CHUNK, RowExecutor
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import PIXELS_PER_CHUNK, RowExecutor, one_blas_thread, resolve_n_jobs
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 
@@ -302,28 +302,6 @@ def test_errors_inside_a_graph_come_out(n_jobs, monkeypatch):
         assert image_graph(np.eye(30), n_jobs=n_jobs).n_edges > 0
 
 
-def test_an_interrupted_stop_is_done_again(monkeypatch):
-    interrupts, caller = [], threading.get_ident()
-
-    class Interrupted(SimpleQueue):
-        def put(self, task):
-            if task is None and not interrupts and threading.get_ident() == caller:
-                interrupts.append(task)
-                raise KeyboardInterrupt
-            super().put(task)
-
-    def fail_last(y0):
-        if y0 == 5:
-            raise Failure
-
-    monkeypatch.setattr(threads, "SimpleQueue", Interrupted)
-    with leaving_no_task(), RowExecutor(3) as executor:
-        executor.run(lambda y0, y1: None, 6, rows_per_chunk=1)
-        with pytest.raises(KeyboardInterrupt):
-            executor.run_in_order(lambda y0, y1: y0, fail_last, 6, 1)
-    assert len(interrupts) == 1
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 def test_control_c_at_any_moment_stops_all_threads():
@@ -369,6 +347,9 @@ def test_control_c_at_any_moment_stops_all_threads():
                         these = [partial(follow, executor, words, k) for k in range(60)]
                         executor.run_all(these, 2)
             except KeyboardInterrupt:
+                end = time.monotonic() + 1  # of a chunk whose thread was just being started
+                while running and time.monotonic() < end:
+                    time.sleep(0.001)
                 assert not running
             else:
                 signal.setitimer(signal.ITIMER_REAL, 0)
@@ -384,48 +365,19 @@ def test_control_c_at_any_moment_stops_all_threads():
 
 def test_threads_that_do_not_start_are_an_error(monkeypatch):
     """And those that did start are gone."""
-    expected, start, started = graph_sum(image_graph(GREY)), threads.start_new_thread, []
+    expected, start, started = graph_sum(image_graph(GREY)), threading.Thread.start, []
 
-    def only_one(*arguments):
+    def only_one(thread):
         if started:
             raise RuntimeError("can't start new thread")
-        started.append(start(*arguments))
+        started.append(thread)
+        start(thread)
 
-    monkeypatch.setattr(threads, "start_new_thread", only_one)
+    monkeypatch.setattr(threading.Thread, "start", only_one)
     with leaving_no_task(), pytest.raises(RuntimeError, match="can't start new thread"):
         image_graph(GREY, n_jobs=3)
     monkeypatch.undo()
     assert graph_sum(image_graph(GREY, n_jobs=3)) == expected
-
-
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_a_thread_that_dies_at_birth_hangs_nobody(n_jobs, monkeypatch):
-    """As one does that finds no memory for its first frame: the others do the work."""
-    expected, births = graph_sum(image_graph(GREY)), []
-    monkeypatch.setattr(threads, "start_new_thread", lambda *arguments: births.append(arguments))
-    graph = image_graph(GREY, n_jobs=n_jobs)
-    assert len(births) == n_jobs - 1
-    assert graph_sum(graph) == expected
-
-
-def test_a_thread_that_dies_at_its_work_is_an_error(monkeypatch):
-    """Where there was no memory even for its last word."""
-    caller, taken = threading.get_ident(), threading.Event()
-
-    class Mute(SimpleQueue):
-        def put(self, item):
-            if threading.get_ident() != caller:
-                raise SystemExit  # ends a thread without a word
-            super().put(item)
-
-    def work(y0, y1):
-        if threading.get_ident() != caller:
-            taken.set()
-        assert taken.wait(60)
-
-    monkeypatch.setattr(threads, "SimpleQueue", Mute)
-    with leaving_no_task(), pytest.raises(MemoryError, match=r"a thread died.*n_jobs=1"):
-        RowExecutor(2).run(work, 6, rows_per_chunk=1)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -483,17 +435,19 @@ def test_a_forked_child_works_after_its_parent():
     assert answers == ["True", "True"]
 
 
-def test_many_threads_may_call_at_once():
-    image = np.random.default_rng(1).random((40, 70))
-    expected = graph_sum(image_graph(image))
-    found = [None] * 8
+# --- BLAS --------------------------------------------------------------------------------
 
-    def call(i):
-        found[i] = graph_sum(image_graph(image, n_jobs=1 + i % 2))
 
-    callers = [threading.Thread(target=call, args=(i,)) for i in range(len(found))]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join(60)
-    assert found == [expected] * len(found)
+def test_blas_has_one_thread_while_any_call_asks_for_it():
+    libraries = ThreadpoolController().select(user_api="blas")
+
+    def most():
+        return max((library["num_threads"] for library in libraries.info()), default=1)
+
+    with libraries.limit(limits=2):
+        before = most()
+        with one_blas_thread:
+            with one_blas_thread:
+                assert most() == 1
+            assert most() == 1
+        assert most() == before

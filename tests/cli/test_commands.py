@@ -11,7 +11,7 @@ from command import process, run
 from PIL import Image
 
 import nnk_image
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 
 
 class TestDenoise:

@@ -11,7 +11,7 @@ import pytest
 
 import nnk_image
 from nnk_image import _core
-from nnk_image.base.threads import resolve_n_jobs
+from nnk_image.base.parallel import resolve_n_jobs
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / ".ci" / "recipe.yaml"
