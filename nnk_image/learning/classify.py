@@ -33,22 +33,23 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         -------
         self
         """
-        X, y = validate_data(self, X, y, multi_output=True, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        if y.ndim == 2 and y.shape[1] == 1:
+        options = {"multi_output": True, "dtype": [np.float64, np.float32]}
+        points, labels = validate_data(self, X, y, **options)
+        check_classification_targets(labels)
+        if labels.ndim == 2 and labels.shape[1] == 1:
             warnings.warn(
                 "y is a column vector where (N,) is expected; it is taken as y.ravel()",
                 DataConversionWarning,
                 stacklevel=2,
             )
-            y = y.ravel()
-        self.outputs_2d_ = y.ndim == 2
-        coded = [np.unique(column, return_inverse=True) for column in np.atleast_2d(y.T)]
+            labels = labels.ravel()
+        self.outputs_2d_ = labels.ndim == 2
+        coded = [np.unique(column, return_inverse=True) for column in np.atleast_2d(labels.T)]
         classes = [names for names, _ in coded]
         self.classes_ = classes if self.outputs_2d_ else classes[0]
         self._codes = np.column_stack([codes for _, codes in coded])
         self._targets = np.hstack([np.eye(len(names))[codes] for names, codes in coded])
-        self._fit_model(X)
+        self._fit_model(points)
         return self
 
     def predict(self, X: npt.ArrayLike | None) -> Array:

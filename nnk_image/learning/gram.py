@@ -1,5 +1,7 @@
 """Kernel (Gram) matrices between sets of points."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -11,7 +13,7 @@ _KEPT = 1 << 24  # most kernel values that are kept; larger matrices are compute
 _BLOCK = 1 << 22  # kernel values held in memory at a time
 
 
-def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> Array:
+def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> Any:
     """Return the kernel values (n, m) of points a (n, d) and b (m, d)."""
     if kernel.name == "callable":
         return evaluate(kernel.function, a, b)
@@ -47,13 +49,13 @@ class Gram:
         """Free the memory that `keep` uses."""
         self._kept = None
 
-    def rows(self, queries: Array) -> Array:
+    def rows(self, queries: Array) -> Any:
         """Return the kernel values (n, N) of queries and the points."""
         if self.kernel.name == "precomputed":
             return np.asarray(queries, np.float64)
         return kernel_matrix(self.kernel, self.sigma, queries, self.points)
 
-    def rows_of(self, indices: Array) -> Array:
+    def rows_of(self, indices: Array) -> Any:
         """Return the kernel values (n, N) of some of the points with all."""
         return self.rows(self.points[indices]) if self._kept is None else self._kept[indices]
 
@@ -68,7 +70,7 @@ class Gram:
             result[i : i + step] = self.rows(queries[i : i + step]) @ factor
         return result
 
-    def diagonal(self, queries: Array | None = None) -> Array:
+    def diagonal(self, queries: Array | None = None) -> Any:
         """Return the kernel value of each query, or of each point, with itself."""
         name = self.kernel.name
         if name == "precomputed":

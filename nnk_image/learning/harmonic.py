@@ -196,7 +196,8 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
         factors = factorized(matrix)  # the diagonal dominates each row: no pivoting
     except RuntimeError:
         return np.zeros(right.shape)
-    return np.nan_to_num(factors.solve(right), nan=0.0, posinf=0.0, neginf=0.0)
+    found = factors.solve(right)
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def _solve_steps(matrix: csr_array, right: Array) -> Array | None:

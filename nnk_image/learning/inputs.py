@@ -1,6 +1,6 @@
 """Checks of arguments: undirected graphs, rows of weights, points, labels."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,9 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.result import Neighborhoods
 
-Array = npt.NDArray[Any]
-Graph = ImageGraph | sparray | spmatrix
-Weights = Neighborhoods | sparray | spmatrix
+Array: TypeAlias = npt.NDArray[Any]
+Graph: TypeAlias = ImageGraph | sparray | spmatrix
+Weights: TypeAlias = Neighborhoods | sparray | spmatrix
 
 
 def check_graph(graph: Graph) -> csr_array:
@@ -66,7 +66,7 @@ def check_weights(weights: Weights, square: bool = False) -> csr_array:
 
 def check_points(name: str, points: npt.ArrayLike, matrix: csr_array) -> Array:
     """Return points as float64, if there is one for each column of a matrix of weights."""
-    array = check_features(name, points).astype(np.float64, copy=False)
+    array: Array = check_features(name, points).astype(np.float64, copy=False)
     if len(array) != matrix.shape[1]:
         raise ValueError(
             f"{name} holds {len(array)} points, but the neighborhoods are of {matrix.shape[1]}"

@@ -171,19 +171,19 @@ def few_shot_labels(
         )
     check_count("n_neighbors", n_neighbors)
     check_count("n_accept", n_accept)
-    X = check_features("X", X)
-    Q = check_features("Q", Q, X.shape[1], X.dtype == np.float32)
-    y = np.asarray(y)
-    if y.shape != (len(X),):
-        raise ValueError(f"y must have shape ({len(X)},), a label per point of X, not {y.shape}")
+    points = check_features("X", X)
+    queries = check_features("Q", Q, points.shape[1], points.dtype == np.float32)
+    y, n = np.asarray(y), len(points)
+    if y.shape != (n,):
+        raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")
     classes, labels = np.unique(y, return_inverse=True)
 
-    points, found = X, np.full(len(Q), -1)
-    left = np.arange(len(Q))
+    found = np.full(len(queries), -1)
+    left = np.arange(len(queries))
     while len(left):
         near = nnk_neighbors(
             points,
-            Q[left],
+            queries[left],
             min(n_neighbors, len(points)),
             kernel=kernel,
             sigma=sigma,
@@ -194,11 +194,11 @@ def few_shot_labels(
         accepted = _most_confident(share, near.error, n_accept)
         if not len(accepted):
             result: Array = classes[found]
-            result[left] = _most_frequent(y, np.isin(np.arange(len(Q)), left), "queries")
+            result[left] = _most_frequent(y, found < 0, "queries")
             return result
         new = left[accepted]
         found[new] = share[accepted].argmax(axis=1)
-        points = np.concatenate([points, Q[new]])
+        points = np.concatenate([points, queries[new]])
         labels = np.concatenate([labels, found[new]])
         left = np.delete(left, accepted)
     result = classes[found]
@@ -211,7 +211,8 @@ def _class_shares(near: Neighborhoods, labels: Array, n_classes: int) -> Array:
     one_hot.resize(len(labels), n_classes)
     mass = (near.to_csr() @ one_hot).toarray()
     total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+    share: Array = np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+    return share
 
 
 def _most_confident(share: Array, error: Array, n_accept: int) -> Array:

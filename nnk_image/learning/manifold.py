@@ -137,7 +137,8 @@ def intrinsic_dimension(
     threshold = check_number("threshold", threshold)
     matrix = check_weights(neighborhoods, square=X is not None)
     if X is None:
-        return np.diff(matrix.indptr).astype(np.int64)
+        result: Array = np.diff(matrix.indptr).astype(np.int64)
+        return result
     if matrix.nnz and matrix.data.min() < 0:
         raise ValueError(f"weights of neighbors must be positive, got {matrix.data.min():g}")
     points = check_points("X", X, matrix)
@@ -171,7 +172,7 @@ def _affinities(points: Array, matrix: csr_array, norm: str) -> Array:
         divisor = np.minimum(size[i], size[near]) if norm == "min_rank" else size[i] * size[near]
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
         result[part] = np.where(rank[near] > 0, np.sqrt(total / np.maximum(divisor, 1)), 0)
-    return np.minimum(result, 1)
+    return result.clip(max=1)
 
 
 def _basis(vectors: Array) -> Array:
@@ -179,7 +180,8 @@ def _basis(vectors: Array) -> Array:
     if not vectors.any():
         return np.zeros((vectors.shape[1], 0))
     _, values, basis = np.linalg.svd(vectors, full_matrices=False)
-    return basis[values > _RANK * values[0]].T
+    spanned: Array = basis[values > _RANK * values[0]].T
+    return spanned
 
 
 def _dimension_vector(matrix: csr_array) -> Array:
@@ -189,7 +191,8 @@ def _dimension_vector(matrix: csr_array) -> Array:
     order = np.lexsort([-matrix.data, row])
     place = np.arange(matrix.nnz) - matrix.indptr[:-1][row]
     total = np.bincount(place, matrix.data[order], minlength=count.max() + 1)
-    return total / matrix.shape[0]
+    vector: Array = total / matrix.shape[0]
+    return vector
 
 
 def _rows(matrix: csr_array) -> list[Array]:

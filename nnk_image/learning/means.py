@@ -1,6 +1,6 @@
 """NNK-Means: learn atoms such that each point is a weighted sum of a few of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -164,15 +164,15 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        points = validate_data(self, X, dtype=[np.float64, np.float32])
         n_clusters = check_count("n_clusters", self.n_clusters)
-        if len(X) < n_clusters:
-            raise ValueError(f"n_samples={len(X)} must be at least n_clusters={n_clusters}")
+        if len(points) < n_clusters:
+            raise ValueError(f"n_samples={len(points)} must be at least n_clusters={n_clusters}")
         check_count("n_neighbors", self.n_neighbors)
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol)
         check_choice("init", self.init, ("k-means++", "random"))
-        self._gram = self._gram_of(X)
+        self._gram = self._gram_of(points)
         self.sigma_ = self._gram.sigma
         self._gram.keep()
         self._learn(self._first_atoms(check_random_state(self.random_state)))
@@ -250,7 +250,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
-        return weights.argmax(axis=1)
+        labels: Array = weights.argmax(axis=1)
+        return labels
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the atom of largest weight of each query, or the nearest one if all are 0.
@@ -284,8 +285,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         For a precomputed kernel queries are assumed to have similarity 1 with themselves.
         """
-        X = self._checked(X)
-        return np.maximum(self._gram.diagonal(X) + self._misfit(*self._coded(X)), 0)
+        queries = self._checked(X)
+        error: Array = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
+        return np.maximum(error, 0, out=error)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
         """Return minus the objective of queries: the larger, the better they are coded."""
@@ -296,7 +298,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return int(self.atoms_.shape[1])
 
 
-def _spread_points(gram: Gram, n: int, random: np.random.RandomState) -> Sequence[int]:
+def _spread_points(gram: Gram, n: int, random: np.random.RandomState) -> Array:
     """Return n points chosen by greedy k-means++ in feature space."""
     diagonal, n_trials = gram.diagonal(), 2 + int(np.log(n))
     chosen: list[int] = []
@@ -312,7 +314,7 @@ def _spread_points(gram: Gram, n: int, random: np.random.RandomState) -> Sequenc
         best = squared.sum(axis=1).argmin()
         chosen.append(int(trials[best]))
         distance = squared[best]
-    return chosen
+    return np.array(chosen)
 
 
 def _nearest(b: Array, between: Array, k: int) -> Array:

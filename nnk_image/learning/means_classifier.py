@@ -66,11 +66,11 @@ random_state, n_jobs
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        points, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(labels)
         n_clusters = check_count("n_clusters", self.n_clusters)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.sigma_ = self._gram_of(X).sigma
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.sigma_ = self._gram_of(points).sigma
         self._members = [np.flatnonzero(codes == i) for i in range(len(self.classes_))]
         random = check_random_state(self.random_state)
         options = self.get_params(deep=False) | {"sigma_scale": 1.0, "random_state": random}
@@ -79,7 +79,7 @@ random_state, n_jobs
         self.means_ = []
         for members in self._members:
             means = NNKMeans(**options | {"n_clusters": min(n_clusters, len(members))})
-            self.means_.append(means.fit(self._of_class(X[members], members)))
+            self.means_.append(means.fit(self._of_class(points[members], members)))
         self.n_iter_ = max(means.n_iter_ for means in self.means_)
         return self
 
@@ -93,9 +93,9 @@ random_state, n_jobs
         The term of the queries' similarity with themselves, which all classes share, is left out.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         pairs = zip(self.means_, self._members, strict=True)
-        return np.column_stack([m._misfit(*m._coded(self._of_class(X, i))) for m, i in pairs])
+        return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Predict the class of smallest reconstruction error, of equal ones the first.

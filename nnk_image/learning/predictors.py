@@ -91,9 +91,10 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     def _nearest(self, queries: Array | None, rows: Array) -> Array:
         """Return the nearest fitted point of the queries `rows`, of equally near ones the first."""
         own, model = queries is None, self._model
+        points = model.points if queries is None else queries
         result = np.empty(len(rows), np.int64)
         for i, row in enumerate(rows):
-            query = (model.points if own else queries)[[row]]
+            query = points[[row]]
             distances = query[0].copy() if model.of_distances else cdist(query, model.points)[0]
             if own:
                 distances[row] = np.inf
@@ -134,9 +135,11 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         rows = np.repeat(np.arange(len(found)), counts)
         squares = self._spread_factor * ((scores[rows] - scores[found.indices]) ** 2).sum(axis=1)
         sums = np.bincount(rows, squares, len(found))
-        return np.divide(sums, counts, out=np.full(len(found), np.nan), where=counts > 0)
+        spread = np.full(len(found), np.nan)
+        np.divide(sums, counts, out=spread, where=counts > 0)
+        return spread
 
-    def _checked_queries(self, X: npt.ArrayLike | None) -> Array | None:
+    def _checked_queries(self, X: npt.ArrayLike | None) -> Any:
         """Return queries as scikit-learn checks them, or None for the fitted points."""
         if X is not None:
             return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -181,12 +184,11 @@ class KernelOptions:
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
-        names = ("kernel", "sigma", "sigma_scale", "method", "l1", "tol", "metric")
-        names += ("kernel_params", "duplicates", "psd", "n_jobs")
-        return {name: getattr(self, name) for name in names}
+        names = "kernel sigma sigma_scale method l1 tol metric kernel_params duplicates psd n_jobs"
+        return {name: getattr(self, name) for name in names.split()}
 
 
-class KStarOptions:
+class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""
 
     def __init__(

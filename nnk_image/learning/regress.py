@@ -32,10 +32,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         self
         """
         options = {"multi_output": True, "y_numeric": True}
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **options)
-        self._single_output = y.ndim == 1
-        self._targets = y.reshape(len(y), -1).astype(np.float64)
-        self._fit_model(X)
+        points, values = validate_data(self, X, y, dtype=[np.float64, np.float32], **options)
+        self._single_output = values.ndim == 1
+        self._targets = values.reshape(len(values), -1).astype(np.float64)
+        self._fit_model(points)
         return self
 
     def predict(self, X: npt.ArrayLike | None) -> Array:

@@ -115,8 +115,7 @@ class NNKGraphTransformer(
         self
         """
         check_choice("symmetrize", self.symmetrize, (*_core.RULES, None))
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        self._fit_model(X)
+        self._fit_model(validate_data(self, X, dtype=[np.float64, np.float32]))
         solved = self._model.solve()
         self.error_ = solved.error
         if self.symmetrize is None:
@@ -143,14 +142,14 @@ class NNKGraphTransformer(
             points in its regression.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        X = self._model.check_queries(X)
-        known = np.array([self._row_of.get(_fingerprint(row), -1) for row in X])
+        queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        queries = self._model.check_queries(queries)
+        known = np.array([self._row_of.get(_fingerprint(row), -1) for row in queries])
         new = np.flatnonzero(known < 0)
         if len(new) == 0:
             return self.graph_[known]
-        found = self._model.neighborhoods(X[new]).to_csr()
-        if len(new) == len(X):
+        found = self._model.neighborhoods(queries[new]).to_csr()
+        if len(new) == len(known):
             return found
         place = known.copy()
         place[new] = self.n_samples_fit_ + np.arange(len(new))

@@ -48,10 +48,10 @@ def row_of_axes(axes: Any, number: int, width: float, height: float, **options: 
     if axes is None:
         figure = pyplot().figure(figsize=(width * number, height), layout="constrained")
         axes = figure.subplots(1, number, squeeze=False, **options)
-    axes = list(np.ravel(axes))
-    if len(axes) < number:
-        raise ValueError(f"{number} axes are needed, got {len(axes)}")
-    return axes
+    row = list(np.ravel(axes))
+    if len(row) < number:
+        raise ValueError(f"{number} axes are needed, got {len(row)}")
+    return row
 
 
 def value_range_of(image: npt.ArrayLike) -> tuple[float, float]:

@@ -205,6 +205,6 @@ def _add_lines(
     from matplotlib.collections import LineCollection
 
     alpha = np.clip(strength, 0.05, 1) if len(strength) else None
-    lines = LineCollection(segments, colors=color, alpha=alpha, linewidths=width)
+    lines = LineCollection(list(segments), colors=color, alpha=alpha, linewidths=width)
     ax.add_collection(lines, autolim=False)
     return lines
