@@ -1,4 +1,4 @@
-"""python -m benchmarks [graph | prune | wavelets | threads | denoising | ... | all] ..."""
+"""python -m benchmarks [graph | wavelets | denoising | ... | all] ..."""
 
 import argparse
 import json
@@ -10,21 +10,13 @@ from benchmarks.timing import header
 
 TABLES = (
     "graph",
-    "prune",
     "wavelets",
-    "threads",
     "denoising",
     "noise",
     "volumes",
-    "memory",
     "any_size",
     "neighbors",
-    "scale",
-    "general",
-    "constructions",
     "image_tasks",
-    "theory",
-    "page",
 )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import tifffile
 
-from benchmarks.memory import resident
+from benchmarks.machine import resident
 from benchmarks.timing import Table
 from nnk_image import denoise, image_graph, standard_image
 from nnk_image.base.tile_plan import TilePlan

@@ -1,6 +1,6 @@
 """The denoisers to compare: what to call, and the settings to choose from.
 
-Each takes a float64 image with values about 0 to 255, grey (H, W) or colour (H, W, 3),
+Each takes a float64 image with values about 0 to 255, (H, W) or (H, W, 3),
 and the noise's standard deviation; the settings of a grid are in units of sigma where
 they are intensities.  skimage's methods get values about 0 to 1, never clipped.
 """
@@ -8,12 +8,12 @@ they are intensities.  skimage's methods get values about 0 to 1, never clipped.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from unittest.mock import patch
 
 import nnk_image
 from benchmarks import peers
-from nnk_image.denoising import wavelet_lowpass
-from nnk_image.denoising.methods import METHODS
+
+OURS = ("quick", "fast", "balanced", "best", "sgw")
+"""Methods of `nnk_image.denoise`."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Denoiser:
 
 def available():
     """Name -> Denoiser, of all that are installed."""
-    ours = {name: Denoiser(partial(run_ours, method=name)) for name in METHODS}
+    ours = {name: Denoiser(partial(run_ours, method=name)) for name in OURS}
     found = ours | _PEERS
     run_bm3d = peers.bm3d_filter()
     return found if run_bm3d is None else found | {"bm3d": Denoiser(run_bm3d)}
@@ -42,29 +42,7 @@ def run_ours(noisy, sigma, method):
     return nnk_image.denoise(noisy, sigma, method=method, channel_axis=peers.channel_axis_of(noisy))
 
 
-def run_sgw_bilateral(
-    noisy, sigma, sigma_f=wavelet_lowpass.SIGMA_F, bands_kept=wavelet_lowpass.BANDS_KEPT
-):
-    """The filter of method 'sgw' on the bilateral graph of the same window."""
-    graph = nnk_image.bilateral_graph(
-        noisy,
-        sigma_d=wavelet_lowpass.SIGMA_D,
-        sigma_f=sigma_f * sigma,
-        channel_axis=peers.channel_axis_of(noisy),
-    )
-    with patch.object(wavelet_lowpass, "BANDS_KEPT", bands_kept):
-        return nnk_image.denoise(
-            noisy, sigma, method="sgw", guide=graph, channel_axis=peers.channel_axis_of(noisy)
-        )
-
-
 _PEERS = {
-    "sgw_bilateral": Denoiser(run_sgw_bilateral),
-    "sgw_bilateral_tuned": Denoiser(
-        run_sgw_bilateral,
-        {"sigma_f": (1.2, 1.7, 2.5, 3.5), "bands_kept": (3, 4, 5)},
-        {"sigma_f": 1.2, "bands_kept": 4},
-    ),
     "bilateral": Denoiser(
         peers.skimage_bilateral,
         {"color": (1, 1.5, 2, 2.5, 3, 4), "spatial": (1, 1.5, 2, 3)},

@@ -10,9 +10,8 @@ from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 import nnk_image
 from benchmarks import denoisers
-from benchmarks.graph import noisy_camera, skimage_bilateral
 from benchmarks.pictures import BUNDLED
-from benchmarks.timing import Table, comparison
+from benchmarks.timing import Table
 from nnk_image.io.images import image_paths, read_image
 
 NOTES = (
@@ -39,7 +38,7 @@ def add_options(group):
 
 
 def tables(options):
-    """One table of quality per sigma, then one of speed."""
+    """One table per sigma."""
     images = _images(options.images)
     methods = {name: denoisers.available()[name] for name in options.methods}
     source = options.images.name if options.images else "standard images"
@@ -47,7 +46,6 @@ def tables(options):
         table = _quality(source, images, sigma, options.seeds, methods)
         table.notes = NOTES if sigma == options.sigmas[-1] else ()
         yield table
-    yield _speed(methods, options.rounds)
 
 
 def _images(folder):
@@ -123,37 +121,4 @@ def _ssim(clean, result):
         sigma=1.5,
         use_sample_covariance=False,
         channel_axis=-1 if clean.ndim == 3 else None,
-    )
-
-
-def _speed(methods, rounds):
-    """All methods side by side on one picture, each at a usual setting."""
-    image, sigma = noisy_camera(), 20.0
-    single = image.astype(np.float32)
-    contenders = {
-        "sgw float32": lambda: nnk_image.denoise(single, sigma, method="sgw"),
-        "sgw float64": lambda: nnk_image.denoise(image, sigma, method="sgw"),
-        "fast float32": lambda: nnk_image.denoise(single, sigma, method="fast"),
-        "fast float64": lambda: nnk_image.denoise(image, sigma, method="fast"),
-        "skimage denoise_bilateral float32, window 11": lambda: skimage_bilateral(single, 11),
-        "skimage denoise_bilateral float64, window 11": lambda: skimage_bilateral(image, 11),
-    }
-    for name in sorted(set(methods) & {"fast", "best"}):
-        contenders[f"{name} float32, 2 threads"] = lambda name=name: nnk_image.denoise(
-            single, sigma, method=name, n_jobs=2
-        )
-    for name, method in methods.items():
-        if f"{name} float64" not in contenders:
-            label = f"{name} ({method.usual_text()})" if method.usual else name
-            contenders[label] = lambda m=method: m.run(image, sigma, **m.usual)
-    ours = {name: f"/ {name}" for name in ("sgw float32", "sgw float64", "fast float32")}
-    return comparison(
-        f"Time of denoising: camera 512x512, sigma {sigma:g}, {rounds} rounds",
-        contenders,
-        rounds,
-        ours,
-        [
-            "Ratios: time of the row / time of that method, median (quartiles) of rounds.",
-            "Unless named, the type is float64, and one thread works.",
-        ],
     )

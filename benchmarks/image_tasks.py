@@ -9,13 +9,10 @@ from statistics import fmean
 
 import numpy as np
 from scipy import ndimage
-from scipy.sparse import csr_array
 from skimage import color, data
-from skimage import graph as region_graph
 from skimage.restoration import inpaint_biharmonic
-from skimage.segmentation import random_walker, slic
+from skimage.segmentation import random_walker
 from skimage.transform import resize
-from sklearn.cluster import SpectralClustering
 
 import nnk_image
 from benchmarks.image_masks import half_size, scenes
@@ -30,10 +27,8 @@ WIDTHS = (10, 5, 20)
 
 
 def tables(options):
-    """Segmentation by seeds and by superpixels, inpainting, colourisation."""
+    """Segmentation by seeds, inpainting, colorization."""
     yield seeds_table()
-    yield more_seeds_table()
-    yield superpixels_table()
     yield inpainting_table()
     yield colour_table()
 
@@ -82,22 +77,6 @@ def seeds_table():
                 "s NNK": ours[WIDTHS[0]][1],
             }
         )
-    table.rows.append(_means(table.rows))
-    return table
-
-
-def more_seeds_table(count=24):
-    """The same from more discs, by the default settings."""
-    table = Table(
-        f"Segmentation from {count} discs per class, IoU of the front, {SEED_DRAWS} draws",
-        {"": "", "random walker": ".3f", "NNK": ".3f", "s walker": ".2f", "s NNK": ".2f"},
-    )
-    for name, scene in scenes().items():
-        seeds = [draw_seeds(scene, number, count) for number in range(SEED_DRAWS)]
-        walker = _scored(walk, scene, seeds, scene.image, BETAS[0])
-        ours = _scored(propagate, scene, seeds, scene.image, WIDTHS[0])
-        row = {"": name + "*" * scene.exact, "random walker": walker[0], "NNK": ours[0]}
-        table.rows.append(row | {"s walker": walker[1], "s NNK": ours[1]})
     table.rows.append(_means(table.rows))
     return table
 
@@ -156,122 +135,6 @@ def _means(rows):
     """A last row: the mean of each column."""
     names = [name for name in rows[0] if name]
     return {"": "mean"} | {name: fmean(row[name] for row in rows) for name in names}
-
-
-# --- segmentation by superpixels ---------------------------------------------------------
-
-
-def superpixels_table():
-    """Normalised cuts and NNK with spectral clusters, of the same superpixels."""
-    table = Table(
-        "Segmentation of SLIC superpixels without seeds, best possible IoU of the front",
-        {"": "", "superpixels": "d", "segments": "d", "cut_normalized": ".3f", "NNK": ".3f"}
-        | {"kNN": ".3f", "k-means": ".3f", "s cut": ".2f", "s NNK": ".2f"},
-        notes=(
-            "Each segment counts as front if most of it is: the score is of the borders found.",
-            "cut_normalized: scikit-image's, on rag_mean_color(mode='similarity'), its defaults.",
-            "NNK: nnk_graph of the mean colours, touching superpixels and those that touch these",
-            "as candidates, symmetrize='max'; SpectralClustering, as many as cut_normalized found.",
-            "kNN: the same with all candidates as neighbours. k-means: of the same mean colours.",
-            "Times without SLIC's.",
-        ),
-    )
-    for name, scene in scenes().items():
-        pixels = scene.image / 255
-        axis = -1 if pixels.ndim == 3 else None
-        parts = slic(pixels, 400, compactness=10 if axis else 0.1, channel_axis=axis, start_label=0)
-        colours = np.atleast_3d(pixels)
-        cut, cut_s = timed(normalized_cuts, colours, parts)
-        count = len(np.unique(cut))
-        plain, _ = timed(kmeans_segments, colours, parts, count)
-        ours, ours_s = timed(graph_segments, colours, parts, count)
-        every, _ = timed(graph_segments, colours, parts, count, "knn")
-        table.rows.append(
-            {
-                "": name + "*" * scene.exact,
-                "superpixels": int(parts.max()) + 1,
-                "segments": count,
-                "cut_normalized": overlap(_best_labels(cut, scene), scene),
-                "NNK": overlap(_best_labels(ours, scene), scene),
-                "kNN": overlap(_best_labels(every, scene), scene),
-                "k-means": overlap(_best_labels(plain, scene), scene),
-                "s cut": cut_s,
-                "s NNK": ours_s,
-            }
-        )
-    names = ("cut_normalized", "NNK", "kNN", "k-means", "s cut", "s NNK")
-    mean = {name: fmean(row[name] for row in table.rows) for name in names}
-    table.rows.append({"": "mean"} | mean)
-    return table
-
-
-def normalized_cuts(colours, parts):
-    """scikit-image's normalised cuts."""
-    similar = np.repeat(colours, 3, axis=-1) if colours.shape[-1] == 1 else colours
-    regions = region_graph.rag_mean_color(255 * similar, parts, mode="similarity")
-    return region_graph.cut_normalized(parts, regions, rng=0)
-
-
-def mean_colours(colours, parts):
-    """(n, C) mean colours of the superpixels."""
-    count = np.bincount(parts.ravel())
-    channels = colours.reshape(-1, colours.shape[-1]).T
-    return np.stack([np.bincount(parts.ravel(), c) / count for c in channels], axis=1)
-
-
-def graph_segments(colours, parts, count, method="nnk"):
-    """Spectral clusters of a graph of the superpixels.
-
-    Of two weights the larger ('max'), for a graph that falls into parts has clusters of one node.
-    """
-    graph = nnk_image.nnk_graph(
-        mean_colours(colours, parts),
-        30,
-        method=method,
-        neighbors=touching(parts, 2),
-        symmetrize="max",
-    )
-    clusters = SpectralClustering(count, affinity="precomputed", random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # graphs in several parts
-        return clusters.fit_predict(graph)[parts]
-
-
-def touching(parts, rings=1):
-    """Sparse matrix that links superpixels that touch, or are linked by few that do."""
-    pairs = np.concatenate(
-        [
-            np.stack([parts[:-1].ravel(), parts[1:].ravel()]),
-            np.stack([parts[:, :-1].ravel(), parts[:, 1:].ravel()]),
-        ],
-        axis=1,
-    )
-    n = int(parts.max()) + 1
-    one = csr_array((np.ones(pairs.shape[1]), tuple(pairs)), (n, n))
-    one = one + one.T
-    found = one
-    for _ in range(rings - 1):
-        found = found + found @ one
-    found.setdiag(0)
-    found.eliminate_zeros()
-    return csr_array(found)
-
-
-def kmeans_segments(colours, parts, count):
-    """k-means of the mean colours."""
-    from sklearn.cluster import KMeans
-
-    model = KMeans(count, n_init=10, random_state=0)
-    return model.fit_predict(mean_colours(colours, parts))[parts]
-
-
-def _best_labels(segments, scene):
-    """The segments of which most is in front."""
-    _, number = np.unique(segments, return_inverse=True)
-    number, scored = number.reshape(segments.shape), scene.scored
-    share = np.bincount(number[scored], scene.front[scored].astype(float), number.max() + 1)
-    size = np.bincount(number[scored], minlength=number.max() + 1)
-    return (share > size / 2)[number]
 
 
 # --- inpainting --------------------------------------------------------------------------

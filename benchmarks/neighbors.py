@@ -1,12 +1,6 @@
-"""NNK of general data beside the searches it follows: time per point, whole graphs."""
+"""NNK of general data beside the searches it follows: time per point."""
 
 import contextlib
-import json
-import resource
-import subprocess
-import sys
-import time
-from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -18,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import interleaved
 from benchmarks.timing import Table, ratio
-from nnk_image import nnk_graph
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import solve_given
 
@@ -34,15 +27,13 @@ CASES = (  # points, features, candidates, type, sigma over its default
     (1000, 784, 30, "float32", 1),
     (10_000, 784, 30, "float64", 1),
 )
-GRAPHS = ((100_000, 3), (20_000, 256))
 N_SCIPY = 200  # problems that scipy gets
 
 
 def tables(options):
-    """Per point: search, kernel blocks and weights; then graphs from points to CSR."""
+    """Per point: search, kernel blocks and weights."""
     with threadpool_limits(1):
         yield _per_point(options.rounds)
-    yield _graphs()
 
 
 def points_of(n_points, n_features, dtype="float64"):
@@ -117,37 +108,3 @@ def _by_scipy(K, b):
     lower = np.linalg.cholesky(K + 1e-12 * np.eye(len(b)))
     with contextlib.suppress(RuntimeError):  # too many iterations: the time counts
         nnls(lower.T, np.linalg.solve(lower, b))
-
-
-def _graphs():
-    columns = {"points": "d", "features": "d", "seconds": ".2f", "peak MiB": ".0f"}
-    columns |= {"edges": "d", "error": ".4f"}
-    table = Table("nnk_graph(X, 30) from points to CSR, one thread, a process each", columns)
-    for n_points, n_features in GRAPHS:
-        command = [sys.executable, "-m", "benchmarks.neighbors", str(n_points), str(n_features)]
-        root = Path(__file__).resolve().parents[1]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-        table.rows.append(json.loads(done.stdout))
-    table.notes = ("Peak memory is the process's, with Python, numpy, scipy and the points.",)
-    return table
-
-
-def _measure(n_points, n_features):
-    points = points_of(n_points, n_features)
-    start = time.perf_counter()
-    with threadpool_limits(1):
-        graph, error = nnk_graph(points, 30, return_error=True)
-    seconds = time.perf_counter() - start
-    unit = 1 if sys.platform == "darwin" else 1024
-    return {
-        "points": n_points,
-        "features": n_features,
-        "seconds": seconds,
-        "peak MiB": unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-        "edges": graph.nnz // 2,
-        "error": float(error.mean()),
-    }
-
-
-if __name__ == "__main__":
-    print(json.dumps(_measure(*map(int, sys.argv[1:]))))

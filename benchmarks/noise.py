@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks import noise_cost, noise_photographs, noise_synthetic
+from benchmarks import noise_photographs, noise_synthetic
 
 TABLES = {
     "white": noise_synthetic.white,
@@ -14,8 +14,6 @@ TABLES = {
     "cameras": noise_photographs.synthetic_cameras,
     "raw": noise_photographs.raw,
     "clean": noise_photographs.clean,
-    "large": noise_cost.large,
-    "cost": noise_cost.cost,
 }
 
 

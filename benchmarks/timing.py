@@ -68,18 +68,6 @@ def comparison(title, contenders, rounds, against, notes=()):
     return table
 
 
-def add_sizes(group, flag, sizes):
-    """A command line option of the sides of square images."""
-    group.add_argument(
-        flag,
-        type=int,
-        nargs="+",
-        default=list(sizes),
-        metavar="SIDE",
-        help="sides of the square images (default %(default)s)",
-    )
-
-
 def ratio(times, base):
     """Median of times / base in the same round, in brackets the quartiles."""
     ratios = [t / b for t, b in zip(times, base, strict=True)]

@@ -4,10 +4,6 @@ BM4D (PyPI ``bm4d``, for non-commercial use) and real volumes are brought by han
 tables have our own rows, and a phantom and a moving picture.
 """
 
-import json
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -17,7 +13,6 @@ from skimage.metrics import structural_similarity
 
 import nnk_image
 from benchmarks.machine import interleaved
-from benchmarks.memory import resident
 from benchmarks.noise_scores import cpu, psnr
 from benchmarks.timing import Table
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
@@ -68,81 +63,6 @@ def moving_picture(frames, side):
     """A standard image that moves by one pixel down and to the right per frame."""
     image = nnk_image.standard_image("camera").astype(np.float32)
     return np.stack([image[40 + t : 40 + t + side, 60 + t : 60 + t + side] for t in range(frames)])
-
-
-def graphs(options):
-    """Time per voxel by window, beside images; a large graph in a process of its own."""
-    columns = {"": "", "offsets": "d", "ns per pixel": ".0f", "neighbours": ".1f"}
-    table = Table("image_graph of noisy float32 pixels, one thread", columns)
-    noise = np.random.default_rng(0)
-    volume = phantom(64)
-    volume += noise.normal(0, 20, volume.shape).astype(np.float32)
-    camera = nnk_image.standard_image("camera").astype(np.float32)
-    image = np.tile(camera, (2, 2)) + noise.normal(0, 20, (512, 512)).astype(np.float32)
-    cases = {f"volume 64^3, {w}^3": (volume, w, w**3 - 1) for w in (3, 5, 7)}
-    cases["image 512^2, 11^2"] = image, 11, 120
-    build = {
-        name: partial(image_graph, pixels, window, sigma_f=30, directed=True)
-        for name, (pixels, window, _) in cases.items()
-    }
-    times = interleaved(build, options.rounds)
-    for name, (pixels, _, offsets) in cases.items():
-        degree = build[name]().adjacency.nnz / pixels.size
-        row = {"": name, "offsets": offsets, "neighbours": degree}
-        table.rows.append(row | {"ns per pixel": 1e9 * np.median(times[name]) / pixels.size})
-    yield table
-
-
-def memory(options):
-    """Time and memory of large volumes, each in a process of its own."""
-    columns = {"": "", "s": ".1f", "peak MiB": ".0f", "bytes per voxel": ".0f"}
-    table = Table("large volumes, one thread, each in a process of its own", columns)
-    table.notes = (
-        "bytes per voxel: what the peak is above what was resident before, volume included",
-    )
-    root = Path(__file__).resolve().parents[1]
-    for name in ALONE:
-        command = [sys.executable, "-m", "benchmarks.volumes", name]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-        table.rows.append({"": name} | json.loads(done.stdout))
-    yield table
-
-
-ALONE = {
-    "image_graph, 256^3 uint8": (256, np.uint8, partial(image_graph, sigma_f=30)),
-    "7 bands of_image, 128^3 float32": (
-        *(128, np.float32),
-        lambda v: SpectralGraphWavelets.of_image(v, sigma_f=30).analyze(v),
-    ),
-    **{
-        f"denoise {method}, 128^3 float32": (
-            *(128, np.float32),
-            partial(denoise, sigma=20, method=method),
-        )
-        for method in ("sgw", "quick", "fast", "best")
-    },
-}
-"""Side, type and work of each row of the table of memory."""
-
-
-def _run_alone(name):
-    """Do the work of a row of `memory` in this process; its figures as JSON on stdout."""
-    side, dtype, work = ALONE[name]
-    work(phantom(16).astype(dtype))  # loads all libraries
-    clean = np.tile(phantom(side // 2), (2, 2, 2))  # to make a large one takes more than the work
-    clean += 20 * np.random.default_rng(0).standard_normal(clean.shape, np.float32)
-    volume = np.clip(clean, 0, 255).astype(dtype)
-    del clean
-    before = resident()[0] - volume.nbytes
-    start = time.perf_counter()
-    work(volume)
-    seconds, peak = time.perf_counter() - start, resident()[1]
-    figures = {
-        "s": seconds,
-        "peak MiB": peak / 2**20,
-        "bytes per voxel": (peak - before) / volume.size,
-    }
-    print(json.dumps(figures))
 
 
 def wavelets(options):
@@ -231,7 +151,4 @@ def _row(who, run, clean, sigma):
     }
 
 
-TABLES = {"graphs": graphs, "memory": memory, "wavelets": wavelets, "denoising": denoising}
-
-if __name__ == "__main__":
-    _run_alone(sys.argv[1])
+TABLES = {"wavelets": wavelets, "denoising": denoising}

@@ -1,7 +1,5 @@
 """The 7-band graph wavelet transform, a single filter and setting up, beside PyGSP and scipy."""
 
-from functools import partial
-
 import numpy as np
 from pygsp import filters as pygsp_filters
 from scipy.sparse import csr_array, eye_array
@@ -9,9 +7,6 @@ from scipy.sparse import csr_array, eye_array
 import nnk_image
 from benchmarks.graph import SIGMA_F, noisy_camera
 from benchmarks.timing import comparison
-from nnk_image.base.parallel import RowExecutor
-from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.spectrum import spectral_bound
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
@@ -26,8 +21,6 @@ def tables(options):
         yield work.transform(options.rounds)
         if build is nnk_image.image_graph:
             yield work.one_filter(options.rounds)
-            yield work.setting_up(options.rounds)
-            yield work.bound_alone(options.rounds)
 
 
 class _Work:
@@ -101,57 +94,6 @@ class _Work:
         title = self.title.format(f"One filter (heat) of order {ORDER}")
         notes = [NOTE.format("filter")]
         return comparison(title + f", {rounds} rounds", contenders, rounds, ours, notes)
-
-    def setting_up(self, rounds):
-        """From the graph (in PyGSP: from its adjacency) to being ready to transform."""
-        wavelets = nnk_image.SpectralGraphWavelets
-        contenders = {
-            "SpectralGraphWavelets float32": lambda: wavelets(self.graph, dtype=np.float32),
-            "SpectralGraphWavelets float64": lambda: wavelets(self.graph),
-            "SpectralGraphWavelets float32, 2 threads": lambda: wavelets(
-                self.graph, dtype=np.float32, n_jobs=2
-            ),
-            "SpectralGraphWavelets float64, 2 threads": lambda: wavelets(self.graph, n_jobs=2),
-            "SpectralGraphWavelets float64, lmax='lanczos'": lambda: wavelets(
-                self.graph, lmax="lanczos"
-            ),
-            "PyGSP Graph, estimate_lmax, Abspline": self._set_up_pygsp,
-            "PyGSP Graph, lmax known, Abspline": lambda: self._set_up_pygsp(self.lmax),
-        }
-        ours = {"SpectralGraphWavelets float64": "/ float64"}
-        title = self.title.format("Setting up the transform")
-        free = "Ours without lmax: the default, from a bound by sums of weights."
-        notes = [NOTE.format("SpectralGraphWavelets"), free]
-        return comparison(title + f", {rounds} rounds", contenders, rounds, ours, notes)
-
-    def bound_alone(self, rounds):
-        """What lmax costs beside one transform, the operator being there."""
-        kinds = (np.float32, self.single), (np.float64, self.image)
-        with RowExecutor() as executor:
-            grids = {d: GridRecurrence.of_graph(self.graph, d, executor) for d, _ in kinds}
-            contenders, ours = {}, {}
-            for dtype, image in kinds:
-                name = np.dtype(dtype).name
-                wavelets, grid = self.ours[dtype], grids[dtype]
-                contenders[f"analyze {name}"] = partial(wavelets.analyze, image)
-                contenders[f"bound by sums of weights {name}"] = partial(
-                    spectral_bound,
-                    grid.degrees,
-                    "combinatorial",
-                    partial(grid.largest_edge_sum, executor),
-                )
-                ours[f"analyze {name}"] = f"/ {name}"
-            title = self.title.format("The bound that lmax comes from, and a transform")
-            notes = [NOTE.format("analyze")]
-            return comparison(title + f", {rounds} rounds", contenders, rounds, ours, notes)
-
-    def _set_up_pygsp(self, lmax=None):
-        graph = self.graph.to_pygsp()
-        if lmax is None:
-            graph.estimate_lmax()
-        else:
-            graph._lmax = lmax
-        return graph.L, pygsp_filters.Abspline(graph, Nf=BANDS)
 
     def _pygsp(self, bank):
         result = bank.filter(self.image.ravel(), method="chebyshev", order=ORDER)

@@ -1,6 +1,6 @@
-"""The image experiments of the papers, repeated: pictures, tables and checked claims.
+"""The experiments of the papers, repeated: pictures, tables and checked claims.
 
-Each figure is a module; ``python -m benchmarks.papers`` runs them.
+Each figure of images is a module; ``python -m benchmarks.papers`` runs them.
 """
 
 from importlib import import_module
@@ -12,8 +12,7 @@ FIGURES = ("time", "bands", "compaction", "denoising", "sparsity", "window")
 def figure_module(name):
     """The module of a figure.
 
-    It has the texts ``TITLE``, ``SOURCE`` and ``CAPTION``, the dict ``PARAMETERS``, and functions:
-    ``parts(setup)`` lists what is to be measured, ``summary(rows)`` makes the table of the report
-    from the measured rows, ``draw(rows, setup)`` the picture, ``claims(rows)`` the verdicts.
+    It has the texts ``TITLE``, ``SOURCE`` and ``CAPTION`` and the functions ``measure(picture,
+    setup)``, which gives rows, ``summary(rows)``, ``draw(rows, setup)`` and ``claims(rows)``.
     """
     return import_module(f"benchmarks.papers.{name}")

@@ -1,51 +1,45 @@
-"""python -m benchmarks.papers: the papers' image experiments, as pictures, tables and claims."""
+"""python -m benchmarks.papers: the papers' experiments, as pictures, tables and claims."""
 
 import argparse
 import json
-import sys
-import time
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks.papers import FIGURES
 from benchmarks.papers.run import reproduce
 from benchmarks.pictures import bundled_pictures, pictures_of
 
+POINTS = {"general": "points", "constructions": "constructions", "theory": "theory"}
+"""Tables about points, which need scikit-learn, and their modules."""
+
 
 def main(arguments=None):
-    """Run the experiments and say where the report is."""
+    """Measure the figures of images into a folder, and print the tables of points."""
     options = _parser().parse_args(arguments)
-    paths = options.images or []
-    pictures = pictures_of(paths) if paths else bundled_pictures()
-    lmax = json.loads(options.lmax.read_text()) if options.lmax else None
-    start = time.perf_counter()
-    path = reproduce(
-        options.figures or FIGURES,
-        pictures,
-        options.out,
-        seed=options.seed,
-        lmax=lmax,
-        n_jobs=options.jobs,
-        fresh=options.fresh,
-        progress=_print_progress,
-    )
-    print(f"{len(pictures)} images, {time.perf_counter() - start:.0f} s: {path.resolve()}")
+    chosen = options.names or [*FIGURES, *POINTS]
+    figures = [name for name in chosen if name not in POINTS]
+    if figures:
+        pictures = pictures_of(options.images) if options.images else bundled_pictures()
+        lmax = json.loads(options.lmax.read_text()) if options.lmax else None
+        print(reproduce(figures, pictures, options.out, options.seed, lmax, options.jobs))
+    for name in chosen:
+        if name in POINTS:
+            for table in import_module(f"benchmarks.papers.{POINTS[name]}").tables(options):
+                print(f"\n{table}", flush=True)
 
 
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers",
-        description="Repeat the papers' image experiments: pictures, tables, claims, one HTML "
-        "report. Finished parts are kept: run the same again to continue.",
+        description="Repeat the papers' experiments: pictures, tables, claims.",
     )
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
     parser.add_argument(
-        "--images",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="default: the bundled grayscale images of 256x256",
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join([*FIGURES, *POINTS])}"
     )
-    parser.add_argument("--out", type=Path, default="nnk-image-reproduced", metavar="FOLDER")
+    parser.add_argument(
+        "--images", nargs="+", type=Path, metavar="FILE", help="default: bundled, 256 x 256"
+    )
+    parser.add_argument("--out", type=Path, default=Path("papers"), metavar="FOLDER")
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default: 0)")
     parser.add_argument(
         "--lmax",
@@ -54,14 +48,18 @@ def _parser():
         help='JSON, {"image": {"bilateral": 25.06, "nnk": 5.2}, ...}: eigenvalues to design the '
         "wavelets of energy compaction for (default: 1.01 times the largest)",
     )
-    parser.add_argument("--fresh", action="store_true", help="measure finished parts again")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: all)")
+    parser.add_argument(
+        "--restricted",
+        type=Path,
+        metavar="FOLDER",
+        help="general_data.npz and general_NAME_kK.npz of usps1 and two_moons, which are not "
+        "distributed (default: left out)",
+    )
+    parser.add_argument("--draws", type=int, default=20, metavar="N", help="random labels")
+    parser.add_argument("--halves", type=int, default=10, metavar="N", help="random halves")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="shapes and networks")
     return parser
-
-
-def _print_progress(done, total, figure):
-    if sys.stderr.isatty():
-        print(f"\r{figure}: {done} of {total} parts ", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

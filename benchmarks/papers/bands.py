@@ -3,17 +3,17 @@
 import numpy as np
 
 from benchmarks.papers.claims import Claim, between, share, verdict_of
-from benchmarks.papers.parts import Part
-from benchmarks.papers.rows import column, distinct, means
-from benchmarks.papers.settings import (
+from benchmarks.papers.shared import (
     BUILDS,
-    GRAPH,
     LABELS,
     N_BANDS,
     ORDER,
     SIGMA_D,
     SIGMA_F,
     WINDOW,
+    column,
+    distinct,
+    means,
 )
 from nnk_image.plotting.figures import new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
@@ -27,24 +27,16 @@ CAPTION = (
     "middle grey being zero. The table gives means over the images; share is a band's variance "
     "over the sum of all bands."
 )
-PARAMETERS = GRAPH | {"order": ORDER, "filters": "abspline, 7 bands", "laplacian": "combinatorial"}
 
 HIGH = range(4, N_BANDS + 1)
 """The bands called higher frequencies here: the finer half."""
 
 
-def parts(setup):
-    """The parts to measure, one per picture."""
-    return [
-        Part(picture, PARAMETERS, lambda p=picture: _measure(p, setup.n_jobs))
-        for picture in setup.pictures
-    ]
-
-
-def _measure(picture, n_jobs):
+def measure(picture, setup):
+    """The variance of each band on both graphs."""
     rows = []
     for kind in BUILDS:
-        variances = _bands(picture, kind, n_jobs).var(axis=(1, 2))
+        variances = _bands(picture, kind, setup.n_jobs).var(axis=(1, 2))
         rows += [
             {
                 "graph": kind,

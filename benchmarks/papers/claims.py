@@ -1,6 +1,5 @@
 """Published claims and what was measured: one verdict each."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
@@ -46,12 +45,3 @@ def between(values, form=".2f"):
     values = list(values)
     low, high = format(min(values), form), format(max(values), form)
     return low if low == high else f"{low} to {high}"
-
-
-def markdown(claims: Iterable[Claim]):
-    """Claims as a Markdown table."""
-    lines = ["| source | published | measured | verdict | why |", "|---|---|---|---|---|"]
-    for c in claims:
-        cells = c.source, c.published, c.measured, f"**{c.verdict}**", c.why
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"

@@ -3,10 +3,16 @@
 import numpy as np
 
 from benchmarks.papers.claims import Claim, between, share, verdict_of
-from benchmarks.papers.curves import draw_curves
-from benchmarks.papers.parts import Part
-from benchmarks.papers.rows import column
-from benchmarks.papers.settings import BUILDS, GRAPH, LABELS, N_BANDS, SIGMA_D, SIGMA_F, WINDOW
+from benchmarks.papers.shared import (
+    BUILDS,
+    LABELS,
+    N_BANDS,
+    SIGMA_D,
+    SIGMA_F,
+    WINDOW,
+    column,
+    draw_curves,
+)
 from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.compaction import energy_compaction
 from nnk_image.wavelets.filter_bank import design, frame_bounds
@@ -23,27 +29,12 @@ CAPTION = (
 )
 ORDERS = (4, 6, 12, 15, 30)
 PUBLISHED_ORDERS = ORDERS[:4]
-PARAMETERS = GRAPH | {
-    "orders": ORDERS,
-    "filters": "abspline, 7 bands",
-    "laplacian": "combinatorial",
-    "lmax": "1.01 times the largest eigenvalue",
-}
 READINGS = {"upright": "each pixel on its node", "transposed": "read column by column"}
 
 
-def parts(setup):
-    """The parts to measure, one per picture."""
-    return [_part(picture, setup) for picture in setup.pictures]
-
-
-def _part(picture, setup):
-    lmax = setup.lmax.get(picture.name)
-    parameters = PARAMETERS if lmax is None else PARAMETERS | {"lmax": lmax}
-    return Part(picture, parameters, lambda: _measure(picture, lmax, setup.n_jobs))
-
-
-def _measure(picture, lmax, n_jobs):
+def measure(picture, setup):
+    """Energies of both graphs at all orders, for both readings of the image."""
+    lmax, n_jobs = setup.lmax.get(picture.name), setup.n_jobs
     options = {"orders": ORDERS, "n_jobs": n_jobs}
     # What a program sees that reads pixels column by column for nodes numbered row by row.
     transposed = picture.unit.ravel(order="F").reshape(picture.unit.shape)

@@ -2,140 +2,66 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks.papers.settings import BUILDS, ORDER, SIGMA_D, WINDOW
-from nnk_image import denoise
-from nnk_image.denoising.methods import METHODS
-from nnk_image.wavelets.transform import SpectralGraphWavelets
-
-PUBLISHED_WIDTH, PUBLISHED_KEPT, PUBLISHED_LAPLACIAN = 1.7, 3, "combinatorial"
-"""sigma_f in units of the noise, the number of bands kept, and the Laplacian.
-
-In the publication sigma_f is proportional to the noise, by a factor that is not given.
-"""
+from benchmarks import denoisers, peers
+from benchmarks.papers.shared import BUILDS, ORDER, SIGMA_D, WINDOW
+from nnk_image import SpectralGraphWavelets
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A denoiser with its settings.
-
-    Attributes
-    ----------
-    label : str
-    settings : tuple of dict
-        What `run` is called with; the first is the published or usual one.
-    run : callable
-        ``run(noisy, sigma, n_jobs, settings)`` yields one result per setting.
-    package : str or None
-        The optional package, of `machine.PACKAGES`, that is needed.
-    """
+    """A function ``run(noisy, sigma, **setting)`` and its settings, the published one first."""
 
     label: str
-    settings: tuple[dict, ...]
     run: Callable
-    package: str | None = None
+    settings: tuple[dict, ...] = ({},)
+
+
+SGW_SETTINGS = (
+    {"width": 1.7, "laplacian": "combinatorial", "kept": 3},
+    {"width": 1.7, "laplacian": "combinatorial", "kept": 4},
+    {"width": 1.7, "laplacian": "random_walk", "kept": 3},
+    {"width": 1.7, "laplacian": "random_walk", "kept": 4},
+    {"width": 1.2, "laplacian": "random_walk", "kept": 3},
+    {"width": 1.2, "laplacian": "random_walk", "kept": 4},
+)
+"""Width is sigma_f over sigma; the publication gives no factor."""
 
 
 def contenders():
     """All contenders whose packages are installed, by name."""
+    widths = tuple({"color": c, "spatial": SIGMA_D} for c in (1.7, 1.2, 2.2, 3.0))
+    bilateral = partial(peers.bilateral_filter, window=WINDOW)
     found = {
-        "bilateral": Contender(
-            "original bilateral filter",
-            _grid(color=(PUBLISHED_WIDTH, 1.2, 2.2, 3.0), spatial=(SIGMA_D,)),
-            _bilateral,
+        "bilateral": Contender("original bilateral filter", bilateral, widths),
+        "sgw_bilateral": Contender(
+            "SGW on the bilateral graph", partial(_sgw, "bilateral"), SGW_SETTINGS
         ),
-        "sgw_bilateral": Contender("SGW on the bilateral graph", _SGW, _sgw_on("bilateral")),
-        "sgw_nnk": Contender("SGW on the NNK graph", _SGW, _sgw_on("nnk")),
+        "sgw_nnk": Contender("SGW on the NNK graph", partial(_sgw, "nnk"), SGW_SETTINGS),
     }
-    found |= {
-        f"denoise_{name}": Contender(f"denoise, '{name}'", ({},), _ours(name)) for name in METHODS
-    }
-    found |= {
-        "nlm": Contender(
-            "non-local means", _grid(h=(0.6, 0.8), patch=(5, 7)), _each(peers.non_local_means)
-        ),
-        "wavelet": Contender(
-            "wavelet, BayesShrink",
-            _grid(basis=("db2", "db1", "sym4"), shifts=(0, 3)),
-            _each(peers.wavelet_shrinkage),
-        ),
-        "tv": Contender(
-            "total variation",
-            _grid(weight=(0.9, 0.5, 0.7, 1.1, 1.4)),
-            _each(peers.total_variation),
-        ),
-    }
-    if (bm3d := peers.bm3d_filter()) is not None:
-        found["bm3d"] = Contender("BM3D", ({},), _each(bm3d), "bm3d")
+    for name, denoiser in denoisers.available().items():
+        if "bilateral" not in name:
+            ours = name in denoisers.OURS
+            label = f"denoise, '{name}'" if ours else name
+            settings = tuple(
+                dict(zip(denoiser.grid, values, strict=True))
+                for values in product(*denoiser.grid.values())
+            )
+            found[f"denoise_{name}" if ours else name] = Contender(label, denoiser.run, settings)
     return found
 
 
-def _grid(**values):
-    """Settings: all combinations of the values, as dicts."""
-    return tuple(dict(zip(values, s, strict=True)) for s in product(*values.values()))
-
-
-_SGW = (
-    *_grid(
-        width=(PUBLISHED_WIDTH,),
-        laplacian=(PUBLISHED_LAPLACIAN, "random_walk"),
-        kept=(PUBLISHED_KEPT, 4),
-    ),
-    *_grid(width=(1.2,), laplacian=("random_walk",), kept=(PUBLISHED_KEPT, 4)),
-)
-
-
-def _each(function):
-    """The `run` of a `Contender` by ``function(noisy, sigma, **setting)``."""
-
-    def run(noisy, sigma, n_jobs, settings):
-        for setting in settings:
-            yield function(noisy, sigma, **setting)
-
-    return run
-
-
-def _ours(method):
-    """The `run` of a `Contender` by a method of `denoise`, which has no settings."""
-
-    def run(noisy, sigma, n_jobs, settings):
-        yield denoise(noisy, sigma, method=method, n_jobs=n_jobs)
-
-    return run
-
-
-def _bilateral(noisy, sigma, n_jobs, settings):
-    """The `run` of the bilateral filter, whose window is that of the graphs."""
-    for setting in settings:
-        yield peers.bilateral_filter(noisy, sigma, **setting, window=WINDOW)
-
-
-def _sgw_on(kind):
-    """The `run` that keeps the lowest wavelet bands on a graph of the noisy image."""
-
-    def run(noisy, sigma, n_jobs, settings):
-        made = {}  # settings that share a graph or a Laplacian follow one another
-        for setting in settings:
-            width, laplacian = setting["width"], setting["laplacian"]
-            if (width, laplacian) not in made:
-                graph = made.get(width)
-                if graph is None:
-                    graph = BUILDS[kind](noisy, WINDOW, SIGMA_D, width * sigma, n_jobs=n_jobs)
-                wavelets = SpectralGraphWavelets(
-                    graph,
-                    order=ORDER,
-                    laplacian=laplacian,
-                    approximation="projection",
-                    n_jobs=n_jobs,
-                )
-                made = {width: graph, (width, laplacian): wavelets}
-            yield keep_bands(made[width, laplacian], noisy, setting["kept"])
-
-    return run
+def _sgw(kind, noisy, sigma, width, laplacian, kept):
+    """Keep the lowest wavelet bands on a graph of the noisy image."""
+    graph = BUILDS[kind](noisy, WINDOW, SIGMA_D, width * sigma)
+    wavelets = SpectralGraphWavelets(
+        graph, order=ORDER, laplacian=laplacian, approximation="projection"
+    )
+    return keep_bands(wavelets, noisy, kept)
 
 
 def keep_bands(wavelets, noisy, n_kept):
@@ -151,8 +77,3 @@ def keep_bands(wavelets, noisy, n_kept):
 
     mean = np.mean(noisy)
     return mean + wavelets.filter(noisy - mean, response)
-
-
-def setting_text(setting):
-    """A setting in words; the empty text if there is none."""
-    return ", ".join(f"{key} {value}" for key, value in setting.items())

@@ -1,14 +1,13 @@
 """Figure 3.5: PSNR and SSIM of denoising against the noise."""
 
+from itertools import product
 from statistics import fmean
 
 import numpy as np
 
-from benchmarks.machine import versions
 from benchmarks.papers.claims import Claim, between, verdict_of
-from benchmarks.papers.contenders import contenders, setting_text
-from benchmarks.papers.parts import Part
-from benchmarks.papers.rows import chosen, column, distinct
+from benchmarks.papers.contenders import contenders
+from benchmarks.papers.shared import chosen, column, distinct
 from nnk_image.cli.demo import scores
 from nnk_image.plotting.figures import new_figure
 
@@ -25,10 +24,6 @@ CAPTION = (
     "width are sigma_f over sigma, spatial is sigma_d, kept the number of bands; h and weight are "
     "in units of sigma."
 )
-PARAMETERS = {
-    "sigmas": SIGMAS,
-    "PSNR, SSIM": "data range 255; Gaussian weights of 1.5, population covariance",
-}
 
 PUBLISHED = ("bilateral", "sgw_bilateral", "sgw_nnk", "bm3d")
 TUNED = ("bilateral", "sgw_bilateral", "sgw_nnk", "nlm", "wavelet", "tv")
@@ -50,51 +45,17 @@ _COLORS = {
 """Methods without one get matplotlib's next color."""
 
 
-def parts(setup):
-    """The parts to measure, one per picture, sigma and method."""
-    return [
-        _part(picture, sigma, name, contender, setup)
-        for picture in setup.pictures
-        for sigma in SIGMAS
-        for name, contender in contenders().items()
-    ]
-
-
-def _part(picture, sigma, name, contender, setup):
-    parameters = {
-        "method": name,
-        "settings": contender.settings,
-        "sigma": sigma,
-        "seed": setup.seed,
-    }
-    if contender.package:
-        parameters["version"] = versions()[contender.package]
-    return Part(picture, parameters, lambda: _measure(picture, sigma, name, contender, setup))
-
-
-def noisy_picture(picture, sigma, seed):
-    """Clean and noisy image of 0 to 255; the noise depends on the seed and the picture only."""
+def measure(picture, setup):
+    """PSNR and SSIM of every contender at each noise level and setting."""
     clean = 255 * picture.unit
-    noise = np.random.default_rng([seed, picture.seed]).standard_normal(clean.shape)
-    return clean, clean + sigma * noise
-
-
-def _measure(picture, sigma, name, contender, setup):
-    clean, noisy = noisy_picture(picture, sigma, setup.seed)
-    results = contender.run(noisy, sigma, setup.n_jobs, contender.settings)
+    noise = np.random.default_rng([setup.seed, picture.seed]).standard_normal(clean.shape)
     rows = []
-    for setting, result in zip(contender.settings, results, strict=True):
-        psnr, ssim = scores(clean, result)
-        rows.append(
-            {
-                "sigma": sigma,
-                "method": name,
-                "label": contender.label,
-                "setting": setting_text(setting),
-                "psnr": psnr,
-                "ssim": ssim,
-            }
-        )
+    for sigma, (name, contender) in product(SIGMAS, contenders().items()):
+        for setting in contender.settings:
+            psnr, ssim = scores(clean, contender.run(clean + sigma * noise, sigma, **setting))
+            text = ", ".join(f"{key} {value}" for key, value in setting.items())
+            row = {"sigma": sigma, "method": name, "label": contender.label, "setting": text}
+            rows.append(row | {"psnr": psnr, "ssim": ssim})
     return rows
 
 

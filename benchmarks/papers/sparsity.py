@@ -6,9 +6,16 @@ import numpy as np
 
 from benchmarks.machine import interleaved
 from benchmarks.papers.claims import Claim, between, verdict_of
-from benchmarks.papers.parts import Part
-from benchmarks.papers.rows import column, distinct
-from benchmarks.papers.settings import BUILDS, GRAPH, LABELS, ORDER, SIGMA_D, SIGMA_F, WINDOW
+from benchmarks.papers.shared import (
+    BUILDS,
+    LABELS,
+    ORDER,
+    SIGMA_D,
+    SIGMA_F,
+    WINDOW,
+    column,
+    distinct,
+)
 from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
@@ -22,7 +29,6 @@ CAPTION = (
     "as programs without special code do. One thread."
 )
 ROUNDS = 5
-PARAMETERS = GRAPH | {"order": ORDER, "rounds": ROUNDS, "threads": 1}
 
 OPERATIONS = {
     "transform": "7-band\ntransform",
@@ -34,15 +40,8 @@ OPERATIONS = {
 PUBLISHED_SPEEDUP = 15
 
 
-def parts(setup):
-    """The parts to measure, one per picture."""
-    return [
-        Part(picture, PARAMETERS, lambda p=picture: _measure(p), timed=True)
-        for picture in setup.pictures
-    ]
-
-
-def _measure(picture):
+def measure(picture, setup):
+    """Edges of both graphs, and times on them."""
     signal = picture.unit - picture.unit.mean()
     graphs = {k: build(picture.unit, WINDOW, SIGMA_D, SIGMA_F) for k, build in BUILDS.items()}
     work = {}

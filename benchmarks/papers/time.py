@@ -7,10 +7,7 @@ import numpy as np
 
 from benchmarks.machine import interleaved
 from benchmarks.papers.claims import Claim, between, verdict_of
-from benchmarks.papers.curves import draw_curves
-from benchmarks.papers.parts import parts_by_window
-from benchmarks.papers.rows import column, means
-from benchmarks.papers.settings import SIGMA_D, SIGMA_F
+from benchmarks.papers.shared import SIGMA_D, SIGMA_F, column, draw_curves, means
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.neighbors import nnk_neighbors
 from nnk_image.plotting.figures import new_figure
@@ -28,14 +25,6 @@ CAPTION = (
 WINDOWS = (7, 9, 11, 13)
 SIDE = 128
 ROUNDS = 3
-PARAMETERS = {
-    "windows": WINDOWS,
-    "sigma_d": SIGMA_D,
-    "sigma_f": "10/255 of the range",
-    "rounds": f"{ROUNDS} of Algorithm 4, 1 of exact NNK",
-    "threads": 1,
-    "crop": f"the middle {SIDE}x{SIDE} pixels",
-}
 METHODS = {"algorithm4": "Algorithm 4", "exact": "exact NNK on the window"}
 
 _AGREEMENT = {"recall": "exact neighbours found", "jaccard": "Jaccard index"}
@@ -43,9 +32,9 @@ _AGREEMENT = {"recall": "exact neighbours found", "jaccard": "Jaccard index"}
 _COLORS = {"algorithm4": "tab:red", "exact": "tab:purple"}
 
 
-def parts(setup):
-    """The parts to measure, one per picture and window."""
-    return parts_by_window(setup.pictures, WINDOWS, PARAMETERS, _measure)
+def measure(picture, setup):
+    """Times and agreement of both methods at all windows."""
+    return [row for window in WINDOWS for row in _measure(picture, window)]
 
 
 def _measure(picture, window):

@@ -6,10 +6,19 @@ import numpy as np
 
 from benchmarks.machine import interleaved
 from benchmarks.papers.claims import Claim, share, verdict_of
-from benchmarks.papers.curves import draw_curves
-from benchmarks.papers.parts import parts_by_window
-from benchmarks.papers.rows import chosen, column, distinct, means
-from benchmarks.papers.settings import BUILDS, LABELS, N_BANDS, ORDER, SIGMA_D, SIGMA_F
+from benchmarks.papers.shared import (
+    BUILDS,
+    LABELS,
+    N_BANDS,
+    ORDER,
+    SIGMA_D,
+    SIGMA_F,
+    chosen,
+    column,
+    distinct,
+    draw_curves,
+    means,
+)
 from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
@@ -25,19 +34,11 @@ WINDOWS = (3, 5, 7, 9, 11)
 ROUNDS = 3
 MAX_PICTURES = 4
 N_LOW = 3
-PARAMETERS = {
-    "windows": WINDOWS,
-    "sigma_d": SIGMA_D,
-    "sigma_f": "10/255 of the range",
-    "order": ORDER,
-    "rounds": ROUNDS,
-    "threads": 1,
-}
 
 
-def parts(setup):
-    """The parts to measure, one per picture and window."""
-    return parts_by_window(setup.pictures[:MAX_PICTURES], WINDOWS, PARAMETERS, _measure)
+def measure(picture, setup):
+    """Edges, times and variances of both graphs at all windows."""
+    return [row for window in WINDOWS for row in _measure(picture, window)]
 
 
 def _measure(picture, window):

@@ -89,28 +89,6 @@ def counts_of(X):
     return result
 
 
-def roles():
-    """Does the number of candidates, or the coherence allowed, change what a scale shows?"""
-    spacing = 0.04 * 2 ** (np.arange(7) / 2)  # least distance of points that are not merged
-    table = Table(
-        "Dimension by least distance of merged points, noise 0.02, one seed",
-        {"": ""} | {f"{r:.3g}": ".2f" for r in spacing},
-        notes=("The least distance is sigma sqrt(-2 log max_coherence).",),
-    )
-    for name in ("circle", "sphere"):
-        X = points(name, 0.02, 0)
-        for k, coherence in ((10, 0.5), (30, 0.5), (60, 0.5), (30, 0.3), (30, 0.7), (30, 0.9)):
-            sigmas = spacing / (-2 * np.log(coherence)) ** 0.5
-            scales = nnk_scales(X, k, sigmas=sigmas, max_coherence=coherence)
-            values = [
-                np.average(intrinsic_dimension(s.neighborhoods, s.points), weights=s.counts)
-                for s in scales
-            ]
-            row = {"": f"{name}, k={k}, coherence {coherence:g}"}
-            table.rows.append(row | dict(zip(list(table.columns)[1:], values, strict=False)))
-    return table
-
-
 def _table(title, head, values, heads, results, which):
     table = Table(title, {head: ""} | dict.fromkeys(heads, ".2f"))
     for i, value in enumerate(values):

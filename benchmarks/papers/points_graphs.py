@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 import numpy as np
 from sklearn import datasets
 
-from benchmarks.general_data import (
+from benchmarks.papers.points_data import (
     EXPECTED,
     PUBLISHED,
     SETS,

@@ -1,0 +1,62 @@
+"""Interpolation by NNK, and metrics of manifolds of known geometry."""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.metrics.pairwise import euclidean_distances
+
+from benchmarks.papers import points_data
+from benchmarks.timing import Table
+from nnk_image import NNKClassifier, nnk_neighbors
+from nnk_image.learning import intrinsic_dimension, manifold_metrics
+
+
+def interpolation():
+    """Proposition 3.3: are training points predicted as themselves, whatever the kernel?"""
+    X, y = load_digits(return_X_y=True)
+    table = Table(
+        "Digits predicted with themselves among the candidates, k=50: error in %",
+        {"kernel": "", "NNK": ".2f", "kNN, weighted": ".2f"},
+    )
+    for kernel in ("gaussian", "laplacian", "cosine", "linear", "polynomial"):
+        row = {"kernel": kernel}
+        for method, head in (("nnk", "NNK"), ("knn", "kNN, weighted")):
+            model = NNKClassifier(50, kernel=kernel, method=method).fit(X, y)
+            row[head] = 100 * (1 - model.score(X, y))
+        table.rows.append(row)
+    K = np.exp(-0.5 * euclidean_distances(X, squared=True) / 30**2)
+    for k in (1, 10, 50):
+        order = np.argsort(-K, axis=1)[:, :k]
+        errors = [
+            1 - 2 * (t := b / b.sum()) @ b + t @ K[np.ix_(near, near)] @ t
+            for near, b in zip(order, np.take_along_axis(K, order, axis=1), strict=True)
+        ]
+        mean = f"{np.mean(errors):.4f}"
+        table.notes += (f"kNN distance (3.28) of the digits from themselves, k={k}: {mean}.",)
+    return table
+
+
+def manifolds():
+    """Section 4.2: the metrics on data of known geometry."""
+    table = Table(
+        "Manifold metrics, 1024 points in R^128 (k=50, cosine), and the dimension of balls",
+        {"": "", "neighbours": ".2f", "diameter": ".3f", "affinity, min_rank": ".3f"}
+        | {"affinity, as printed": ".3f"},
+        notes=("Balls: 4000 points, k=100, Gaussian; neighbours of the 400 innermost points.",),
+    )
+    for name, (X, *_) in points_data.manifolds().items():
+        near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")
+        row = {"": name, "neighbours": intrinsic_dimension(near).mean()}
+        metrics = manifold_metrics(X, near)
+        row["diameter"] = metrics.diameter.mean()
+        row["affinity, min_rank"] = metrics.affinity.mean()
+        row["affinity, as printed"] = manifold_metrics(X, near, norm="product").affinity.mean()
+        table.rows.append(row)
+    for d in (1, 2, 3, 4, 6, 8):
+        rng = np.random.default_rng(d)
+        X = rng.standard_normal((4000, d))
+        X *= rng.random((4000, 1)) ** (1 / d) / np.linalg.norm(X, axis=1, keepdims=True)
+        near = nnk_neighbors(X, n_neighbors=100)
+        inside = np.argsort(np.linalg.norm(X, axis=1))[:400]
+        count = intrinsic_dimension(near)[inside].mean()
+        table.rows.append({"": f"ball of {d} dimensions", "neighbours": count})
+    return table
