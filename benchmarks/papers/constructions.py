@@ -110,12 +110,12 @@ def labels(sets, draws):
         columns | {f"{n} %, normalised": ".1f" for n in SHARES},
         notes=(
             f"usps1: {draws} draws of labels. digits: {_SUBSETS} subsets of 100 per class, "
-            f"{draws // 2} draws each.",
+            f"{-(-draws // 2)} draws each.",
         ),
     )
     for data, (X, y) in sets.items():
         subsets = [(X, y)] if data == "usps1" else [digits(seed) for seed in range(_SUBSETS)]
-        n_draws = draws if data == "usps1" else draws // 2
+        n_draws = draws if data == "usps1" else -(-draws // 2)
         for name, make in CONSTRUCTIONS.items():
             graphs = [(make(points, 30), truth) for points, truth in subsets]
             row = {"error, %": f"{data}, {name}"}

@@ -1,0 +1,1 @@
+"""Benchmarks for asv (airspeed velocity), which imports nothing else here."""
