@@ -91,7 +91,7 @@ def _row(n_points, n_features, k, dtype, factor, rounds):
         "QP": 1e6 * median(seconds["QP"]) / (10 * N_SCIPY),
         "nnls": 1e6 * median(seconds["nnls"]) / N_SCIPY,
         "KKT": found.residual.max(),
-        "neighbours": found.n_neighbors.mean(),
+        "neighbours": found.n_kept.mean(),
     }
 
 

@@ -112,7 +112,7 @@ def from_parts():
         flat = [part.reshape(len(X), -1) for part in parts]
         found[name] = subvector_neighbors(flat, 30, sigma=20.0).joint
     for name, near in found.items():
-        row = {"parts": name, "neighbours": near.n_neighbors.mean(), "error": near.error.mean()}
+        row = {"parts": name, "neighbours": near.n_kept.mean(), "error": near.error.mean()}
         row["found of kNN's"], row["found of 300's"] = _share(near, nearest), _share(near, exact)
         table.rows.append(row)
     return table

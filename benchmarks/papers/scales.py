@@ -70,7 +70,7 @@ def scales_of(X):
     result = np.full((2, len(SIGMAS)), np.nan)
     for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
         near = scale.neighborhoods
-        values = intrinsic_dimension(near, scale.points), near.n_neighbors
+        values = intrinsic_dimension(near, scale.points), near.n_kept
         result[:, i] = [np.average(v, weights=scale.counts) for v in values]
     return result
 

@@ -34,9 +34,7 @@ def nnk_weighted(
         Without neighbors of weight 0.
     """
     solved = solve_on(graph, pixels, n_jobs)
-    adjacency = (
-        solved.neighborhoods(n_jobs).to_csr() if directed else solved.undirected("max", n_jobs)
-    )
+    adjacency = solved.graph(None if directed else "max", n_jobs)
     adjacency = adjacency.astype(graph.adjacency.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0
     return replace(graph, edges=StoredEdges(adjacency), directed=directed)

@@ -131,11 +131,16 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     method : str
         How candidates are weighted, as for `nnk_neighbors`. ``'knn'`` weights all candidates by
         the kernel (weighted kNN; Nadaraya-Watson if all points are candidates).
-    l1, tol, metric, kernel_params, duplicates, psd, n_jobs
+    l1, tol, duplicates, psd
+        As in the `method_params` of `nnk_neighbors`.
+    metric : {None, 'precomputed'}
+        'precomputed': X holds distances, (N, N) and for queries (n, N), for the Gaussian and
+        Laplacian kernels.
+    kernel_params, n_jobs
         As for `nnk_neighbors`.
-    neighbors : estimator or str, optional
-        Search for candidates, as for `nnk_neighbors`: an estimator with ``fit`` and
-        ``kneighbors``, which is cloned, or a name.
+    neighbors : estimator, optional
+        Search for candidates, as for `nnk_neighbors`: an estimator or transformer, which is
+        cloned.
 
     Attributes
     ----------
@@ -192,7 +197,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
         over.
     n_neighbors : int, optional
         Candidates of each query; default: all points.
-    neighbors : estimator or str, optional
+    neighbors : estimator, optional
         As for `NNKClassifier`.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
@@ -214,7 +219,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     >>> model = KStarNeighborsClassifier(0.5).fit(X, y)
     >>> round(model.leave_one_out_error(), 2)
     0.03
-    >>> number = model.neighborhoods().n_neighbors
+    >>> number = model.neighborhoods().n_kept
     >>> int(number.min()), int(number.max())
     (12, 48)
     """

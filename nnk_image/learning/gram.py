@@ -3,28 +3,12 @@
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from nnk_image.learning.inputs import Array
-from nnk_image.neighbors.candidates import evaluate, unit_rows
-from nnk_image.neighbors.kernels import Kernel, similarities
+from nnk_image.neighbors.kernels import Kernel, kernel_matrix, self_similarities
 
 _KEPT = 1 << 24  # most kernel values that are kept; larger matrices are computed again
 _BLOCK = 1 << 22  # kernel values held in memory at a time
-
-
-def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> Any:
-    """Return the kernel values (n, m) of points a (n, d) and b (m, d)."""
-    if kernel.name == "callable":
-        return evaluate(kernel.function, a, b)
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    if kernel.has_sigma:
-        distances = euclidean_distances(a, b)
-        return similarities(kernel, np.divide(distances, sigma, out=distances))
-    if kernel.name == "polynomial":
-        return (kernel.gamma * (a @ b.T) + kernel.coef0) ** kernel.degree
-    cosine = unit_rows(a) @ unit_rows(b).T
-    return (1 + cosine) / 2 if kernel.name == "shifted_cosine" else cosine
 
 
 class Gram:
@@ -72,15 +56,6 @@ class Gram:
 
     def diagonal(self, queries: Array | None = None) -> Any:
         """Return the kernel value of each query, or of each point, with itself."""
-        name = self.kernel.name
-        if name == "precomputed":
+        if self.kernel.name == "precomputed":
             return np.diagonal(self.points) if queries is None else np.ones(len(queries))
-        queries = self.points if queries is None else queries
-        if name == "polynomial":
-            squares = np.einsum("ij,ij->i", queries, queries, dtype=np.float64)
-            return (self.kernel.gamma * squares + self.kernel.coef0) ** self.kernel.degree
-        if name == "callable":
-            pairs = (evaluate(self.kernel.function, q, q) for q in queries[:, None])
-            return np.array([pair[0, 0] for pair in pairs])
-        of_zeros = {"cosine": 0.0, "shifted_cosine": 0.5}.get(name, 1.0)
-        return np.where(queries.any(axis=1), 1.0, of_zeros)
+        return self_similarities(self.kernel, self.points if queries is None else queries)

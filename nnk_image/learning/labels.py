@@ -183,8 +183,8 @@ def few_shot_labels(
     while len(left):
         near = nnk_neighbors(
             points,
-            queries[left],
             min(n_neighbors, len(points)),
+            queries=queries[left],
             kernel=kernel,
             sigma=sigma,
             method=method,

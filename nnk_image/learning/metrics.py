@@ -61,8 +61,15 @@ def nnk_distance(
     1.0
     """
     check_number("l1", l1)
+    params = {"l1": l1, "tol": tol}
     near = nnk_neighbors(
-        B, A, n_neighbors, kernel=kernel, sigma=sigma, l1=l1, tol=tol, n_jobs=n_jobs
+        B,
+        n_neighbors,
+        queries=A,
+        kernel=kernel,
+        sigma=sigma,
+        method_params=params,
+        n_jobs=n_jobs,
     )
     return float(2 * near.error.mean())
 

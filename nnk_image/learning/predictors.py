@@ -77,10 +77,10 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         check_is_fitted(self)
         queries = self._checked_queries(X)
         found = self._found(queries)
-        empty = np.flatnonzero(found.n_neighbors == 0)
+        empty = np.flatnonzero(found.n_kept == 0)
         if len(empty) and self._model.kernel.by_distance:
             found = _with_neighbor(found, empty, self._nearest(queries, empty))
-        rows = np.repeat(np.arange(len(found)), found.n_neighbors)
+        rows = np.repeat(np.arange(len(found)), found.n_kept)
         sums = np.bincount(rows, found.weights, len(found))
         return replace(found, weights=found.weights / sums[rows])
 
@@ -109,7 +109,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """
         found = self.neighborhoods(X)
         scores = found.to_csr() @ self._targets
-        empty = np.flatnonzero(found.n_neighbors == 0)
+        empty = np.flatnonzero(found.n_kept == 0)
         total, n = self._targets.sum(axis=0), len(self._targets)
         scores[empty] = total / n if X is not None else (total - self._targets[empty]) / (n - 1)
         return scores, found
@@ -131,7 +131,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         regression", PhD thesis, 2023, eq. 3.24.
         """
         scores, found = self._scores(None)
-        counts = found.n_neighbors
+        counts = found.n_kept
         rows = np.repeat(np.arange(len(found)), counts)
         squares = self._spread_factor * ((scores[rows] - scores[found.indices]) ** 2).sum(axis=1)
         sums = np.bincount(rows, squares, len(found))
@@ -222,7 +222,7 @@ class KStarOptions(NeighborhoodPredictor):
             return found
         n_points = self.n_samples_fit_ - (queries is None)
         model = copy(self._model)
-        while model.n_neighbors < n_points and found.n_neighbors.max() >= model.n_neighbors:
+        while model.n_neighbors < n_points and found.n_kept.max() >= model.n_neighbors:
             model.n_neighbors = min(4 * model.n_neighbors, n_points)
             found = model.neighborhoods(queries)
         return found
@@ -230,19 +230,19 @@ class KStarOptions(NeighborhoodPredictor):
 
 def _own_search(search: Any) -> Any:
     """Return a candidate search that belongs to the estimator: a clone, as it will be fitted."""
-    if search is None or isinstance(search, str):
-        return search
-    if not hasattr(search, "kneighbors"):
+    if search is None:
+        return None
+    if not hasattr(search, "fit"):
         raise TypeError(
-            "neighbors of an estimator must have fit and kneighbors, because queries are not known "
-            f"yet; got {type(search).__name__}"
+            "neighbors of an estimator must be an estimator or transformer, because queries are "
+            f"not known yet; got {type(search).__name__}"
         )
     return clone(search)
 
 
 def _with_neighbor(found: Neighborhoods, rows: Array, points: Array) -> Neighborhoods:
     """Give each of the empty neighborhoods `rows` one of `points` as its only neighbor."""
-    owner = np.repeat(np.arange(len(found)), found.n_neighbors)
+    owner = np.repeat(np.arange(len(found)), found.n_kept)
     owner = np.concatenate([owner, rows])
     order = np.argsort(owner, kind="stable")
     indptr = np.searchsorted(owner[order], np.arange(len(found) + 1)).astype(found.indptr.dtype)

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
-from nnk_image.neighbors import _core
-from nnk_image.neighbors.options import TOL
+from nnk_image.neighbors.options import SYMMETRIZE, TOL
 
 
 class NNKGraphTransformer(
@@ -32,7 +31,7 @@ class NNKGraphTransformer(
         As for `nnk_neighbors`.
     sigma_scale : float
         Factor of the kernel's width; default 1.
-    neighbors : estimator or str, optional
+    neighbors : estimator, optional
         As for `NNKClassifier`.
 
     Attributes
@@ -114,14 +113,11 @@ class NNKGraphTransformer(
         -------
         self
         """
-        check_choice("symmetrize", self.symmetrize, (*_core.RULES, None))
+        check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
         self._fit_model(validate_data(self, X, dtype=[np.float64, np.float32]))
         solved = self._model.solve()
         self.error_ = solved.error
-        if self.symmetrize is None:
-            self.graph_ = solved.neighborhoods(self.n_jobs).to_csr()
-        else:
-            self.graph_ = solved.undirected(self.symmetrize, self.n_jobs)
+        self.graph_ = solved.graph(self.symmetrize, self.n_jobs)
         self._row_of: dict[bytes, int] = {}
         for i, row in enumerate(self._model.points):
             self._row_of.setdefault(_fingerprint(row), i)

@@ -1,45 +1,32 @@
-"""Candidate search: which points may become neighbours of a query.
+"""Where candidates come from: the points that may become neighbors of a query.
 
-A search has one method, ``candidates(queries, n, exclude_self)``, that gives a
-`Candidates`: CSR lists of at least the `n` most similar points it knows of for each query.
-`search_for` chooses it.
+A search has one method, ``candidates(queries, n, exclude_self)``, which returns `Candidates`: CSR
+lists of at least the `n` most similar points it knows of for each query. `search_for` chooses it.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, ready_for_c
-from nnk_image.base.imports import uninterrupted
+from nnk_image.base.checks import ready_for_c
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.neighbors import indexes
-from nnk_image.neighbors.recall import recall_of
+from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
 
 KD_TREE_FEATURES = 15
-"""Most features for which a kd-tree beats comparing all pairs."""
-
-LARGE_KD_TREE_FEATURES = 6
-"""Most features for which a kd-tree of very many points beats an approximate index."""
-
-WANTED_RECALL = 0.99
-"""Part of the nearest points that an index shall find; one built by name searches harder."""
+"""Largest number of features for which a kd-tree beats comparing all pairs."""
 
 _TIE = 1e-6  # distances that differ by a smaller part may differ by rounding only
-
-_MOST_TIES = 8
-"""Most candidates asked for, per candidate wanted, to settle ties; among more equal points those
-taken are arbitrary."""
-
-_PIXELS_PER_QUERY = 64  # for which `RowExecutor` would reckon the time of a search in a kd-tree
+_MOST_TIES = 8  # most candidates requested per candidate wanted to settle ties
+_PIXELS_PER_QUERY = 64  # for which `RowExecutor` would expect the time of a search in a kd-tree
 _WORK_AT_A_TIME = 1 << 31  # multiplications of a full comparison at a time: tenths of a second
 _WORK_OF_PAIR = 64  # multiplications that take as long as the rest of the work on two points
 _QUERIES_OF_BLOCK = 256  # that scikit-learn compares with all points at a time
-
-_CHUNK = 1 << 22  # numbers of similarities held in memory at a time
+_CHUNK = 1 << 22  # similarities held in memory at a time
 
 
 @dataclass(frozen=True)
@@ -50,224 +37,160 @@ class Candidates:
     ----------
     indptr : (n + 1,) int64 ndarray
     indices : ndarray of int32 or int64
-        Those of query i are ``indices[indptr[i]:indptr[i + 1]]``; -1 is a missing one.
+        Those of query i are ``indices[indptr[i]:indptr[i + 1]]``; -1 marks a missing one.
     """
 
-    indptr: np.ndarray
-    indices: np.ndarray
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
 
     @classmethod
-    def of_table(cls, table):
+    def of_table(cls, table: NDArray[Any]) -> "Candidates":
         """From an (n, k) array: k candidates for each of n queries."""
         n, k = table.shape
         return cls(k * np.arange(n + 1, dtype=np.int64), _index_array(table.ravel()))
 
     @classmethod
-    def of_lists(cls, lists):
+    def of_lists(cls, lists: list[NDArray[Any]]) -> "Candidates":
         """From a list of arrays, one per query."""
         indptr = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(row) for row in lists], out=indptr[1:])
         return cls(indptr, _index_array(np.concatenate(lists)))
 
-    @property
-    def n_queries(self):
-        """Number of queries."""
+    def __len__(self) -> int:
         return len(self.indptr) - 1
 
 
-def search_for(neighbors, kernel, points, n_jobs, n_neighbors):
-    """The candidate search that `neighbors` of the public functions asks for.
+class Search(Protocol):
+    """A source of candidates; `fixed` if it has them for one set of queries only."""
+
+    fixed: bool
+
+    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+        """Return at least the `n` most similar points of each query, besides the query itself."""
+
+
+def search_for(neighbors: Any, kernel: Kernel, points: NDArray[Any], n_jobs: int | None) -> Search:
+    """Choose the search that `neighbors` of the public functions requests.
 
     Parameters
     ----------
-    neighbors : None, arrays, CSR matrix or estimator
+    neighbors : None, arrays, sparse matrix, estimator or transformer
     kernel : Kernel
     points : (N, d) ndarray
         As `check_features` returns them; the Gram matrix for a precomputed kernel.
     n_jobs : int or None
-    n_neighbors : int
-        Candidates wanted per query.
     """
-    if isinstance(neighbors, str) and neighbors == "auto":
-        neighbors = _choice(kernel, points)
     if neighbors is None:
         if kernel.by_distance:
             return NearestSearch(points, n_jobs)
         return SimilaritySearch(kernel, points)
     if issparse(neighbors):
-        return GivenSearch(_of_csr(neighbors, len(points)))
-    if isinstance(neighbors, str) or indexes.query_of(neighbors):
-        return _index_search(neighbors, kernel, points, n_jobs, n_neighbors)
-    if hasattr(neighbors, "kneighbors"):
-        return EstimatorSearch(_fitted(neighbors, points), points)
+        return GivenSearch(_of_matrix(neighbors, len(points)))
+    if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
+        return FittedSearch(neighbors, points)
+    if isinstance(neighbors, str):
+        raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if isinstance(neighbors, tuple):
         if len(neighbors) != 2:
             raise ValueError(
                 f"neighbors= has {len(neighbors)} parts; give (indices, distances), or indices"
             )
         neighbors = neighbors[0]
-    return GivenSearch(of_array(neighbors, len(points)))
-
-
-def _choice(kernel, points):
-    """What neighbors='auto' stands for: None, where comparing is fast or must be, or a package."""
-    n, n_features = points.shape
-    few = n <= indexes.FLAT_POINTS or n_features <= LARGE_KD_TREE_FEATURES
-    if few or not kernel.by_distance:
-        return None
-    name = indexes.installed()
-    if name is None:
-        warnings.warn(
-            f"neighbors='auto' found no package for approximate search: all pairs of {n} points "
-            "are compared, which takes long; pip install faiss-cpu",
-            stacklevel=5,
-        )
-    return name
-
-
-def _index_search(index, kernel, points, n_jobs, n_neighbors):
-    """`IndexSearch` for an index, or for the name of a package that builds one."""
-    if not kernel.by_distance:
-        raise ValueError(
-            f"neighbors={index!r} finds what is near, which is not what kernel={kernel.name!r} "
-            "finds similar; leave neighbors= at its default"
-        )
-    if not isinstance(index, str):
-        return IndexSearch(index, points, n_jobs)
-    name = check_choice("neighbors", index, (*indexes.NAMES, "auto"))
-    n_bytes = indexes.index_bytes(name, *points.shape)
-    what = f"an index of {name} of {len(points)} points"
-    memory.require(n_bytes, what, "use fewer points or features")
-    centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
-    search = IndexSearch(indexes.build_index(name, points, centre, n_jobs), points, n_jobs, centre)
-    search.tune(points, n_neighbors)
-    return search
+    return GivenSearch(_of_array(neighbors, len(points)))
 
 
 class NearestSearch:
     """The nearest points: few features by scipy's kd-tree, many by scikit-learn's full comparison.
 
-    Of equally near points those of lower index are to be candidates.  The searches do not promise
-    that, so where the last candidate is no nearer than the first one left out, more are asked for;
-    the computation of the weights then sorts them by exact distance and index.
-
-    Attributes
-    ----------
-    fixed : bool
-        Whether the candidates are given for one set of queries, as every search says.
-    exact : bool
-        Whether no better candidates exist, as every search says.
+    Of equally near points those of lower index are to be candidates. The searches do not promise
+    that, so where the last candidate is no nearer than the first one left out, more are requested;
+    among more than `_MOST_TIES` times as many the choice is arbitrary.
     """
 
     fixed = False
-    exact = True
 
-    def __init__(self, points, n_jobs):
+    def __init__(self, points: NDArray[Any], n_jobs: int | None) -> None:
         # scikit-learn computes distances from products, which lose digits far from the origin.
-        self._centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+        self._center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
         few = points.shape[1] <= KD_TREE_FEATURES
-        self._query = (_kd_tree if few else _all_pairs)(points - self._centre, n_jobs)
+        self._query = (_kd_tree if few else _all_pairs)(points - self._center, n_jobs)
         self._n_points = len(points)
 
-    def candidates(self, queries, n, exclude_self):
-        """The nearest `n` points of each query, those as near as the last of them, and itself."""
-        queries = queries - self._centre
+    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+        """Return the nearest `n` points of each query, those as near as the last, and itself."""
+        queries = queries - self._center
         n = min(n + exclude_self, self._n_points)
         asked = min(n + 1, self._n_points)
         distances, found = self._query(queries, asked)
         tied = np.flatnonzero(self._unsettled(distances, n))
         if len(tied) == 0:
             return Candidates.of_table(found)
-        lists = dict.fromkeys(range(len(queries)))
+        lists = list(found)
         while len(tied) and asked < _MOST_TIES * n:
             asked = min(2 * asked, self._n_points)
             distances, more = self._query(queries[tied], asked)
-            lists.update(zip(tied.tolist(), more, strict=True))
+            for i, row in zip(tied, more, strict=True):
+                lists[i] = row
             tied = tied[self._unsettled(distances, n)]
-        return Candidates.of_lists([found[i] if row is None else row for i, row in lists.items()])
+        return Candidates.of_lists(lists)
 
-    def _unsettled(self, distances, n):
+    def _unsettled(self, distances: NDArray[Any], n: int) -> NDArray[np.bool_]:
         """Which rows may lack a point that is as near as their candidate number n."""
         if distances.shape[1] == self._n_points:
             return np.zeros(len(distances), bool)
         return distances[:, -1] <= distances[:, n - 1] * (1 + _TIE)
 
 
-class IndexSearch:
-    """Candidates from an approximate index.
+class FittedSearch:
+    """Candidates from a scikit-learn estimator with `kneighbors`, or a transformer to graphs.
 
-    Parameters
-    ----------
-    index : object
-        Index of faiss, hnswlib or pynndescent.
-    points : (N, d) ndarray
-        What it was built from.
-    n_jobs : int or None
-    centre : (d,) ndarray, optional
-        What was taken off the points before.
+    It is fitted to the points unless it has been fitted before.
     """
 
     fixed = False
-    exact = False
 
-    def __init__(self, index, points, n_jobs=None, centre=0):
-        self._index, self._n_points, self._n_jobs = index, len(points), n_jobs
-        self._centre = centre
-        held = indexes.n_indexed(index)
-        if held is not None and held != self._n_points:
-            raise ValueError(f"neighbors= indexes {held} points, the data are {self._n_points}")
+    def __init__(self, estimator: Any, points: NDArray[Any]) -> None:
+        n = getattr(estimator, "n_samples_fit_", len(points))
+        if n != len(points):
+            raise ValueError(f"neighbors= was fitted to {n} points, X has {len(points)}")
+        self._estimator = estimator if _is_fitted(estimator) else estimator.fit(points)
+        self._n_points = len(points)
 
-    def candidates(self, queries, n, exclude_self):
-        """Twice as many points near each query as wanted, besides the query itself."""
-        n = min(indexes.OVERSAMPLING * n + exclude_self, self._n_points)
-        query = indexes.query_of(self._index)
-        dtype = memory.index_dtype(self._n_points)
-        found = np.empty((len(queries), n), dtype)
-        for i in range(0, len(queries), indexes.ROWS_AT_A_TIME):
-            rows = indexes.as_single(queries[i : i + indexes.ROWS_AT_A_TIME], self._centre)
-            found[i : i + len(rows)] = query(rows, n, self._n_jobs)
-        return of_array(found, self._n_points)
-
-    def tune(self, points, n_neighbors):
-        """Let the index search harder until `WANTED_RECALL` is reached on some random rows.
-
-        They are other rows than those of the recall that is reported.
-        """
-        while recall_of(self, points, n_neighbors, seed=1) < WANTED_RECALL:
-            if not indexes.search_harder(self._index):
-                break
+    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+        """Return the nearest `n` points of each query and itself, or those the graph has."""
+        if not hasattr(self._estimator, "kneighbors"):
+            graph = self._estimator.transform(queries)
+            if not issparse(graph):
+                raise TypeError(
+                    f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
+                    f"to {type(graph).__name__}"
+                )
+            return _of_matrix(graph, self._n_points)
+        n = min(n + exclude_self, self._n_points)
+        found = self._estimator.kneighbors(queries, n, return_distance=False)
+        return _of_array(found, self._n_points)
 
 
-class EstimatorSearch:
-    """Candidates from ``kneighbors(Q, k)`` of a fitted scikit-learn estimator or the like."""
-
-    fixed = False
-    exact = False
-
-    def __init__(self, estimator, points):
-        self.estimator, self._points = estimator, points
-
-    def candidates(self, queries, n, exclude_self):
-        """The nearest `n` points of each query, besides the query itself."""
-        n = min(n + exclude_self, len(self._points))
-        found = self.estimator.kneighbors(queries, n, return_distance=False)
-        return of_array(found, len(self._points))
+def _is_fitted(estimator: Any) -> bool:
+    """Whether an estimator is fitted, by scikit-learn's convention, or cannot be."""
+    names = getattr(estimator, "__dict__", ())
+    fitted = any(name.endswith("_") and not name.startswith("__") for name in names)
+    return fitted or not hasattr(estimator, "fit")
 
 
 class GivenSearch:
-    """Candidates that the caller has found, for one set of queries."""
+    """Candidates given by the caller for one set of queries."""
 
     fixed = True
-    exact = False
 
-    def __init__(self, given):
+    def __init__(self, given: Candidates) -> None:
         self._given = given
 
-    def candidates(self, queries, n, exclude_self):
-        """The lists given, whatever their lengths."""
-        if self._given.n_queries != len(queries):
+    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+        """Return the lists given, whatever their lengths."""
+        if len(self._given) != len(queries):
             raise ValueError(
-                f"neighbors= has lists for {self._given.n_queries} points, there are {len(queries)}"
+                f"neighbors= has lists for {len(self._given)} points, there are {len(queries)}"
             )
         return self._given
 
@@ -276,15 +199,13 @@ class SimilaritySearch:
     """Computes all similarities and keeps the largest, for kernels without a distance."""
 
     fixed = False
-    exact = True
 
-    def __init__(self, kernel, points):
-        self._kernel, self._points = kernel, points
-        if kernel.name in ("cosine", "shifted_cosine"):
-            self._points = unit_rows(points)
+    def __init__(self, kernel: Kernel, points: NDArray[Any]) -> None:
+        self._kernel = kernel
+        self._points = unit_rows(points) if kernel.formula.unit else points
 
-    def candidates(self, queries, n, exclude_self):
-        """The most similar `n` points of each query; of equal ones those of lowest index."""
+    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+        """Return the `n` most similar points of each query; of equal ones those of lowest index."""
         n = min(n + exclude_self, len(self._points))
         found = np.empty((len(queries), n), np.int64)
         rows = max(1, _CHUNK // len(self._points))
@@ -292,31 +213,18 @@ class SimilaritySearch:
             found[i : i + rows] = _largest(self._similarities(queries[i : i + rows]), n)
         return Candidates.of_table(found)
 
-    def _similarities(self, queries):
+    def _similarities(self, queries: NDArray[Any]) -> NDArray[Any]:
+        """Similarities of queries and points, or what ranks them alike."""
         kernel = self._kernel
         if kernel.name == "precomputed":
             return queries
-        if kernel.name == "callable":
+        if kernel.function is not None:
             return evaluate(kernel.function, queries, self._points)
-        if kernel.name != "polynomial":
-            return unit_rows(queries) @ self._points.T
-        return (kernel.gamma * (queries @ self._points.T) + kernel.coef0) ** kernel.degree
+        products = (unit_rows(queries) if kernel.formula.unit else queries) @ self._points.T
+        return products if kernel.formula.increasing else similarities(kernel, products)
 
 
-def evaluate(function, a, b):
-    """Values of a kernel function for all pairs of points of `a` and `b`, checked."""
-    values = np.asarray(function(a, b), np.float64)
-    if values.shape != (len(a), len(b)):
-        raise ValueError(
-            f"the kernel function gave shape {values.shape} for {len(a)} and {len(b)} points; "
-            f"kernel(A, B) must give ({len(a)}, {len(b)})"
-        )
-    if not np.isfinite(values).all():
-        raise ValueError("the kernel function gave numbers that are not finite")
-    return values
-
-
-def _largest(similarity, n):
+def _largest(similarity: NDArray[Any], n: int) -> NDArray[np.intp]:
     """Columns of the `n` largest numbers of each row, ties to the lower column."""
     if n < similarity.shape[1]:
         bound = np.partition(similarity, -n, axis=1)[:, -n, None]
@@ -327,33 +235,25 @@ def _largest(similarity, n):
     return np.broadcast_to(np.arange(n), similarity.shape)
 
 
-def unit_rows(points):
-    """The points scaled to length 1; points at the origin stay there."""
-    _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
-    points = np.ldexp(points, -exponents)  # exact; now squares neither overflow nor vanish
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    return points / np.where(norms > 0, norms, 1)
-
-
-def _kd_tree(points, n_jobs):
-    with uninterrupted():
-        from scipy.spatial import KDTree  # slow to import, and graphs of images do without
+def _kd_tree(points: NDArray[Any], n_jobs: int | None) -> Any:
+    from scipy.spatial import KDTree  # slow to import, and graphs of images do without
 
     # A tree split at midpoints is built in half the time and answers as fast.
-    tree = KDTree(points, leafsize=32, balanced_tree=False)
-    return partial(_query_tree, tree, n_jobs)
+    return partial(_query_tree, KDTree(points, leafsize=32, balanced_tree=False), n_jobs)
 
 
-def _query_tree(tree, n_jobs, queries, n):
+def _query_tree(
+    tree: Any, n_jobs: int | None, queries: NDArray[Any], n: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Distances (len(queries), n) and numbers of the nearest points.
 
     On our own threads: those of scipy go on when Ctrl-C ends the call, and write into arrays that
-    are there no more.
+    no longer exist.
     """
     shape = len(queries), n
     distances, found = np.empty(shape), np.empty(shape, np.intp)
 
-    def work(i0, i1):
+    def work(i0: int, i1: int) -> None:
         nearest = tree.query(queries[i0:i1], n)
         distances[i0:i1], found[i0:i1] = (part.reshape(i1 - i0, n) for part in nearest)
 
@@ -362,10 +262,9 @@ def _query_tree(tree, n_jobs, queries, n):
     return distances, found
 
 
-def _all_pairs(points, n_jobs):
+def _all_pairs(points: NDArray[Any], n_jobs: int | None) -> Any:
     try:
-        with uninterrupted():
-            from sklearn.neighbors import NearestNeighbors
+        from sklearn.neighbors import NearestNeighbors
     except ImportError:
         raise ImportError(
             f"candidate search among points of more than {KD_TREE_FEATURES} features needs "
@@ -378,24 +277,16 @@ def _all_pairs(points, n_jobs):
     return partial(_query_all, search, blocks * _QUERIES_OF_BLOCK)
 
 
-def _query_all(search, rows, queries, n):
-    """As `_query_tree`, for so many rows at a time: in between, Ctrl-C is answered."""
-    starts = range(0, len(queries), rows)
-    parts = [search.kneighbors(queries[i : i + rows], n) for i in starts]
-    return parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
+def _query_all(
+    search: Any, rows: int, queries: NDArray[Any], n: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """As `_query_tree`, `rows` queries at a time: in between, Ctrl-C is answered."""
+    parts = [search.kneighbors(queries[i : i + rows], n) for i in range(0, len(queries), rows)]
+    distances, found = zip(*parts, strict=True)
+    return np.concatenate(distances), np.concatenate(found)
 
 
-def _fitted(estimator, points):
-    """The estimator, fitted to the points if it has not been fitted yet."""
-    n = getattr(estimator, "n_samples_fit_", None)
-    if n is None and hasattr(estimator, "fit"):
-        return estimator.fit(points)
-    if n is not None and n != len(points):
-        raise ValueError(f"neighbors= was fitted to {n} points, the data are {len(points)}")
-    return estimator
-
-
-def _of_csr(matrix, n_points):
+def _of_matrix(matrix: Any, n_points: int) -> Candidates:
     """`Candidates` named by the entries of a sparse (n, n_points) matrix."""
     matrix = matrix.tocsr()
     if matrix.shape[1] != n_points:
@@ -403,13 +294,11 @@ def _of_csr(matrix, n_points):
             f"neighbors= is a matrix of shape {matrix.shape}; it must have a column for each of "
             f"the {n_points} points"
         )
-    return Candidates(
-        ready_for_c(matrix.indptr, np.int64),
-        _checked(_index_array(matrix.indices), n_points),
-    )
+    indices = _checked(_index_array(matrix.indices), n_points)
+    return Candidates(ready_for_c(matrix.indptr, np.int64), indices)
 
 
-def of_array(indices, n_points):
+def _of_array(indices: ArrayLike, n_points: int) -> Candidates:
     """`Candidates` of an (n, k) array of indices, checked."""
     indices = np.asarray(indices)
     if indices.ndim != 2:
@@ -419,7 +308,7 @@ def of_array(indices, n_points):
     return Candidates.of_table(_checked(indices, n_points))
 
 
-def _checked(indices, n_points):
+def _checked(indices: NDArray[Any], n_points: int) -> NDArray[Any]:
     if indices.size and indices.max() >= n_points:
         raise ValueError(
             f"a candidate is number {indices.max()}; the {n_points} points end at {n_points - 1}"
@@ -427,6 +316,6 @@ def _checked(indices, n_points):
     return indices
 
 
-def _index_array(indices):
-    """Indices as int32, or as int64 where int32 is too small."""
+def _index_array(indices: NDArray[Any]) -> NDArray[Any]:
+    """Return indices as int32, or as int64 where int32 is too small."""
     return ready_for_c(indices, memory.index_dtype(indices.max(initial=0)))

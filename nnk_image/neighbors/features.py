@@ -1,6 +1,9 @@
-"""Checks points and brings them into the form the C core reads: rows of float32 or float64."""
+"""Checks of points, and their conversion to rows of float32 or float64 for the C core."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from nnk_image.base.checks import ready_for_c
@@ -9,8 +12,10 @@ LARGEST = 1e150
 """Largest absolute value of a feature: squares of differences must not overflow."""
 
 
-def check_features(name, points, n_features=None, single=None):
-    """An array of points as contiguous float32 or float64 rows; copied only if necessary.
+def check_features(
+    name: str, points: ArrayLike, n_features: int | None = None, single: bool | None = None
+) -> NDArray[Any]:
+    """Return points as contiguous float32 or float64 rows; copied only if necessary.
 
     Parameters
     ----------
@@ -31,34 +36,34 @@ def check_features(name, points, n_features=None, single=None):
             f"{name} is a sparse matrix, whose rows are not supported; pass {name}.toarray(), or "
             "its Gram matrix with kernel='precomputed'"
         )
-    points = _as_array(points)
-    if points.dtype.kind not in "buif":
-        raise TypeError(f"{name} must hold real numbers, not {points.dtype}")
-    if points.ndim != 2:
-        hint = f"; one feature per point is {name}.reshape(-1, 1)" if points.ndim == 1 else ""
-        raise ValueError(f"{name} must have shape (n, d), not {points.shape}{hint}")
-    if 0 in points.shape:
-        raise ValueError(f"{name} of shape {points.shape} holds nothing")
-    if n_features is not None and points.shape[1] != n_features:
-        raise ValueError(f"{name} has {points.shape[1]} features, the data {n_features}")
+    array = _as_array(points)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
+    if array.ndim != 2:
+        hint = f"; one feature per point is {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+        raise ValueError(f"{name} must have shape (n, d), not {array.shape}{hint}")
+    if 0 in array.shape:
+        raise ValueError(f"{name} of shape {array.shape} is empty")
+    if n_features is not None and array.shape[1] != n_features:
+        raise ValueError(f"{name} has {array.shape[1]} features, X has {n_features}")
     if single is None:
-        single = points.dtype.kind == "f" and points.dtype.itemsize <= 4
-    points = ready_for_c(points, np.float32 if single else np.float64)
-    _check_finite(name, points)
-    return points
+        single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    checked: NDArray[Any] = ready_for_c(array, np.float32 if single else np.float64)
+    _check_finite(name, checked)
+    return checked
 
 
-def _as_array(points):
-    """An array of what may be a table of pandas, whose columns may differ in type."""
+def _as_array(points: Any) -> NDArray[Any]:
+    """Convert points, which may be a pandas table with columns of several types, to an array."""
     array = np.asarray(points)
     if array.dtype == object and array.ndim == 2 and hasattr(points, "dtypes"):
         kinds = {getattr(dtype, "kind", None) for dtype in points.dtypes}
         if kinds <= {*"buif"}:  # booleans beside numbers, or types that know absent values
-            return points.to_numpy(np.float64, na_value=np.nan)
+            return np.asarray(points.to_numpy(np.float64, na_value=np.nan))
     return array
 
 
-def _check_finite(name, points):
+def _check_finite(name: str, points: NDArray[Any]) -> None:
     low, high = float(points.min()), float(points.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         bad = np.argwhere(~np.isfinite(points))

@@ -1,19 +1,21 @@
 """The kernel ratio interval: which of two candidates hides the other from a query."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.neighbors.weights import check_problem
 
 
-def kernel_ratio_test(K, b):
-    """Which candidates are hidden behind which, seen from the query.
+def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
+    """Test which candidates are hidden behind which, seen from the query.
 
-    Of two candidates alone, i and j, non-negative kernel regression gives i a weight
-    exactly if ``K_ij / K_jj < K_qi / K_qj``: otherwise i is hidden behind j. Both are
-    neighbours if the ratio ``K_qi / K_qj`` lies in the kernel ratio interval, from ``K_ij /
-    K_jj`` to ``K_ii / K_ij``. Written without quotients, as here, the test is exact for
-    every kernel: similarities may be negative, and those of points with themselves differ
-    from 1.
+    Of two candidates alone, i and j, non-negative kernel regression gives i a weight exactly if
+    ``K_ij / K_jj < K_qi / K_qj``; otherwise i is hidden behind j. Both are neighbors if the ratio
+    ``K_qi / K_qj`` lies in the kernel ratio interval, from ``K_ij / K_jj`` to ``K_ii / K_ij``.
+    The test is computed without quotients, which makes it exact for every kernel: similarities
+    may be negative, and those of points with themselves may differ from 1.
 
     Parameters
     ----------
@@ -35,8 +37,8 @@ def kernel_ratio_test(K, b):
 
     Notes
     -----
-    It says nothing sure about more than two candidates: one that is hidden behind another
-    can have a positive weight when there is a third (`nnk_weights` solves the whole problem).
+    The test is about two candidates: one that is hidden behind another can have a positive weight
+    when there is a third. `nnk_weights` solves the whole problem.
 
     References
     ----------
@@ -65,8 +67,10 @@ def kernel_ratio_test(K, b):
     return hidden
 
 
-def is_hidden(similarity, between, of_other, own_of_other):
-    """Whether a candidate has weight 0 beside one other; arrays that broadcast.
+def is_hidden(
+    similarity: NDArray[Any], between: NDArray[Any], of_other: NDArray[Any], own: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Test whether a candidate has weight 0 beside one other; arrays that broadcast.
 
     Parameters
     ----------
@@ -74,8 +78,8 @@ def is_hidden(similarity, between, of_other, own_of_other):
         Kernel of the query with the candidate, and with the other one.
     between : ndarray
         Kernel of the two.
-    own_of_other : ndarray
-        Kernel of the other one with itself; where it is 0 the other one describes nothing.
+    own : ndarray
+        Kernel of the other one with itself; where it is 0 the other one hides nothing.
     """
-    behind = similarity * own_of_other <= between * np.maximum(of_other, 0)
-    return np.where(own_of_other > 0, behind, similarity <= 0)
+    behind = similarity * own <= between * np.maximum(of_other, 0)
+    return np.where(own > 0, behind, similarity <= 0)

@@ -1,26 +1,40 @@
-"""Kernels by name, and the rules that choose their width sigma."""
+"""The table of kernels known by name.
 
-import numbers
-import warnings
-from collections.abc import Callable
+In the formulas ``x.y`` is the inner product, ``|x - y|`` the Euclidean distance, ``sigma`` the
+width, and ``a_i = x_i - q`` a candidate as seen from the query q.
+
+==================  ==============================================  ============================
+Name                Similarity                                      Remarks
+==================  ==============================================  ============================
+``gaussian``        ``exp(-|x - y|^2 / (2 sigma^2))``
+``laplacian``       ``exp(-|x - y| / sigma)``
+``cosine``          ``x.y / (|x| |y|)``                             0 for zero vectors
+``shifted_cosine``  ``(1 + x.y / (|x| |y|)) / 2``                   0 for zero vectors
+``linear``          ``x.y``
+``polynomial``      ``(gamma x.y + coef0)^degree``                  degree 3, gamma 1 / d,
+                                                                    coef0 1 by default
+``lle``             ``a_i.a_j + c``, with the query ``c``           locally linear embedding with
+                                                                    weights >= 0 that sum to 1
+``angular``         ``1/2 + a_i.a_j / (2 |a_i| |a_j|)``,            eq. 7 of the NNK paper
+                    with the query 1/2
+``precomputed``     X is the matrix of similarities
+==================  ==============================================  ============================
+
+The C core computes them (``src_c/neighbors/kernels.h``); `FORMULAS` holds the same in numpy.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nnk_image.base.checks import check_count, check_number
 
-DISTANCE = ("gaussian", "laplacian", "lle", "angular")
-"""Kernels that fall with the distance: the most similar points are the nearest ones."""
-
-WITH_SIGMA = ("gaussian", "laplacian")
-"""Kernels that have a width sigma."""
-
-NAMES = (*DISTANCE, "cosine", "shifted_cosine", "linear", "polynomial", "precomputed")
-
-SIGMA_RULES = ("kth", "local", "median")
-
-_SMALLEST_SIGMA, _LARGEST_SIGMA = 1e-140, 1e140  # their squares are normal numbers
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
+
+KernelFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -30,7 +44,7 @@ class Kernel:
     Attributes
     ----------
     name : str
-        One of `NAMES`, or 'callable'.
+        A key of `FORMULAS`, or 'callable'.
     degree, gamma, coef0
         Of the polynomial kernel ``(gamma x.y + coef0)^degree``; linear is degree 1.
     function : callable or None
@@ -41,38 +55,141 @@ class Kernel:
     degree: int = 1
     gamma: float = 1.0
     coef0: float = 0.0
-    function: Callable | None = None
+    function: KernelFunction | None = None
 
     @property
-    def by_distance(self):
+    def formula(self) -> "Formula":
+        """The kernel's row in the table of formulas; a bare one for functions."""
+        return FORMULAS.get(self.name, Formula())
+
+    @property
+    def by_distance(self) -> bool:
         """Whether the most similar points are the nearest ones."""
-        return self.name in DISTANCE
+        return self.formula.by_distance
 
     @property
-    def has_sigma(self):
+    def has_sigma(self) -> bool:
         """Whether the kernel has a width."""
-        return self.name in WITH_SIGMA
+        return self.by_distance and self.formula.values is not None
 
 
-def similarities(kernel, scaled):
-    """Similarities by a `Kernel` that has a width, of distances in units of it, in place."""
-    if kernel.name == "gaussian":
-        scaled *= scaled
-        scaled *= -0.5
-    elif kernel.name == "laplacian":
-        np.negative(scaled, out=scaled)
-    else:
-        raise NotImplementedError(f"kernel {kernel.name!r} has no formula here: add it")
-    return np.exp(scaled, out=scaled)
+@dataclass(frozen=True)
+class Formula:
+    """How numpy computes a kernel.
+
+    Attributes
+    ----------
+    values : callable or None
+        ``values(kernel, x)`` gives similarities, where x holds the inner products of points or,
+        if `by_distance`, their distances divided by sigma. It may overwrite x. None for kernels
+        that depend on the query.
+    by_distance : bool
+        Whether the similarity falls with the distance.
+    unit : bool
+        Whether points are scaled to length 1 before their inner products are taken.
+    increasing : bool
+        Whether values rise with the inner product, which then ranks the candidates.
+    """
+
+    values: Callable[[Kernel, NDArray[Any]], NDArray[Any]] | None = None
+    by_distance: bool = False
+    unit: bool = False
+    increasing: bool = True
 
 
-def check_kernel(kernel, params, n_features):
-    """`kernel` and `kernel_params` of the public functions as a `Kernel`."""
+def _gaussian(_: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+    x *= x
+    x *= -0.5
+    return np.exp(x, out=x)
+
+
+def _laplacian(_: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+    return np.exp(np.negative(x, out=x), out=x)
+
+
+def _polynomial(kernel: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+    return (kernel.gamma * x + kernel.coef0) ** kernel.degree
+
+
+FORMULAS = {
+    "gaussian": Formula(_gaussian, by_distance=True),
+    "laplacian": Formula(_laplacian, by_distance=True),
+    "lle": Formula(by_distance=True),
+    "angular": Formula(by_distance=True),
+    "cosine": Formula(lambda _, x: x, unit=True),
+    "shifted_cosine": Formula(lambda _, x: (1 + x) / 2, unit=True),
+    "polynomial": Formula(_polynomial, increasing=False),
+    "precomputed": Formula(),
+}
+
+
+def kernel_matrix(
+    kernel: Kernel, sigma: float, a: NDArray[Any], b: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return kernel values (n, m) of points a (n, d) and b (m, d), for kernels of pairs."""
+    if kernel.function is not None:
+        return evaluate(kernel.function, a, b)
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if kernel.has_sigma:
+        from sklearn.metrics.pairwise import euclidean_distances
+
+        distances = euclidean_distances(a, b)
+        return similarities(kernel, np.divide(distances, sigma, out=distances))
+    if kernel.formula.unit:
+        a, b = unit_rows(a), unit_rows(b)
+    return similarities(kernel, a @ b.T)
+
+
+def self_similarities(kernel: Kernel, points: NDArray[Any]) -> NDArray[np.float64]:
+    """Return kernel values (n,) of points with themselves, for kernels of pairs of points."""
+    if kernel.function is not None:
+        pairs = (evaluate(kernel.function, x, x) for x in points[:, None])
+        return np.array([pair[0, 0] for pair in pairs])
+    if kernel.by_distance:
+        return similarities(kernel, np.zeros(len(points)))
+    if kernel.formula.unit:
+        return similarities(kernel, points.any(axis=1).astype(np.float64))
+    return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
+
+
+def similarities(kernel: Kernel, values: NDArray[Any]) -> NDArray[Any]:
+    """Compute similarities from distances / sigma or inner products, perhaps in place."""
+    formula = kernel.formula.values
+    if formula is None:
+        raise NotImplementedError(f"kernel {kernel.name!r} has no formula for pairs of points")
+    return formula(kernel, values)
+
+
+def evaluate(function: KernelFunction, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Evaluate a kernel function for all pairs of points of `a` and `b`, and check the values."""
+    values = np.asarray(function(a, b), np.float64)
+    if values.shape != (len(a), len(b)):
+        raise ValueError(
+            f"the kernel function returned shape {values.shape} for {len(a)} and {len(b)} points; "
+            f"kernel(A, B) must return ({len(a)}, {len(b)})"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("the kernel function returned values that are not finite")
+    return values
+
+
+def unit_rows(points: NDArray[Any]) -> NDArray[Any]:
+    """Scale points to length 1; points at the origin stay there."""
+    _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
+    points = np.ldexp(points, -exponents)  # exact; now squares neither overflow nor vanish
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    return points / np.where(norms > 0, norms, 1)
+
+
+def check_kernel(
+    kernel: str | KernelFunction, params: Mapping[str, Any] | None, n_features: int
+) -> Kernel:
+    """Return `kernel` and `kernel_params` of the public functions as a `Kernel`."""
     params = dict(params or {})
     if callable(kernel):
         return Kernel("callable", function=lambda a, b: kernel(a, b, **params))
-    if kernel not in NAMES:
-        names = ", ".join(map(repr, NAMES))
+    if kernel not in (*FORMULAS, "linear"):
+        names = ", ".join(map(repr, (*FORMULAS, "linear")))
         raise ValueError(f"kernel={kernel!r} is unknown; choose one of {names}, or a function")
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
@@ -90,7 +207,7 @@ def check_kernel(kernel, params, n_features):
     return Kernel("polynomial", degree, gamma, coef0)
 
 
-def check_largest(kernel, points, queries):
+def check_largest(kernel: Kernel, points: NDArray[Any], queries: NDArray[Any]) -> None:
     """Raise ValueError if a polynomial kernel of some points may be too large to compute with.
 
     By the Cauchy-Schwarz inequality no similarity exceeds that of the longest two points.
@@ -107,66 +224,3 @@ def check_largest(kernel, points, queries):
             f"than the {limit:.2g} that {points.dtype} arithmetic allows; scale the features, for "
             f"instance X / {np.abs(points).max():.3g}"
         )
-
-
-def check_sigma(sigma):
-    """`sigma` of the public functions: a rule's name or a number."""
-    if isinstance(sigma, str):
-        if sigma not in SIGMA_RULES:
-            rules = ", ".join(map(repr, SIGMA_RULES))
-            raise ValueError(f"sigma={sigma!r} is no rule; choose one of {rules}, or a number")
-        return sigma
-    if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
-        raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")
-    if not (sigma == 0 or _SMALLEST_SIGMA <= sigma <= _LARGEST_SIGMA):
-        raise ValueError(
-            f"sigma={sigma} must be positive, from {_SMALLEST_SIGMA} to {_LARGEST_SIGMA}"
-        )
-    return float(sigma)
-
-
-def sigma_of(rule, distances, starts):
-    """The width of a kernel, by a rule from the distances to candidates, or as given.
-
-    Parameters
-    ----------
-    rule : {'kth', 'local', 'median'} or float
-    distances : (n_candidates,) ndarray
-        Of the candidates of all queries, NaN for missing ones.
-    starts : (n + 1,) ndarray
-        Query i has ``distances[starts[i]:starts[i + 1]]``.
-
-    Returns
-    -------
-    float, or (n,) ndarray for 'local'
-    """
-    if not isinstance(rule, str):
-        sigma = rule
-    elif rule == "median":
-        sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
-    else:
-        reach = farthest(distances, starts)
-        known = np.isfinite(reach)
-        sigma = np.where(known, reach, 0) / 3
-        if rule == "kth":
-            sigma = float(sigma[known].mean()) if known.any() else 0.0
-    return _not_zero(sigma, rule)
-
-
-def farthest(distances, starts):
-    """Largest distance of each query, NaN where it has no candidates."""
-    result = np.full(len(starts) - 1, np.nan)
-    some = np.flatnonzero(np.diff(starts))
-    if len(some):
-        result[some] = np.fmax.reduceat(distances, starts[:-1][some])
-    return result
-
-
-def _not_zero(sigma, rule):
-    """Widths with 1, and a warning, in place of those too small to divide by."""
-    zero = np.asarray(sigma) < _SMALLEST_SIGMA
-    if not zero.any():
-        return sigma
-    why = "of equal points, " if isinstance(rule, str) else ""
-    warnings.warn(f"sigma is 0, {why}where no kernel is defined; 1 is used", stacklevel=2)
-    return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

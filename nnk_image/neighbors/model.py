@@ -1,33 +1,32 @@
-"""Points with a candidate search and a kernel: the neighbourhoods of any queries."""
+"""Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
 import copy
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_count, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import Candidates, evaluate, search_for
+from nnk_image.neighbors.candidates import Candidates, search_for
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
     Kernel,
     check_kernel,
     check_largest,
-    farthest,
-    sigma_of,
+    evaluate,
     similarities,
 )
 from nnk_image.neighbors.options import NeighborhoodOptions
-from nnk_image.neighbors.recall import recall_of
-from nnk_image.neighbors.result import Solved
+from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
-
-LOW_RECALL = 0.95
-"""Part of the nearest points; if a search finds fewer, the caller is warned."""
+from nnk_image.neighbors.widths import sigma_of
 
 BY_DISTANCE = ("kstar", "lnp")
 """Methods that use distances and no kernel."""
@@ -37,10 +36,10 @@ _EMPTY = np.empty(0)
 
 
 class NeighborhoodModel:
-    """Points with a candidate search and a kernel: gives the neighbourhoods of any queries.
+    """Points with a candidate search and a kernel: gives the neighborhoods of any queries.
 
     `X`, `n_neighbors` and `neighbors` are as for `nnk_neighbors`, the other `options` those of
-    `NeighborhoodOptions`.  The kernel's width is that of the points, whatever is queried; it is
+    `NeighborhoodOptions`. The kernel's width is that of the points, whatever is queried; it is
     computed when first needed, and kept.
 
     Attributes
@@ -53,7 +52,9 @@ class NeighborhoodModel:
         Most candidates of a query.
     """
 
-    def __init__(self, X, n_neighbors=30, *, neighbors=None, **options):
+    def __init__(
+        self, X: ArrayLike, n_neighbors: int = 30, *, neighbors: Any = None, **options: Any
+    ) -> None:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.options = NeighborhoodOptions(**options)
         self.points = check_features("X", X)
@@ -61,32 +62,28 @@ class NeighborhoodModel:
         self._set_kernel()
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
-        self.search = search_for(
-            neighbors, self._order, self._searched, self.options.n_jobs, self.n_neighbors
-        )
-        self._sigma = self._recall = None
+        self.search = search_for(neighbors, self._order, self.points, self.options.n_jobs)
+        self._sigma: float | NDArray[np.float64] | None = None
 
-    def _set_kernel(self):
+    def _set_kernel(self) -> None:
         """Choose the kernel of the weights, and the order in which candidates are sought."""
         kernel, params = self.options.kernel, dict(self.options.kernel_params or {})
         check_choice("metric", self.options.metric, (None, "precomputed"))
         self.of_distances = self.options.metric == "precomputed"
         is_matrix = self.of_distances or (isinstance(kernel, str) and kernel == "precomputed")
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
-        self.kernel = check_kernel(kernel, params, self.points.shape[1])
-        self._order, self._searched = self.kernel, self.points
+        self.kernel = self._order = check_kernel(kernel, params, self.points.shape[1])
         if is_matrix:
             self.single = False
             self.points = _check_square(np.asarray(self.points, np.float64), self.of_distances)
             self._order = Kernel("precomputed")
-            self._searched = self.points
         if self.of_distances and not (self.kernel.has_sigma and self.options.sigma != "local"):
             raise ValueError(
                 "metric='precomputed' is for kernel='gaussian' or 'laplacian', and sigma a number, "
                 f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.options.sigma!r}"
             )
 
-    def _check_method(self):
+    def _check_method(self) -> None:
         name, method, l1 = self.kernel.name, self.options.method, self.options.l1
         if method in BY_DISTANCE and (self.of_distances or not self.kernel.by_distance):
             raise ValueError(
@@ -100,11 +97,16 @@ class NeighborhoodModel:
             )
         if name == "lle" and l1 > 0:
             raise ValueError(
-                f"l1={l1:g} has no effect on kernel='lle', whose weights add up to 1; use 0"
+                f"l1={l1:g} has no effect on kernel='lle', whose weights sum to 1; use 0"
             )
 
     @property
-    def sigma(self):
+    def has_sigma(self) -> bool:
+        """Whether the weights depend on a width."""
+        return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
+
+    @property
+    def sigma(self) -> float | NDArray[np.float64]:
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
             given = self.options.sigma
@@ -113,59 +115,11 @@ class NeighborhoodModel:
             elif not isinstance(given, str):
                 self._sigma = self.options.sigma_scale * sigma_of(given, _EMPTY, _EMPTY)
             else:
-                self._sigma = self._sigma_from(self.points, self.candidates())
+                self._sigma = self._sigma_from(self.points, self.candidates(), own=True)
         return self._sigma
 
-    @property
-    def recall(self):
-        """Part of the nearest points that an approximate search finds, measured on random rows.
-
-        1 for exact searches, NaN for candidates that the caller has found.
-        """
-        if self._recall is None:
-            if self.search.exact or self.search.fixed or not self.kernel.by_distance:
-                self._recall = 1.0 if self.search.exact else np.nan
-            else:
-                self._recall = recall_of(self.search, self.points, self.n_neighbors)
-        return self._recall
-
-    def warn_of_recall(self):
-        """Warn the caller's caller if the search misses many of the nearest points."""
-        if self.recall < LOW_RECALL:
-            warnings.warn(
-                f"the approximate search finds {100 * self.recall:.0f} % of the nearest points "
-                "(measured on random rows), so some neighbourhoods lack members; ask for more "
-                "n_neighbors, pass an index that searches harder, or leave neighbors= at its "
-                "default for exact search",
-                stacklevel=3,
-            )
-
-    def set_sigma(self, sigma):
-        """Set the width of the kernel, computed by its rule elsewhere."""
-        self._sigma = sigma
-
-    def without_points(self):
-        """A copy that lacks the points, for the way to another process; see `take_points`."""
-        copied = copy.copy(self)
-        copied.points = copied._searched = None
-        return copied
-
-    def take_points(self, points):
-        """Give a model made by `without_points` its points again."""
-        self.points = self._searched = check_features("X", points)
-
-    @property
-    def has_sigma(self):
-        """Whether the weights depend on a width."""
-        return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
-
-    def _sigma_from(self, queries, candidates, own=True):
-        """The width by the rule, from the distances of queries to their candidates."""
-        distances = self._distances(queries, candidates, own)
-        return self.options.sigma_scale * sigma_of(self.options.sigma, distances, candidates.indptr)
-
-    def warn_of_few_points(self, own):
-        """Warn the caller's caller if there are fewer points than candidates are asked for."""
+    def warn_of_few_points(self, own: bool = True) -> None:
+        """Warn the caller's caller if there are fewer points than candidates are requested."""
         n = len(self.points) - own
         if n < self.n_neighbors:
             warnings.warn(
@@ -174,128 +128,70 @@ class NeighborhoodModel:
                 stacklevel=3,
             )
 
-    def check_queries(self, Q):
-        """Q as the C core reads it, in the floating type of the points."""
-        Q = check_features("Q", Q, self.points.shape[1], self.single)
-        check_largest(self.kernel, self.points, Q)
-        if self.of_distances and Q.min() < 0:
-            raise ValueError(f"Q holds a negative distance, {Q.min():g}")
-        return Q
+    def check_queries(self, queries: ArrayLike) -> NDArray[Any]:
+        """Return queries as the C core reads them, in the floating type of the points."""
+        checked = check_features("queries", queries, self.points.shape[1], self.single)
+        check_largest(self.kernel, self.points, checked)
+        if self.of_distances and checked.min() < 0:
+            raise ValueError(f"queries holds a negative distance, {checked.min():g}")
+        return checked
 
-    def candidates(self, Q=None):
-        """`Candidates` of checked queries, or of the points themselves."""
-        own = Q is None
-        queries = self.points if own else Q
+    def candidates(self, queries: NDArray[Any] | None = None) -> Candidates:
+        """Return `Candidates` of checked queries, or of the points themselves."""
+        own = queries is None
+        rows = self.points if queries is None else queries
         n = min(self.n_neighbors, len(self.points) - own)
-        return self.search.candidates(-queries if self.of_distances else queries, n, own)
+        return self.search.candidates(-rows if self.of_distances else rows, n, own)
 
-    def neighborhoods(self, Q=None):
-        """`Neighborhoods` of the rows of Q, or of the points, none its own neighbour."""
-        found = self.solve(Q).neighborhoods(self.options.n_jobs)
-        return replace(found, recall=self.recall)
+    def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
+        """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
+        return self.solve(queries).neighborhoods(self.options.n_jobs)
 
-    def candidates_of_rows(self, start, stop):
-        """`Candidates` of the points of some rows; -1 in place of a point itself."""
-        n = min(self.n_neighbors, len(self.points) - 1)
-        found = self.search.candidates(self.points[start:stop], n, True)
-        own = np.repeat(np.arange(start, stop, dtype=found.indices.dtype), np.diff(found.indptr))
-        return Candidates(found.indptr, np.where(found.indices == own, -1, found.indices))
-
-    def farthest_of_rows(self, start, stop, candidates):
-        """Distance of some points from the farthest of their candidates, NaN where there is none.
-
-        Width 'kth' is a third of the mean of them.
-        """
-        distances = self._distances(self.points[start:stop], candidates, False)
-        return farthest(distances, candidates.indptr)
-
-    def solve_rows(self, start, stop, candidates):
-        """As `solve`, for the points of some rows, none its own neighbour."""
-        queries = self.points[start:stop]
-        sigma = self._sigma_for(queries, candidates, False)
-        solved = self._solve(queries, candidates, False, sigma)
-        self._check_optimal(queries, False, solved)
-        return solved
-
-    def solve(self, Q=None):
-        """Weighted candidates (`Solved`) of the rows of Q, or of the points."""
-        own = Q is None
-        queries = self.points if own else self.check_queries(Q)
-        candidates = self.candidates(None if own else queries)
-        most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
-        n_threads = resolve_n_jobs(self.options.n_jobs)
-        needed = 16 * most * most * n_threads + 12 * len(candidates.indices)
-        memory.require(
-            needed, f"{most} candidates of {len(queries)} points", "use fewer candidates"
-        )
-        sigma = self._sigma_for(queries, candidates, own)
-        solved = self._solve(queries, candidates, own, sigma)
+    def solve(self, queries: ArrayLike | None = None) -> Solved:
+        """Return weighted candidates (`Solved`) of queries, or of the points."""
+        own = queries is None
+        rows = self.points if queries is None else self.check_queries(queries)
+        candidates = self.candidates(None if own else rows)
+        self._require_memory(candidates)
+        problem = rows, candidates, own, self._sigma_for(rows, candidates, own)
+        solved = self._solve(*problem)
         if self.options.tol > 0 and solved.is_empty():
-            self._check_not_all_dropped(queries, candidates, own, sigma)
-        self._check_optimal(queries, own, solved)
+            self._check_not_all_dropped(*problem)
+        self._check_optimal(rows, own, solved)
         if self.options.method == "mutual_knn":
             _keep_mutual(solved, own)
         return solved
 
-    def check_rows_not_dropped(self, start, stop, candidates):
-        """`_check_not_all_dropped` of the points of some rows."""
-        queries = self.points[start:stop]
-        sigma = self._sigma_for(queries, candidates, False)
-        self._check_not_all_dropped(queries, candidates, False, sigma)
+    def _require_memory(self, candidates: Candidates) -> None:
+        most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
+        needed = 16 * most * most * resolve_n_jobs(self.options.n_jobs)
+        needed += 12 * len(candidates.indices)
+        memory.require(
+            needed, f"{most} candidates of {len(candidates)} points", "use fewer candidates"
+        )
 
-    def _solve(self, queries, candidates, own, sigma):
-        solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
-        solved.sigma = sigma
-        if self.kernel.name == "callable":
-            self._solve_callable(queries, candidates, own, solved)
-        else:
-            self._solve_task(queries, candidates, own, sigma, solved)
-        return solved
-
-    def _check_not_all_dropped(self, *problem):
-        """Raise ValueError if no query has a neighbour, but some would have without `tol`."""
-        exact = copy.copy(self)
-        exact.options = replace(self.options, tol=0.0)
-        if not exact._solve(*problem).is_empty():
-            raise ValueError(
-                f"tol={self.options.tol:g} leaves no neighbour at all: it drops weights below tol "
-                f"times the largest similarity, and those of kernel={self.options.kernel!r} are "
-                "far larger than its weights; scale X down, or use tol=0"
-            )
-
-    def _sigma_for(self, queries, candidates, own):
-        """The width for some queries: that of the points, or their own where it is local."""
+    def _sigma_for(
+        self, queries: NDArray[Any], candidates: Candidates, own: bool
+    ) -> float | NDArray[np.float64]:
+        """Return the width for some queries: that of the points, or their own where it is local."""
         if self.has_sigma and isinstance(self.options.sigma, str):
             if own and self._sigma is None:
-                self._sigma = self._sigma_from(queries, candidates)
+                self._sigma = self._sigma_from(queries, candidates, own)
             if not own and (self.options.sigma == "local" or self.search.fixed):
                 return self._sigma_from(queries, candidates, own)
         return self.sigma
 
-    def _task(self, points, queries, candidates, own, kernel, sigma):
-        """The problem of all queries as the C core takes it."""
-        options, n = self.options, len(queries)
-        task = _core.Task(points, queries, candidates.indptr, candidates.indices)
-        diagonal = _EMPTY
-        if kernel.name == "precomputed":
-            diagonal = self._self_similarity(queries, own)
-        sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
-        kind = _core.KERNELS[kernel.name]
-        task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, sigma, diagonal)
-        task.set_method(_core.METHODS[options.method], options.lc_ratio)
-        share = options.duplicates == "share"
-        task.set_rules(self.n_neighbors, own, share, options.l1, options.tol)
-        return task
+    def _sigma_from(
+        self, queries: NDArray[Any], candidates: Candidates, own: bool
+    ) -> float | NDArray[np.float64]:
+        """Compute the width by the rule, from the distances of queries to their candidates."""
+        distances = self._distances(queries, candidates, own)
+        return self.options.sigma_scale * sigma_of(self.options.sigma, distances, candidates.indptr)
 
-    def _self_similarity(self, queries, own):
-        """Kernel of each query with itself, for precomputed kernels."""
-        if own and not self.of_distances:
-            return np.ascontiguousarray(np.diagonal(self.points))
-        diagonal = 1.0 if self.diagonal is None else self.diagonal
-        return ready_for_c(np.broadcast_to(diagonal, len(queries)), np.float64)
-
-    def _distances(self, queries, candidates, own):
-        """Distances from queries to their candidates, NaN for missing ones and the query itself."""
+    def _distances(
+        self, queries: NDArray[Any], candidates: Candidates, own: bool
+    ) -> NDArray[np.float64]:
+        """Return distances to the candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(candidates.indices))
         if self.of_distances:
             rows = np.repeat(np.arange(len(queries)), np.diff(candidates.indptr))
@@ -307,7 +203,18 @@ class NeighborhoodModel:
         self._run(lambda i0, i1: task.distances(result, i0, i1), candidates, 1)
         return result
 
-    def _solve_task(self, queries, candidates, own, sigma, solved):
+    def _solve(
+        self,
+        queries: NDArray[Any],
+        candidates: Candidates,
+        own: bool,
+        sigma: float | NDArray[np.float64],
+    ) -> Solved:
+        solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
+        solved.sigma = sigma
+        if self.kernel.name == "callable":
+            self._solve_callable(queries, candidates, own, solved)
+            return solved
         points, kernel = self.points, self.kernel
         if self.of_distances:
             points, queries = (similarities(kernel, d / sigma) for d in (points, queries))
@@ -315,20 +222,52 @@ class NeighborhoodModel:
         task = self._task(points, queries, candidates, own, kernel, sigma)
         rows, residual = solved.rows, solved.residual
         self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
+        return solved
 
-    def _run(self, work, candidates, width):
+    def _task(
+        self,
+        points: NDArray[Any],
+        queries: NDArray[Any],
+        candidates: Candidates,
+        own: bool,
+        kernel: Kernel,
+        sigma: float | NDArray[np.float64],
+    ) -> Any:
+        """Set up the problem of all queries as the C core takes it."""
+        options, n = self.options, len(queries)
+        task = _core.Task(points, queries, candidates.indptr, candidates.indices)
+        diagonal = _EMPTY
+        if kernel.name == "precomputed":
+            diagonal = self._self_similarity(queries, own)
+        widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
+        kind = _core.KERNELS[kernel.name]
+        task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
+        task.set_method(_core.METHODS[options.method], options.lc_ratio)
+        share = options.duplicates == "share"
+        task.set_rules(self.n_neighbors, own, share, options.l1, options.tol)
+        return task
+
+    def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:
         """Call ``work(i0, i1)`` for chunks of queries of some milliseconds each.
 
         `width` is the number of candidates that each candidate is compared with.
         """
-        n = candidates.n_queries
+        n = len(candidates)
         mean = len(candidates.indices) // max(1, n) + 1
-        width = min(mean, width) + 8
-        cost = mean * width * (self.points.shape[1] + 16)
+        cost = mean * (min(mean, width) + 8) * (self.points.shape[1] + 16)
         with RowExecutor(self.options.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
-    def _solve_callable(self, queries, candidates, own, solved):
+    def _self_similarity(self, queries: NDArray[Any], own: bool) -> NDArray[np.float64]:
+        """Return the kernel of each query with itself, for precomputed kernels."""
+        if own and not self.of_distances:
+            return np.ascontiguousarray(np.diagonal(self.points))
+        diagonal = 1.0 if self.diagonal is None else self.diagonal
+        return ready_for_c(np.broadcast_to(diagonal, len(queries)), np.float64)
+
+    def _solve_callable(
+        self, queries: NDArray[Any], candidates: Candidates, own: bool, solved: Solved
+    ) -> None:
         """Solve for kernels that are Python functions, one query after the other."""
         for q in range(len(queries)):
             found = candidates.indices[candidates.indptr[q] : candidates.indptr[q + 1]]
@@ -338,12 +277,14 @@ class NeighborhoodModel:
             found, K, b = found[order], K[np.ix_(order, order)], b[order]
             self._solve_one(q, found, K, b, own_similarity, solved)
 
-    def _problem(self, queries, q, found):
-        """The kernel between the candidates, with the query, and of the query with itself.
+    def _problem(
+        self, queries: NDArray[Any], q: int, found: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], float]:
+        """Return K of the candidates, b with the query, and K of the query with itself.
 
         For kernels that are matrices or functions.
         """
-        if self.kernel.name == "callable":
+        if self.kernel.function is not None:
             query, points = queries[q : q + 1], self.points[found]
             function = self.kernel.function
             K, b = evaluate(function, points, points), evaluate(function, query, points)[0]
@@ -354,7 +295,15 @@ class NeighborhoodModel:
             return points, row, 1.0
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
-    def _solve_one(self, q, found, K, b, own_similarity, solved):
+    def _solve_one(
+        self,
+        q: int,
+        found: NDArray[Any],
+        K: NDArray[Any],
+        b: NDArray[Any],
+        own_similarity: float,
+        solved: Solved,
+    ) -> None:
         """Weigh the candidates `found` of query q, and put them into `solved`."""
         if self.options.method == "nnk":
             theta, residual = solve_given(K[None], b[None], self.options.l1)
@@ -365,7 +314,18 @@ class NeighborhoodModel:
         theta[theta < self.options.tol * b.max(initial=0)] = 0
         solved.put(q, found, theta)
 
-    def _check_optimal(self, queries, own, solved):
+    def _check_not_all_dropped(self, *problem: Any) -> None:
+        """Raise ValueError if no query has a neighbor, but some would have without `tol`."""
+        exact = copy.copy(self)
+        exact.options = replace(self.options, tol=0.0)
+        if not exact._solve(*problem).is_empty():
+            raise ValueError(
+                f"tol={self.options.tol:g} leaves no neighbor at all: it drops weights below tol "
+                f"times the largest similarity, and those of kernel={self.options.kernel!r} are "
+                "far larger than its weights; scale X down, or use tol=0"
+            )
+
+    def _check_optimal(self, queries: NDArray[Any], own: bool, solved: Solved) -> None:
         """Warn, raise or solve again where the kernel is not positive semi-definite."""
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
@@ -381,22 +341,19 @@ class NeighborhoodModel:
             self._solve_one(q, found, *(part[0] for part in clipped), solved)
 
 
-def _keep_mutual(solved, own):
+def _keep_mutual(solved: Solved, own: bool) -> None:
     """Set the weights of candidates to 0 that do not have the query among their own."""
     if not own:
-        raise ValueError("method='mutual_knn' is for the points themselves, Q=None")
+        raise ValueError("method='mutual_knn' is for the points themselves, without queries")
     rows = np.repeat(np.arange(len(solved)), solved.count)
-    places = (
-        solved.start[rows]
-        + np.arange(len(rows))
-        - np.repeat(np.cumsum(solved.count) - solved.count, solved.count)
-    )
+    first = solved.start[:-1] - np.cumsum(solved.count) + solved.count
+    places = np.repeat(first, solved.count) + np.arange(len(rows))
     columns = solved.index[places].astype(np.int64)
     mutual = np.isin(columns * len(solved) + rows, rows * len(solved) + columns)
     solved.weight[places[~mutual]] = 0
 
 
-def _check_square(matrix, of_distances):
+def _check_square(matrix: NDArray[Any], of_distances: bool) -> NDArray[Any]:
     what = "distances" if of_distances else "a Gram matrix"
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square matrix of {what}, not of shape {matrix.shape}")

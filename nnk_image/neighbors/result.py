@@ -1,8 +1,11 @@
-"""Results: weighted neighbours of queries, and the candidates they were chosen from."""
+"""Results: weighted neighbors of queries, and the candidates they were chosen from."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nnk_image.base import memory
@@ -20,76 +23,69 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighborhoods:
-    """Weighted neighbours of queries; iterates as (indices, indptr, weights, error, sigma).
+    """Weighted neighbors of queries; iterates as (indices, indptr, weights, error, sigma).
 
     Attributes
     ----------
     indices : (nnz,) int32 or int64 ndarray
-        Neighbours of query i, by rising index: ``indices[indptr[i]:indptr[i + 1]]``.
+        Neighbors of query i, in ascending order: ``indices[indptr[i]:indptr[i + 1]]``.
     indptr : (n + 1,) ndarray
     weights : (nnz,) float64 ndarray
-        Positive weights of the neighbours.
+        Positive weights of the neighbors.
     error : (n,) float64 ndarray
         ``J = 1/2 K_qq - b' theta + 1/2 theta' K theta`` of each query.
     sigma : float or (n,) float64 ndarray
         Width of the kernel, for each query where it is local; NaN for kernels without one.
     n_points : int
-        Number of points the neighbours are chosen from.
+        Number of points the neighbors are chosen from.
     residual : (n,) float64 ndarray
-        Violation of the optimality conditions over max(b): rounding for a kernel that is
+        Violation of the optimality conditions divided by max(b): rounding for a kernel that is
         positive semi-definite.
-    recall : float
-        Part of the nearest points that were among the candidates, measured on random points where
-        the search is approximate; 1 if it is exact, NaN if the candidates were given.
 
     Examples
     --------
     >>> import numpy as np, nnk_image
     >>> points = np.array([[0.0], [1.0], [2.0], [4.0]])
-    >>> result = nnk_image.nnk_neighbors(points, n_neighbors=3, sigma=1.0)
+    >>> result = nnk_image.nnk_neighbors(points, 3, sigma=1.0)
     >>> result.neighbors(0)[0]
     array([1], dtype=int32)
     """
 
-    indices: np.ndarray
-    indptr: np.ndarray
-    weights: np.ndarray
-    error: np.ndarray
-    sigma: float | np.ndarray
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+    weights: NDArray[np.float64]
+    error: NDArray[np.float64]
+    sigma: float | NDArray[np.float64]
     n_points: int
-    residual: np.ndarray
-    recall: float = np.nan
+    residual: NDArray[np.float64]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter((self.indices, self.indptr, self.weights, self.error, self.sigma))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indptr) - 1
 
     @property
-    def n_neighbors(self):
-        """(n,) ndarray: number of neighbours of each query."""
+    def n_kept(self) -> NDArray[Any]:
+        """Number of neighbors that each query kept of its candidates, (n,) ndarray."""
         return np.diff(self.indptr)
 
-    def neighbors(self, query):
-        """Neighbours of one query and their weights, as two arrays."""
+    def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the neighbors of one query and their weights."""
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 
-    def to_csr(self):
-        """The weights as an (n, n_points) `scipy.sparse.csr_array`, a row per query."""
-        shape = (len(self), self.n_points)
-        matrix = csr_array((self.weights, self.indices, self.indptr), shape=shape)
-        matrix.has_canonical_format = True
-        return matrix
+    def to_csr(self) -> csr_array:
+        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, a row per query."""
+        return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
-    def to_edge_index(self):
-        """The links as arrays in the layout of PyTorch Geometric, which need not be installed.
+    def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the links in the layout of PyTorch Geometric, which need not be installed.
 
         Returns
         -------
         edge_index : (2, nnz) int64 ndarray
-            Neighbours, among the points, and the queries that they lead to, by rising query.
+            Neighbors, among the points, and the queries that they lead to, in ascending order.
         edge_weight : (nnz,) float64 ndarray
             A copy of `weights`.
 
@@ -97,24 +93,25 @@ class Neighborhoods:
         --------
         >>> import numpy as np, nnk_image
         >>> points = np.array([[0.0], [1.0], [2.0]])
-        >>> result = nnk_image.nnk_neighbors(points, n_neighbors=2, sigma=1.0)
+        >>> result = nnk_image.nnk_neighbors(points, 2, sigma=1.0)
         >>> result.to_edge_index()[0]
         array([[1, 0, 2, 1],
                [0, 1, 1, 2]])
         """
-        return edges_of(self.to_csr())
+        edges: tuple[NDArray[np.int64], NDArray[np.float64]] = edges_of(self.to_csr())
+        return edges
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sigma = "local" if np.ndim(self.sigma) else format(self.sigma, "g")
         mean = len(self.indices) / max(1, len(self))
         return (
             f"<Neighborhoods of {len(self)} queries among {self.n_points} points: "
-            f"{len(self.indices)} neighbours ({mean:.2f} per query), sigma={sigma}>"
+            f"{len(self.indices)} neighbors ({mean:.2f} per query), sigma={sigma}>"
         )
 
 
 class Solved:
-    """Candidates of queries by rising index, with their weights: 0 for those not chosen.
+    """Candidates of queries in ascending order, with their weights: 0 for those not chosen.
 
     Parameters
     ----------
@@ -124,71 +121,63 @@ class Solved:
         int32 or int64.
     n_points : int
         Number of points the candidates are from.
-    empty : callable
-        ``empty(n, dtype)`` makes the arrays of candidates and weights.
     """
 
-    def __init__(self, start, index_type, n_points, empty=np.empty):
+    def __init__(self, start: NDArray[np.int64], index_type: np.dtype[Any], n_points: int) -> None:
         n, room = len(start) - 1, int(start[-1])
         self.start, self.n_points = start, n_points
         self.count = np.zeros(n, np.int32)
-        self.index, self.weight = empty(room, index_type), empty(room, np.float64)
+        self.index, self.weight = np.empty(room, index_type), np.empty(room)
         self.error, self.residual = np.zeros(n), np.zeros(n)
-        self.sigma = np.nan
+        self.sigma: float | NDArray[np.float64] = np.nan
         wide = self.index.itemsize == 8
         self.rows = _core.Rows(
             start, self.count, self.index.view(np.uint8), wide, self.weight, self.error
         )
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.count)
 
-    def put(self, query, points, weights):
+    def put(self, query: int, points: NDArray[Any], weights: NDArray[Any]) -> None:
         """Set the candidates of a query and their weights, in any order."""
         order = np.argsort(points)
         part = slice(self.start[query], self.start[query] + len(points))
         self.index[part], self.weight[part] = points[order], weights[order]
         self.count[query] = len(points)
 
-    def is_empty(self):
-        """Whether no candidate has a positive weight."""
+    def is_empty(self) -> bool:
+        """Return whether no candidate has a positive weight."""
         length = np.zeros(len(self), np.int64)
         self.rows.chosen(length, _NO_ROWS, _NO_BYTES, _NOTHING, 0, len(self))
         return not length.any()
 
-    def neighborhoods(self, n_jobs=None):
-        """The candidates with a positive weight, as `Neighborhoods`."""
-        indices, indptr, weights = of_one_type(*self.directed_rows(n_jobs))
-        error, sigma = self.error, self.sigma
-        return Neighborhoods(indices, indptr, weights, error, sigma, self.n_points, self.residual)
+    def neighborhoods(self, n_jobs: int | None = None) -> Neighborhoods:
+        """Return the candidates with a positive weight, as `Neighborhoods`."""
+        rows = self._compact(self.rows.chosen, n_jobs)
+        return Neighborhoods(*rows, self.error, self.sigma, self.n_points, self.residual)
 
-    def undirected(self, rule, n_jobs=None):
-        """The undirected graph as a csr_array; `rule`, of `_core.RULES`, settles disagreements."""
-        indices, indptr, weights = of_one_type(*self.undirected_rows(rule, n_jobs))
-        matrix = csr_array((weights, indices, indptr), shape=(len(self), self.n_points))
-        matrix.has_canonical_format = True
-        return matrix
-
-    def directed_rows(self, n_jobs=None, empty=np.empty):
-        """Arrays (indices, indptr, weights) of the candidates with a positive weight.
-
-        ``empty(n, dtype)`` makes the large arrays.
-        """
-        return self._compact(self.rows.chosen, n_jobs, empty)
-
-    def undirected_rows(self, rule, n_jobs=None, empty=np.empty):
-        """As `directed_rows`, of the undirected graph."""
+    def undirected(self, rule: str, n_jobs: int | None = None) -> csr_array:
+        """Return the undirected graph; `rule`, of `_core.RULES`, settles disagreements."""
         t_indptr = np.empty(self.n_points + 1, np.int64)
         self.rows.transpose_counts(t_indptr)
         n = int(t_indptr[-1])
-        t_index, t_weight = empty(n, self.index.dtype), empty(n, np.float64)
+        t_index, t_weight = np.empty(n, self.index.dtype), np.empty(n)
         scratch = np.empty(self.n_points, np.int64)
         self.rows.transpose(t_indptr, scratch, t_index.view(np.uint8), t_weight)
         known = t_indptr, t_index.view(np.uint8), t_weight, _core.RULES[rule]
-        return self._compact(lambda *rows: self.rows.symmetric(*known, *rows), n_jobs, empty)
+        rows = self._compact(lambda *rows: self.rows.symmetric(*known, *rows), n_jobs)
+        return _csr(*rows, (len(self), self.n_points))
 
-    def _compact(self, work, n_jobs, empty):
-        """Arrays (indices, indptr, weights) of rows that `work` first counts and then writes.
+    def graph(self, rule: str | None, n_jobs: int | None = None) -> csr_array:
+        """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
+        return (
+            self.neighborhoods(n_jobs).to_csr() if rule is None else self.undirected(rule, n_jobs)
+        )
+
+    def _compact(
+        self, work: Callable[..., None], n_jobs: int | None
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+        """Return arrays (indices, indptr, weights) of rows that `work` counts, then writes.
 
         `work` is called as ``work(length, indptr, indices, weights, i0, i1)``, when it counts with
         empty arrays in place of the three in the middle.
@@ -203,17 +192,20 @@ class Solved:
             )
             np.cumsum(length, out=indptr[1:])
             nnz = int(indptr[-1])
-            indices, weights = empty(nnz, self.index.dtype), empty(nnz, np.float64)
+            indices, weights = np.empty(nnz, self.index.dtype), np.empty(nnz)
             executor.run(
                 lambda i0, i1: work(length, indptr, indices.view(np.uint8), weights, i0, i1),
                 n,
                 rows_per_chunk=ROWS_PER_CHUNK,
             )
-        return indices, indptr, weights
+        if memory.index_dtype(nnz) == np.int64:  # both of one type, wide enough for both
+            indices = indices.astype(np.int64, copy=False)
+        return indices, indptr.astype(indices.dtype, copy=False), weights
 
 
-def of_one_type(indices, indptr, weights):
-    """The arrays with indices and row pointers of one type, wide enough for both."""
-    if memory.index_dtype(len(weights)) == np.int64:
-        indices = indices.astype(np.int64, copy=False)
-    return indices, indptr.astype(indices.dtype, copy=False), weights
+def _csr(
+    indices: NDArray[Any], indptr: NDArray[Any], weights: NDArray[Any], shape: tuple[int, int]
+) -> csr_array:
+    matrix = csr_array((weights, indices, indptr), shape=shape)
+    matrix.has_canonical_format = True
+    return matrix

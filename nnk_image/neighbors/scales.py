@@ -1,19 +1,21 @@
-"""NNK at many scales: points merge as the kernel widens, candidates stay as many."""
+"""NNK at many scales: points merge as the kernel widens, their number of candidates stays."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count, check_number
-from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import search_for
+from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import Kernel, check_sigma
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import TOL
+from nnk_image.neighbors.options import SYMMETRIZE, TOL
 from nnk_image.neighbors.result import Neighborhoods
+from nnk_image.neighbors.widths import check_sigma
 
 _GROWTH = 2**0.5  # of the width, from one scale to the next
 _FEWEST = 3  # points: two have one link, whatever the scale
@@ -30,9 +32,9 @@ class NNKScale:
     points : (m, d) float64 ndarray
         Means of the points that have merged.
     counts : (m,) int64 ndarray
-        How many points each of them stands for; they add up to N.
+        Number of points each of them stands for; their sum is N.
     labels : (N,) int64 ndarray
-        Which of the `points` each point given has become a part of.
+        Which of the `points` each of the given points is a part of.
     coherence : float
         Largest similarity ``K_ij`` of two of the `points`, thesis eq. 2.30.
     neighborhoods : Neighborhoods
@@ -42,58 +44,59 @@ class NNKScale:
     """
 
     sigma: float
-    points: np.ndarray
-    counts: np.ndarray
-    labels: np.ndarray
+    points: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    labels: NDArray[np.int64]
     coherence: float
     neighborhoods: Neighborhoods
     graph: csr_array
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.points)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         mean = len(self.neighborhoods.indices) / len(self)
         return (
             f"<NNKScale sigma={self.sigma:.4g}: {len(self.labels)} points merged into {len(self)}, "
-            f"coherence {self.coherence:.3g}, {mean:.2f} neighbours each>"
+            f"coherence {self.coherence:.3g}, {mean:.2f} neighbors each>"
         )
 
 
 def nnk_scales(
-    X,
-    n_neighbors=30,
+    X: ArrayLike,
+    n_neighbors: int = 30,
     *,
-    sigmas=None,
-    max_coherence=0.5,
-    symmetrize="min_error",
-    tol=TOL,
-    n_jobs=None,
-):
-    """NNK neighbourhoods and graphs of points at several scales.
+    sigmas: Sequence[float] | None = None,
+    max_coherence: float = 0.5,
+    symmetrize: str = "min_error",
+    tol: float = TOL,
+    n_jobs: int | None = None,
+) -> list[NNKScale]:
+    """Compute NNK neighborhoods and graphs of points at several scales.
 
-    The scale is the width of the kernel, not the number of candidates. As the width grows
-    points become alike; those that do are merged into their mean, until no two are more
-    similar than `max_coherence`. The candidates of a point are as many at every scale, and
-    reach farther, for they are spaced with the width. What a neighbourhood then shows is
-    the shape of the data at that scale: below it noise, above it curvature.
+    The scale is the width of the kernel, not the number of candidates. As the width grows,
+    points become alike; those that do are merged into their mean until no two are more
+    similar than `max_coherence`. The number of candidates of a point stays the same, and
+    they reach farther, because the spacing of the points grows with the width. A
+    neighborhood then shows the shape of the data at that scale: below it is noise, above
+    it curvature.
 
     Parameters
     ----------
     X : (N, d) array_like
         Points.
-    n_neighbors : int
-        Candidates of each point, at every scale.
+    n_neighbors : int, default: 30
+        Number of candidates of each point, at every scale.
     sigmas : sequence of float, optional
-        Rising widths of the Gaussian kernel. Default: from that at which half of the points
-        merge with their nearest one, each sqrt(2) times the last.
-    max_coherence : float
+        Widths of the Gaussian kernel, in ascending order. Default: from the width at which half
+        of the points merge with their nearest one, each sqrt(2) times the last.
+    max_coherence : float, default: 0.5
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
-        How the graphs are made undirected, as for `nnk_graph`.
+        How the graphs are made undirected, as for `nnk_graph`; default 'min_error'.
     tol, n_jobs
-        As for `nnk_neighbors`.
+        As for `nnk_neighbors`; tol is one of its `method_params`.
 
     Returns
     -------
@@ -108,12 +111,12 @@ def nnk_scales(
     Notes
     -----
     The thesis postulates that the width decides the scale at which a set of candidates
-    represents a query, and proposes to raise it while merging the points that collapse; the
-    rule of merging is this library's. In each round all pairs of points that are each
-    other's nearest are merged into the mean of all points they stand for, if their
-    similarity exceeds `max_coherence`, until none does; the next scale goes on from there,
-    so that the merged sets are nested. Means average noise away, which leaders of clusters
-    would not; nearest pairs give the same result in every order.
+    represents a query, and proposes to raise it while merging the points that collapse. The
+    merging rule is this library's. In each round all pairs of points that are each other's
+    nearest are merged into the mean of the points they stand for, if their similarity exceeds
+    `max_coherence`, until none does. The next scale continues from there, so that the merged
+    sets are nested. Means average noise away, and nearest pairs give the same result in every
+    order.
 
     References
     ----------
@@ -124,7 +127,8 @@ def nnk_scales(
 
     Examples
     --------
-    A noisy circle: a cloud from near, a curve, whose points have two neighbours, from afar.
+    A noisy circle is a cloud at fine scales, and a curve, whose points have two neighbors, at
+    coarse ones:
 
     >>> import numpy as np
     >>> from nnk_image.neighbors import nnk_scales
@@ -134,16 +138,16 @@ def nnk_scales(
     >>> circle += 0.05 * rng.standard_normal(circle.shape)
     >>> for scale in nnk_scales(circle, sigmas=[0.02, 0.05, 0.2]):
     ...     print(scale)
-    <NNKScale sigma=0.02: 500 points merged into 361, coherence 0.499, 3.73 neighbours each>
-    <NNKScale sigma=0.05: 500 points merged into 156, coherence 0.498, 3.78 neighbours each>
-    <NNKScale sigma=0.2: 500 points merged into 18, coherence 0.464, 2.00 neighbours each>
+    <NNKScale sigma=0.02: 500 points merged into 361, coherence 0.499, 3.73 neighbors each>
+    <NNKScale sigma=0.05: 500 points merged into 156, coherence 0.498, 3.78 neighbors each>
+    <NNKScale sigma=0.2: 500 points merged into 18, coherence 0.464, 2.00 neighbors each>
     """
-    check_choice("symmetrize", symmetrize, _core.RULES)
+    check_choice("symmetrize", symmetrize, SYMMETRIZE)
     check_count("n_neighbors", n_neighbors)
     max_coherence = check_number("max_coherence", max_coherence)
     if not 0 < max_coherence < 1:
         raise ValueError(
-            f"max_coherence={max_coherence:g} must lie between 0 and 1: it is a similarity"
+            f"max_coherence={max_coherence:g} must lie between 0 and 1, because it is a similarity"
         )
     points = check_features("X", X).astype(np.float64)
     if len(points) < _FEWEST:
@@ -158,30 +162,31 @@ def nnk_scales(
         n = min(n_neighbors, len(merged.points) - 1)
         model = NeighborhoodModel(merged.points, n, sigma=sigma, tol=tol, n_jobs=n_jobs)
         solved = model.solve()
-        found, graph = solved.neighborhoods(n_jobs), solved.undirected(symmetrize, n_jobs)
+        found, graph = solved.neighborhoods(n_jobs), solved.graph(symmetrize, n_jobs)
         state = merged.points, merged.counts, merged.labels
         scales.append(NNKScale(sigma, *state, coherence, found, graph))
     return scales
 
 
-def _rising(sigmas):
-    """The widths as a list of positive floats, if each is larger than the one before."""
+def _rising(sigmas: Sequence[float]) -> list[float]:
+    """Check that the widths are positive and in ascending order."""
     if isinstance(sigmas, str) or np.ndim(sigmas) != 1:
         raise ValueError(f"sigmas={sigmas!r} must be a sequence of numbers, such as [0.1, 0.2]")
-    widths = [check_sigma(sigma) for sigma in sigmas]
-    if any(isinstance(sigma, str) or sigma == 0 for sigma in widths):
+    checked = [check_sigma(sigma) for sigma in sigmas]
+    widths = [sigma for sigma in checked if not isinstance(sigma, str) and sigma > 0]
+    if len(widths) < len(checked):
         raise ValueError(f"sigmas={list(sigmas)!r} must be positive numbers")
     if not widths or any(a >= b for a, b in pairwise(widths)):
-        raise ValueError(f"sigmas={list(sigmas)!r} must be at least one, and rise")
+        raise ValueError(f"sigmas={list(sigmas)!r} must be one or more numbers in ascending order")
     return widths
 
 
-def _widths(merged, max_coherence):
-    """Endless widths, from that at which half of the points merge with their nearest one."""
+def _widths(merged: "_MergedPoints", max_coherence: float) -> Iterator[float]:
+    """Yield widths without end, from that at which half of the points merge with their nearest."""
     distance, _ = merged.nearest()
     if not distance.any():
         raise ValueError("all points have an equal one nearest to them; give sigmas= as numbers")
-    sigma = float(np.median(distance[distance > 0])) / (-2 * np.log(max_coherence)) ** 0.5
+    sigma = float(np.median(distance[distance > 0])) / float(-2 * np.log(max_coherence)) ** 0.5
     while True:
         yield sigma
         sigma *= _GROWTH
@@ -190,16 +195,15 @@ def _widths(merged, max_coherence):
 class _MergedPoints:
     """Points that stand for those merged into them; `merge` replaces the arrays."""
 
-    def __init__(self, points, n_jobs):
+    def __init__(self, points: NDArray[np.float64], n_jobs: int | None) -> None:
         self.points, self.n_jobs = points, n_jobs
         self.counts = np.ones(len(points), np.int64)
         self.labels = np.arange(len(points))
 
-    def nearest(self):
+    def nearest(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Distance and index of the nearest other point; ties to the lower index."""
         n = len(self.points)
-        search = search_for(None, Kernel("gaussian"), self.points, self.n_jobs, 1)
-        found = search.candidates(self.points, 1, True)
+        found = NearestSearch(self.points, self.n_jobs).candidates(self.points, 1, True)
         row = np.repeat(np.arange(n), np.diff(found.indptr))
         other = row != found.indices
         row, column = row[other], found.indices[other].astype(np.int64)
@@ -208,7 +212,7 @@ class _MergedPoints:
         first = order[np.searchsorted(row[order], np.arange(n))]
         return distance[first], column[first]
 
-    def merge(self, sigma, max_coherence):
+    def merge(self, sigma: float, max_coherence: float) -> float:
         """Merge until no two points are more similar; returns the similarity of the nearest."""
         while len(self.points) > 1:
             distance, nearest = self.nearest()
@@ -224,7 +228,7 @@ class _MergedPoints:
             self._merge_pairs(chosen, nearest[chosen])
         return 0.0
 
-    def _merge_pairs(self, a, b):
+    def _merge_pairs(self, a: NDArray[Any], b: NDArray[Any]) -> None:
         """Put each of the points `b` into that of `a` beside it."""
         n, counts, points = len(self.points), self.counts.copy(), self.points.copy()
         counts[a] += counts[b]

@@ -1,15 +1,17 @@
-"""Neighbourhoods in parts of the features, and of all features from those of the parts."""
+"""Neighborhoods in parts of the features, and in all features from those in the parts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice
-from nnk_image.neighbors import _core
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import TOL
+from nnk_image.neighbors.options import SYMMETRIZE, TOL
 from nnk_image.neighbors.result import Neighborhoods
 
 
@@ -22,32 +24,39 @@ class SubvectorNeighborhoods:
     parts : tuple of Neighborhoods
         Of the points in each of the subvector spaces.
     joint : Neighborhoods
-        In the space of all features, chosen from the neighbours in the parts.
+        In the space of all features, chosen from the neighbors in the parts.
     graph : (N, N) scipy.sparse.csr_array
         The undirected graph of `joint`.
     """
 
-    parts: tuple
+    parts: tuple[Neighborhoods, ...]
     joint: Neighborhoods
     graph: csr_array
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n = len(self.joint)
         means = ", ".join(f"{len(part.indices) / n:.2f}" for part in self.parts)
         return (
-            f"<SubvectorNeighborhoods of {n} points: {means} neighbours in the parts, "
+            f"<SubvectorNeighborhoods of {n} points: {means} neighbors in the parts, "
             f"{len(self.joint.indices) / n:.2f} together>"
         )
 
 
 def subvector_neighbors(
-    Xs, n_neighbors=30, *, sigma="kth", symmetrize="min_error", l1=0.0, tol=TOL, n_jobs=None
-):
-    """NNK neighbours in parts of the features, and from them those in all features.
+    Xs: Sequence[ArrayLike],
+    n_neighbors: int = 30,
+    *,
+    sigma: float | str = "kth",
+    symmetrize: str = "min_error",
+    l1: float = 0.0,
+    tol: float = TOL,
+    n_jobs: int | None = None,
+) -> SubvectorNeighborhoods:
+    """Find NNK neighbors in parts of the features, and from them those in all features.
 
     The parts are, for instance, the channels of a network's layer, or several views of
-    the same things. Each is searched by itself, in few dimensions; the neighbours found
-    there are the candidates in the space of all features, instead of the nearest points of
+    the same objects. Each is searched separately, in few dimensions; the neighbors in the
+    parts are the candidates in the space of all features, instead of the nearest points of
     that space.
 
     Parameters
@@ -55,17 +64,17 @@ def subvector_neighbors(
     Xs : sequence of (N, d_s) array_like
         The parts of the features: row i of each belongs to the same point. An (n_parts, N,
         d) array is one too.
-    n_neighbors : int
-        Candidates of each point in each part.
-    sigma : float or {'kth', 'local', 'median'}
+    n_neighbors : int, default: 30
+        Number of candidates of each point in each part.
+    sigma : float or {'kth', 'local', 'median'}, default: 'kth'
         Width of the Gaussian kernels. A number is the width everywhere, and the joint kernel
         is then that of the concatenated features. A rule gives each part its own width; the
-        parts are concatenated in units of theirs, and the rule gives the joint width again.
-        ('local' takes a part's median width for its unit.)
+        parts are concatenated in units of their widths (for 'local' of the median width), and
+        the rule gives the joint width again.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
-        How the graph is made undirected, as for `nnk_graph`.
+        How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
     l1, tol, n_jobs
-        As for `nnk_neighbors`.
+        As for `nnk_neighbors`; l1 and tol are among its `method_params`.
 
     Returns
     -------
@@ -78,12 +87,11 @@ def subvector_neighbors(
 
     Notes
     -----
-    Of two candidates alone, one that is hidden behind the other in every part is hidden
-    behind it in all features, for any widths: with Gaussian kernels the test of
-    `kernel_ratio_test` compares sums over features. So what no part keeps is rarely needed.
-    It is no theorem for more candidates, whatever Propositions 2.5 and 2.6 of the thesis
-    say: a neighbour in every part may have weight 0 together, one with weight 0 in every
-    part may be needed together.
+    Of two candidates alone, one that is hidden behind the other in every part is hidden behind
+    it in all features, for any widths: with Gaussian kernels `kernel_ratio_test` compares sums
+    over features. So a candidate that no part keeps is rarely needed. This is not true of three
+    or more candidates, unlike Propositions 2.5 and 2.6 of the thesis say: a neighbor in every
+    part may have weight 0 in all features, and one with weight 0 in every part may be needed.
 
     References
     ----------
@@ -99,11 +107,11 @@ def subvector_neighbors(
     >>> X = np.random.default_rng(0).random((200, 6))
     >>> found = subvector_neighbors([X[:, :3], X[:, 3:]], n_neighbors=20)
     >>> found
-    <SubvectorNeighborhoods of 200 points: 5.68, 5.97 neighbours in the parts, 6.48 together>
+    <SubvectorNeighborhoods of 200 points: 5.68, 5.97 neighbors in the parts, 6.48 together>
     """
-    check_choice("symmetrize", symmetrize, _core.RULES)
+    check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
-    options = {"l1": l1, "tol": tol, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"l1": l1, "tol": tol, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:
         model = NeighborhoodModel(view, n_neighbors, sigma=sigma, **options)
@@ -114,12 +122,12 @@ def subvector_neighbors(
     most = max(1, int(np.diff(candidates.indptr).max()))
     model = NeighborhoodModel(np.hstack(scaled), most, sigma=sigma, neighbors=candidates, **options)
     solved = model.solve()
-    found, graph = solved.neighborhoods(n_jobs), solved.undirected(symmetrize, n_jobs)
-    return SubvectorNeighborhoods(tuple(parts), found, graph)
+    graph = solved.graph(symmetrize, n_jobs)
+    return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(n_jobs), graph)
 
 
-def check_views(Xs):
-    """A list of checked (N, d_s) arrays, parts of the features of the same points."""
+def check_views(Xs: Any) -> list[NDArray[Any]]:
+    """Return a list of checked (N, d_s) arrays, parts of the features of the same points."""
     if isinstance(Xs, str) or not hasattr(Xs, "__iter__") or getattr(Xs, "ndim", 3) == 2:
         raise TypeError(
             "Xs must be a sequence of (N, d) arrays, one for each part of the features, such as "
@@ -127,7 +135,7 @@ def check_views(Xs):
         )
     views = [check_features(f"Xs[{i}]", X) for i, X in enumerate(Xs)]
     if not views:
-        raise ValueError("Xs holds no part of the features; give at least one (N, d) array")
+        raise ValueError("Xs is empty; give at least one (N, d) array")
     for i, view in enumerate(views):
         if len(view) != len(views[0]):
             raise ValueError(
@@ -137,7 +145,7 @@ def check_views(Xs):
     return views
 
 
-def _together(parts):
-    """Sparse (N, N) matrix whose entries are the neighbours in any part, in both directions."""
+def _together(parts: list[Neighborhoods]) -> csr_array:
+    """Return a sparse (N, N) matrix of the neighbors in any part, in both directions."""
     total = sum(part.to_csr() for part in parts)
     return csr_array(total + total.T)

@@ -2,8 +2,10 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.base.checks import check_choice, check_number, ready_for_c
 from nnk_image.base.parallel import RowExecutor
@@ -14,45 +16,52 @@ NOT_OPTIMAL = 1e-8
 
 
 def nnk_weights(
-    K, b, *, l1=0.0, tol=0.0, self_similarity=1.0, psd="warn", return_error=False, n_jobs=None
-):
-    """Non-negative kernel regression weights of one query, or of many.
+    K: ArrayLike,
+    b: ArrayLike,
+    *,
+    l1: float = 0.0,
+    tol: float = 0.0,
+    self_similarity: ArrayLike = 1.0,
+    psd: str = "warn",
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Compute the non-negative kernel regression weights of one query, or of many.
 
-    The exact minimum of ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``.
+    They are the exact minimum of ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``.
 
     Parameters
     ----------
     K : (..., k, k) array_like
-        Kernel between the candidates: symmetric, positive semi-definite; it may be
-        singular (equal candidates).  Leading axes number independent problems.
+        Kernel between the candidates: symmetric and positive semi-definite; it may be singular
+        (equal candidates). Leading axes number independent problems.
     b : (..., k) array_like
         Kernel between the query and its candidates.
-    l1 : float
+    l1 : float, default: 0
         Penalty on the sum of the weights.
-    tol : float
+    tol : float, default: 0
         Weights below ``tol * max(b)`` are set to 0.
-    self_similarity : float or (...) array_like
-        Kernel of the query with itself, for the error.
-    psd : {'warn', 'raise', 'clip'}
-        If K is not positive semi-definite, so that the weights found are not optimal:
-        warn, raise ValueError, or drop the negative eigenvalues of the matrix of candidates
-        and query.
-    return_error : bool
-        Also return the error.
+    self_similarity : float or (...) array_like, default: 1
+        Kernel of the query with itself; used by ``psd='clip'`` only.
+    psd : {'warn', 'raise', 'clip'}, default: 'warn'
+        What to do if K is not positive semi-definite, so that the weights are not optimal: warn,
+        raise ValueError, or drop the negative eigenvalues of the matrix of candidates and query.
     n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
+        Number of threads; None is 1, -1 all processors.
 
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights.  Of equal candidates the first takes all.
-    error : (...) float64 ndarray
-        ``1/2 K_qq - b' theta + 1/2 theta' K theta``, if `return_error`.
+        Weights. Of equal candidates the first takes all.
 
     Raises
     ------
     TypeError, ValueError
         Shapes that do not fit, numbers that are not finite.
+
+    Notes
+    -----
+    The error of the regression is ``1/2 K_qq - b @ theta + 1/2 theta @ K @ theta``, where ``K_qq``
+    is the kernel of the query with itself.
 
     References
     ----------
@@ -84,16 +93,13 @@ def nnk_weights(
         else:
             report_indefinite(bad, residual, psd)
     theta[theta < tol * b.max(axis=1, initial=0, keepdims=True)] = 0
-    if not return_error:
-        return theta.reshape(*stack, n)
-    own = np.broadcast_to(np.asarray(self_similarity, np.float64), stack).ravel()
-    quadratic = np.einsum("pi,pij,pj->p", theta, K, theta)
-    error = np.maximum(0.5 * own - np.einsum("pi,pi->p", b, theta) + 0.5 * quadratic, 0)
-    return theta.reshape(*stack, n), error.reshape(stack)
+    return theta.reshape(*stack, n)
 
 
-def solve_given(K, b, l1=0.0, n_jobs=None):
-    """Weights and violations of optimality of the problems (n, k, k), (n, k)."""
+def solve_given(
+    K: NDArray[np.float64], b: NDArray[np.float64], l1: float = 0.0, n_jobs: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights and violations of optimality of the problems (n, k, k), (n, k)."""
     theta, residual = np.zeros(b.shape), np.zeros(len(b))
     if b.size:
         k = b.shape[1]
@@ -106,8 +112,10 @@ def solve_given(K, b, l1=0.0, n_jobs=None):
     return theta, residual
 
 
-def nearest_psd(K, b, own):
-    """The problems (K, b, own) with the negative eigenvalues of their kernel matrices set to 0.
+def nearest_psd(
+    K: NDArray[Any], b: NDArray[Any], own: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Set the negative eigenvalues of the kernel matrices of problems (K, b, own) to 0.
 
     The matrices are those of the candidates and the query together.
     """
@@ -122,11 +130,11 @@ def nearest_psd(K, b, own):
     return np.ascontiguousarray(whole[:, :k, :k]), whole[:, :k, k].copy(), whole[:, k, k]
 
 
-def report_indefinite(bad, residual, psd):
+def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd: str) -> None:
     """Warn or raise, as `psd` says, about kernel matrices that are not positive semi-definite."""
     text = (
         f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
-        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite: the weights found violate "
+        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite: the weights violate "
         f"optimality by up to {residual.max():.1e} max(b); use psd='clip' or another kernel"
     )
     if psd == "raise":
@@ -134,8 +142,8 @@ def report_indefinite(bad, residual, psd):
     warnings.warn(text, stacklevel=3)
 
 
-def check_problem(K, b):
-    """K and b as contiguous float64 arrays, if they are a problem that can be solved."""
+def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Check a problem (K, b), and return it as contiguous float64 arrays."""
     arrays = []
     for name, array in (("K", K), ("b", b)):
         array = np.asarray(array)

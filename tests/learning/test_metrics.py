@@ -100,7 +100,7 @@ def test_alignment_takes_neighborhoods_and_refuses_others():
     with pytest.raises(ValueError, match="Y holds 39 points, but the neighborhoods are of 40"):
         nalac(POINTS, POINTS[1:], NEAR, NEAR)
     with pytest.raises(ValueError, match="queries among"):
-        nalac(POINTS, POINTS, nnk_neighbors(POINTS, POINTS[:3]), NEAR)
+        nalac(POINTS, POINTS, nnk_neighbors(POINTS, queries=POINTS[:3]), NEAR)
 
 
 # --- manifold metrics --------------------------------------------------------------------

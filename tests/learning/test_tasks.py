@@ -200,7 +200,7 @@ def few_shot_by_hand(X, y, Q, k, **options):
     while left:
         best = {}
         for i in left:
-            near = nnk_neighbors(np.array(points), Q[[i]], min(k, len(points)), **options)
+            near = nnk_neighbors(np.array(points), min(k, len(points)), queries=Q[[i]], **options)
             who, weight = near.neighbors(0)
             share = {c: weight[[labels[j] == c for j in who]].sum() for c in sorted(set(y))}
             c = max(share, key=share.get)

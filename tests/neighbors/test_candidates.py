@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.spatial.distance import cdist
+from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from nnk_image import nnk_graph, nnk_neighbors
@@ -18,7 +19,7 @@ def same(a, b):
 
 @pytest.fixture(scope="module")
 def expected():
-    return nnk_neighbors(POINTS, n_neighbors=K)
+    return nnk_neighbors(POINTS, K)
 
 
 @pytest.mark.parametrize("extra", [0, 1, 20])
@@ -26,48 +27,83 @@ def test_arrays_of_any_width_are_ranked_again(expected, extra):
     distances, indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)
     shuffled = np.random.default_rng(1).permuted(indices, axis=1)
     for given in (indices, (indices, distances), shuffled, indices.astype(np.int32)):
-        found = nnk_neighbors(POINTS, n_neighbors=K, neighbors=given, sigma=expected.sigma)
+        found = nnk_neighbors(POINTS, K, neighbors=given, sigma=expected.sigma)
         assert same(found, expected)
 
 
 def test_missing_and_repeated_candidates_do_not_count(expected):
     indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1, return_distance=False)
     more = np.column_stack([np.full(300, -1), indices, indices[:, 3], np.full(300, -1)])
-    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=more), expected)
-    none = nnk_neighbors(POINTS, n_neighbors=K, neighbors=np.full((300, 2), -1), sigma=1.0)
+    assert same(nnk_neighbors(POINTS, K, neighbors=more), expected)
+    none = nnk_neighbors(POINTS, K, neighbors=np.full((300, 2), -1), sigma=1.0)
     assert none.to_csr().nnz == 0
     np.testing.assert_array_equal(none.error, 0.5)
 
 
 def test_sparse_distance_graph(expected):
     graph = KNeighborsTransformer(n_neighbors=K).fit_transform(POINTS)
-    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=graph), expected)
-    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=csr_array(graph)), expected)
+    assert same(nnk_neighbors(POINTS, K, neighbors=graph), expected)
+    assert same(nnk_neighbors(POINTS, K, neighbors=csr_array(graph)), expected)
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
 def test_scikit_learn_estimators(expected, algorithm):
     estimator = NearestNeighbors(algorithm=algorithm)
-    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=estimator), expected)
+    assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
     fitted = NearestNeighbors(algorithm=algorithm).fit(POINTS)
-    assert same(nnk_neighbors(POINTS, n_neighbors=K, neighbors=fitted), expected)
+    assert same(nnk_neighbors(POINTS, K, neighbors=fitted), expected)
 
 
-@pytest.mark.parametrize("name", ["faiss", "hnswlib", "pynndescent"])
-def test_approximate_indexes(expected, name):
-    pytest.importorskip(name, exc_type=ImportError)
-    found = nnk_neighbors(POINTS, n_neighbors=K, neighbors=name)
-    assert same(found, expected)  # with as few points as here twice K candidates hold them all
+class GraphTransformer:
+    """A transformer as pynndescent has one: it gives graphs, and has no `kneighbors`."""
+
+    def __init__(self, n_neighbors):
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X):
+        self.search_ = KNeighborsTransformer(n_neighbors=self.n_neighbors).fit(X)
+        return self
+
+    def transform(self, X):
+        return self.search_.transform(X)
+
+
+def test_transformers_to_graphs(expected):
+    transformer = GraphTransformer(K)
+    assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
     queries = POINTS[:40] + 0.1
-    a = nnk_neighbors(POINTS, queries, n_neighbors=K, neighbors=name)
-    assert same(a, nnk_neighbors(POINTS, queries, n_neighbors=K))
+    by_graph = nnk_neighbors(POINTS, K, queries=queries, neighbors=transformer)  # fitted by now
+    assert same(by_graph, nnk_neighbors(POINTS, K, queries=queries))
+    with pytest.raises(ValueError, match="a column for each of the 299 points"):
+        nnk_neighbors(POINTS[1:], K, neighbors=transformer)
+    with pytest.raises(TypeError, match="must transform points to a sparse graph, not to ndarray"):
+        nnk_neighbors(POINTS, K, neighbors=PCA(2))
 
 
-@pytest.mark.parametrize("name", ["faiss", "hnswlib", "pynndescent"])
-def test_a_missing_package_is_named(monkeypatch, name):
-    monkeypatch.setitem(__import__("sys").modules, name, None)
-    with pytest.raises(ImportError, match="pip install"):
-        nnk_neighbors(POINTS, n_neighbors=K, neighbors=name)
+def test_the_transformer_of_pynndescent(expected):
+    pynndescent = pytest.importorskip("pynndescent", exc_type=ImportError)
+    transformer = pynndescent.PyNNDescentTransformer(n_neighbors=2 * K, random_state=0)
+    assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
+
+
+@pytest.mark.parametrize("symmetrize", ["max", None])
+def test_a_graph_made_block_by_block_is_the_whole(symmetrize):
+    """By the recipe of docs/many_points.md."""
+    search = NearestNeighbors().fit(POINTS)
+    distances, indices = search.kneighbors(n_neighbors=K)  # of the points, without themselves
+    sigma = distances[:, -1].mean() / 3
+
+    def rows(start, stop):
+        block = slice(start, stop)
+        return nnk_neighbors(
+            POINTS, K, queries=POINTS[block], neighbors=indices[block], sigma=sigma
+        ).to_csr()
+
+    graph = csr_array(vstack([rows(i, i + 70) for i in range(0, 300, 70)]))
+    if symmetrize == "max":
+        graph = graph.maximum(graph.T)
+    whole = nnk_graph(POINTS, K, symmetrize=symmetrize, sigma=sigma)
+    assert (graph != whole).nnz == 0
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 20])
@@ -77,7 +113,7 @@ def test_ties_go_to_the_lower_index(n_features):
     distances = cdist(points, points, "sqeuclidean")
     np.fill_diagonal(distances, np.inf)
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :7]
-    a = nnk_neighbors(points, n_neighbors=7, method="knn", sigma=1.0)
+    a = nnk_neighbors(points, 7, method="knn", sigma=1.0)
     for i, row in enumerate(nearest):
         assert sorted(row) == a.neighbors(i)[0].tolist()
 
@@ -88,7 +124,7 @@ def test_many_equal_points_cost_no_more(n_features):
     points[:2000] = 0
     graph = nnk_graph(points, 10, sigma=1.0)
     assert graph.shape == (3000, 3000)
-    found = nnk_neighbors(points, n_neighbors=10, sigma=1.0)
+    found = nnk_neighbors(points, 10, sigma=1.0)
     assert (found.error[:2000] == 0).all()
     assert len(found.neighbors(7)[0]) == 1
 
@@ -96,8 +132,8 @@ def test_many_equal_points_cost_no_more(n_features):
 @pytest.mark.parametrize("n_features", [4, 40])
 def test_points_far_from_the_origin(n_features):
     points = np.round(np.random.default_rng(4).standard_normal((200, n_features)) * 64) / 64
-    near = nnk_neighbors(points, n_neighbors=K)
-    far = nnk_neighbors(points + 2.0**30, n_neighbors=K)  # the same differences
+    near = nnk_neighbors(points, K)
+    far = nnk_neighbors(points + 2.0**30, K)  # the same differences
     np.testing.assert_array_equal(far.weights, near.weights)
     np.testing.assert_array_equal(far.indices, near.indices)
 
@@ -109,7 +145,7 @@ def test_similarity_kernels_take_the_most_similar():
         values = points @ points.T if kernel == "linear" else unit @ unit.T
         np.fill_diagonal(values, -np.inf)
         nearest = np.sort(np.argsort(-values, axis=1)[:, :K], axis=1)
-        found = nnk_neighbors(points, n_neighbors=K, kernel=kernel, method="knn", tol=0)
+        found = nnk_neighbors(points, K, kernel=kernel, method="knn", method_params={"tol": 0})
         np.testing.assert_array_equal(found.indices.reshape(-1, K), nearest)
 
 
@@ -122,15 +158,10 @@ def test_similarity_kernels_take_the_most_similar():
         (np.zeros(300, int), ValueError, r"shape \(n, k\)"),
         (csr_array((300, 299)), ValueError, "a column for each"),
         ((1, 2, 3), ValueError, "3 parts"),
-        ("annoy", ValueError, "'annoy' is unknown"),
+        ("faiss", TypeError, "an estimator, arrays or a matrix, not 'faiss'"),
         (NearestNeighbors().fit(POINTS[:50]), ValueError, "fitted to 50 points"),
     ],
 )
 def test_bad_candidates(given, error, text):
     with pytest.raises(error, match=text):
         nnk_graph(POINTS, K, neighbors=given)
-
-
-def test_an_index_of_distances_suits_no_other_kernel():
-    with pytest.raises(ValueError, match="leave neighbors="):
-        nnk_graph(POINTS, K, neighbors="faiss", kernel="linear")

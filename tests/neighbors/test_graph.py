@@ -15,7 +15,9 @@ from sklearn.datasets import make_moons, make_swiss_roll
 import nnk_image.neighbors.model
 from nnk_image import nnk_graph, nnk_neighbors, nnk_weights
 from nnk_image.neighbors import kernels
+from nnk_image.neighbors.model import NeighborhoodModel
 
+SHARE = {"duplicates": "share"}
 RULES = ["min_error", "min_error_onesided", "max", "mean", "min"]
 METHODS = ["nnk", "omp", "mp", "knn", "mutual_knn", "kstar", "lnp"]
 ROLL = make_swiss_roll(400, random_state=0)[0]
@@ -32,7 +34,7 @@ def golden_sets():
 def test_golden_weights_and_edges(name, k):
     points = golden_neighbors.points(name)
     sigma, error, directed, undirected = golden_neighbors.solution(name, k)
-    found = nnk_neighbors(points, n_neighbors=k)
+    found = nnk_neighbors(points, k)
     weights = found.to_csr()
     assert found.sigma == pytest.approx(sigma, rel=1e-12)
     np.testing.assert_allclose(2 * found.error, error, atol=1e-12)
@@ -51,7 +53,7 @@ def test_undirected_graphs_follow_their_rule(rule, n_features):
     """By dense matrices, candidates told by a mask."""
     points = np.random.default_rng(1).standard_normal((200, n_features))
     points[50:60] = points[40:50]
-    found = nnk_neighbors(points, n_neighbors=9, sigma=2.0)
+    found = nnk_neighbors(points, 9, sigma=2.0)
     W, error = found.to_csr().toarray(), found.error
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
@@ -102,7 +104,7 @@ def test_invariants(seed):
     if rng.random() < 0.3:
         points[rng.integers(1, n, 5)] = points[0]
         points[-1] += 1  # not all are equal
-    found = nnk_neighbors(points, n_neighbors=min(k, n - 1))
+    found = nnk_neighbors(points, min(k, n - 1))
     assert found.residual.max() <= 1e-9
     assert (found.error >= 0).all()
     assert (found.error <= 0.5 + 1e-12).all()
@@ -110,13 +112,13 @@ def test_invariants(seed):
     W = found.to_csr()
     assert (W.toarray() <= kernel * (1 + 1e-9) + 1e-14).all()
     assert (W.diagonal() == 0).all()
-    assert (found.n_neighbors >= (kernel - np.eye(n)).max(axis=1).astype(bool)).all()
-    moved = nnk_neighbors(3 * points + 1, n_neighbors=min(k, n - 1))
+    assert (found.n_kept >= (kernel - np.eye(n)).max(axis=1).astype(bool)).all()
+    moved = nnk_neighbors(3 * points + 1, min(k, n - 1))
     assert moved.sigma == pytest.approx(3 * found.sigma)
     np.testing.assert_allclose(moved.error, found.error, atol=1e-9)
     if len(np.unique(points, axis=0)) == n:
         order = rng.permutation(n)
-        again = nnk_neighbors(points[order], n_neighbors=min(k, n - 1)).to_csr()
+        again = nnk_neighbors(points[order], min(k, n - 1)).to_csr()
         assert abs(again - W[order][:, order]).max() < 1e-9
 
 
@@ -128,15 +130,15 @@ def test_sigma_rules():
     assert find(sigma="median").sigma == pytest.approx(np.median(distances))
     assert find(sigma=2).sigma == 2
     queries = ROLL[:7] + 0.1
-    assert find(queries).sigma == find().sigma  # that of the points
-    assert find(queries, sigma="local").sigma.shape == (7,)
+    assert find(queries=queries).sigma == find().sigma  # that of the points
+    assert find(queries=queries, sigma="local").sigma.shape == (7,)
 
 
 def test_queries_are_what_new_points_would_be():
     queries = ROLL[:20] + 0.05
-    found = nnk_neighbors(ROLL, queries, n_neighbors=15, sigma=1.5)
+    found = nnk_neighbors(ROLL, 15, queries=queries, sigma=1.5)
     for i in (0, 13):
-        both = nnk_neighbors(np.vstack([ROLL, queries[i]]), n_neighbors=15, sigma=1.5)
+        both = nnk_neighbors(np.vstack([ROLL, queries[i]]), 15, sigma=1.5)
         np.testing.assert_array_equal(found.neighbors(i)[0], both.neighbors(400)[0])
         np.testing.assert_allclose(found.neighbors(i)[1], both.neighbors(400)[1], rtol=1e-12)
         assert found.error[i] == pytest.approx(both.error[400])
@@ -157,11 +159,11 @@ KERNELS = {
 def test_kernels_by_name_as_functions_and_as_matrices(kernel, n_features):
     points = np.random.default_rng(4).standard_normal((80, n_features))
     function = KERNELS[kernel]
-    found = nnk_neighbors(points, n_neighbors=8, kernel=kernel, sigma=2.5)
+    found = nnk_neighbors(points, 8, kernel=kernel, sigma=2.5)
     matrix = function(points, points)
     for other in (
-        nnk_neighbors(points, n_neighbors=8, kernel=function),
-        nnk_neighbors(matrix, n_neighbors=8, kernel="precomputed"),
+        nnk_neighbors(points, 8, kernel=function),
+        nnk_neighbors(matrix, 8, kernel="precomputed"),
     ):
         assert abs(found.to_csr() - other.to_csr()).max() < 1e-7 * np.abs(found.weights).max()
         np.testing.assert_allclose(found.error, other.error, atol=1e-9 * matrix.max())
@@ -175,20 +177,21 @@ def test_kernels_by_name_as_functions_and_as_matrices(kernel, n_features):
 
 
 def test_precomputed_distances():
-    found = nnk_neighbors(ROLL, n_neighbors=12)
+    found = nnk_neighbors(ROLL, 12)
     distances = cdist(ROLL, ROLL)
-    same = nnk_neighbors(distances, n_neighbors=12, metric="precomputed")
+    model = NeighborhoodModel(distances, 12, metric="precomputed")
+    same = model.neighborhoods()
     assert same.sigma == pytest.approx(found.sigma)
     assert abs(found.to_csr() - same.to_csr()).max() < 1e-8
     queries = ROLL[:30] + 0.1
-    a = nnk_neighbors(ROLL, queries, n_neighbors=12)
-    b = nnk_neighbors(distances, cdist(queries, ROLL), n_neighbors=12, metric="precomputed")
+    a = nnk_neighbors(ROLL, 12, queries=queries)
+    b = model.neighborhoods(cdist(queries, ROLL))
     assert abs(a.to_csr() - b.to_csr()).max() < 1e-8
 
 
 def test_lle_weights_are_the_best_convex_combination():
     points = np.random.default_rng(6).standard_normal((60, 25))
-    found = nnk_neighbors(points, n_neighbors=10, kernel="lle")
+    found = nnk_neighbors(points, 10, kernel="lle")
     W = found.to_csr()
     np.testing.assert_allclose(W.sum(axis=1), 1)
     np.testing.assert_allclose(found.error, 0.5 * ((points - W @ points) ** 2).sum(axis=1))
@@ -200,30 +203,30 @@ def test_lle_weights_are_the_best_convex_combination():
 
 def test_angular_is_lle_of_unit_differences():
     points = np.random.default_rng(7).standard_normal((30, 12))
-    angular = nnk_neighbors(points[1:], points[:1], n_neighbors=29, kernel="angular")
+    angular = nnk_neighbors(points[1:], 29, queries=points[:1], kernel="angular")
     unit = points[1:] - points[0]
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    lle = nnk_neighbors(unit, np.zeros((1, 12)), n_neighbors=29, kernel="lle")
+    lle = nnk_neighbors(unit, 29, queries=np.zeros((1, 12)), kernel="lle")
     a, b = angular.to_csr().toarray(), lle.to_csr().toarray()
     np.testing.assert_allclose(a / a.sum(), b, atol=1e-9)
 
 
 def test_omp_is_exact_and_mp_has_fewer_edges():
-    exact, omp, mp = (nnk_neighbors(ROLL, n_neighbors=20, method=m) for m in ("nnk", "omp", "mp"))
+    exact, omp, mp = (nnk_neighbors(ROLL, 20, method=m) for m in ("nnk", "omp", "mp"))
     assert abs(exact.to_csr() - omp.to_csr()).max() < 1e-10
     assert 0.85 < len(mp.indices) / len(exact.indices) < 1
     assert (mp.error >= exact.error - 1e-12).all()
 
 
 def test_mutual_knn():
-    knn, mutual = (nnk_neighbors(ROLL, n_neighbors=9, method=m).to_csr() for m in METHODS[3:5])
+    knn, mutual = (nnk_neighbors(ROLL, 9, method=m).to_csr() for m in METHODS[3:5])
     assert abs(mutual - knn.minimum(knn.T)).max() < 1e-15
     assert mutual.nnz < knn.nnz
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.1, 1.0, 30.0])
 def test_kstar_minimises_its_bound(ratio):
-    found = nnk_neighbors(ROLL, n_neighbors=15, method="kstar", lc_ratio=ratio)
+    found = nnk_neighbors(ROLL, 15, method="kstar", method_params={"lc_ratio": ratio})
     beta = ratio * np.sort(cdist(ROLL, ROLL), axis=1)[:, 1:16]
     for i in range(0, 400, 40):
         alpha = np.zeros(15)
@@ -238,13 +241,13 @@ def test_kstar_minimises_its_bound(ratio):
 
 
 def test_lnp_reconstructs_with_opposed_neighbours():
-    found = nnk_neighbors(ROLL, n_neighbors=12, method="lnp")
+    found = nnk_neighbors(ROLL, 12, method="lnp")
     W = found.to_csr()
     np.testing.assert_allclose(W.sum(axis=1), 1)
     np.testing.assert_allclose(found.error, 0.5 * ((ROLL - W @ ROLL) ** 2).sum(axis=1), atol=1e-9)
     nearest = np.argsort(cdist(ROLL, ROLL), axis=1)[:, 1]
     assert (W[np.arange(400), nearest] > 0).all()
-    assert found.n_neighbors.max() <= 4  # of a surface in space, d + 1
+    assert found.n_kept.max() <= 4  # of a surface in space, d + 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -253,7 +256,7 @@ def test_degenerate_points(points, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of sigma = 0, of few points
         for n_neighbors in (1, 4):
-            found = nnk_neighbors(points, n_neighbors=n_neighbors, method=method)
+            found = nnk_neighbors(points, n_neighbors, method=method)
             graph = nnk_graph(points, n_neighbors, method=method)
     assert np.isfinite(found.error).all()
     assert np.isfinite(found.weights).all()
@@ -262,12 +265,12 @@ def test_degenerate_points(points, method):
 
 def test_equal_points_share_or_not():
     points = np.array([[0.0], [0], [0], [5]])
-    first = nnk_neighbors(points, n_neighbors=3, sigma=1.0)
+    first = nnk_neighbors(points, 3, sigma=1.0)
     np.testing.assert_array_equal(
         first.to_csr().toarray()[:3, :3], [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
     )
     assert (first.error[:3] == 0).all()
-    shared = nnk_neighbors(points, n_neighbors=3, sigma=1.0, duplicates="share")
+    shared = nnk_neighbors(points, 3, sigma=1.0, method_params=SHARE)
     np.testing.assert_array_equal(shared.to_csr().toarray()[0], [0, 0.5, 0.5, 0])
     np.testing.assert_allclose(shared.to_csr().toarray()[3, :3], np.exp(-12.5) / 3)
 
@@ -280,9 +283,8 @@ def test_equal_points_share_or_not():
 def test_equal_points_share_with_every_kernel(kernel, n_features):
     rng = np.random.default_rng(n_features)
     points, queries = rng.random((20, n_features)), rng.random((50, n_features))
-    found = nnk_neighbors(
-        np.concatenate([points, points]), queries, 40, kernel=kernel, duplicates="share"
-    )
+    both = np.concatenate([points, points])
+    found = nnk_neighbors(both, 40, queries=queries, kernel=kernel, method_params=SHARE)
     weights = found.to_csr().toarray()
     assert (weights.sum(axis=1) > 0).all()
     np.testing.assert_array_equal(weights[:, :20], weights[:, 20:])
@@ -294,7 +296,7 @@ def test_isolated_points():
     np.testing.assert_array_equal(far.error, 0.5)
     points = np.array([[1.0, 0], [0, 0], [1, 1], [2, 1]])
     for kernel in ("cosine", "shifted_cosine"):
-        graph = nnk_neighbors(points, n_neighbors=3, kernel=kernel).to_csr()
+        graph = nnk_neighbors(points, 3, kernel=kernel).to_csr()
         assert graph[[1]].nnz == 0
         assert graph[:, [1]].nnz == 0
     opposed = nnk_neighbors([[1.0, 0], [-1, 0.1], [0.5, 0.5]], n_neighbors=2, kernel="cosine")
@@ -359,7 +361,7 @@ def test_edges_of_noise_free_moons():
 
 BAD = [
     ({"X": [1.0, 2]}, ValueError, "reshape"),
-    ({"X": np.zeros((0, 2))}, ValueError, "holds nothing"),
+    ({"X": np.zeros((0, 2))}, ValueError, "is empty"),
     ({"X": csr_array((3, 3))}, TypeError, "sparse"),
     ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
@@ -371,11 +373,8 @@ BAD = [
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
-    ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "gave shape"),
+    ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "returned shape"),
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
-    ({"metric": "precomputed", "X": -np.ones((3, 3))}, ValueError, "negative"),
-    ({"metric": "precomputed", "X": np.ones((3, 3)), "kernel": "linear"}, ValueError, "metric="),
-    ({"metric": "manhattan"}, ValueError, "'manhattan' is unknown"),
     ({"sigma": "mean"}, ValueError, "no rule"),
     ({"sigma": -1}, ValueError, "sigma=-1"),
     ({"sigma": np.nan}, ValueError, "sigma=nan"),
@@ -383,11 +382,12 @@ BAD = [
     ({"method": "ann"}, ValueError, "'ann' is unknown"),
     ({"method": "lnp", "kernel": "linear"}, ValueError, "weighs distances"),
     ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
-    ({"l1": -1}, ValueError, "l1=-1"),
-    ({"l1": 0.1, "kernel": "lle"}, ValueError, "no effect"),
-    ({"tol": "small"}, TypeError, "tol must be"),
-    ({"duplicates": "last"}, ValueError, "'last' is unknown"),
-    ({"psd": "ignore"}, ValueError, "'ignore' is unknown"),
+    ({"method_params": {"l1": -1}}, ValueError, "l1=-1"),
+    ({"method_params": {"l1": 0.1}, "kernel": "lle"}, ValueError, "no effect"),
+    ({"method_params": {"tol": "small"}}, TypeError, "tol must be"),
+    ({"method_params": {"duplicates": "last"}}, ValueError, "'last' is unknown"),
+    ({"method_params": {"psd": "ignore"}}, ValueError, "'ignore' is unknown"),
+    ({"method_params": {"l2": 1}}, ValueError, "no option 'l2'; it takes l1, tol"),
     ({"n_jobs": 0}, ValueError, "n_jobs=0"),
 ]
 
@@ -401,11 +401,25 @@ def test_bad_input(options, error, text):
         nnk_graph(**options)
 
 
+@pytest.mark.parametrize(
+    ("X", "options", "text"),
+    [
+        (-np.ones((3, 3)), {}, "negative"),
+        (np.ones((3, 3)), {"kernel": "linear"}, "metric="),
+        (np.ones((3, 3)), {"sigma": "local"}, "metric="),
+        (np.ones((3, 2)), {}, "square"),
+    ],
+)
+def test_bad_distances(X, options, text):
+    with pytest.raises(ValueError, match=text):
+        NeighborhoodModel(X, 2, metric="precomputed", **options)
+
+
 def test_bad_queries_and_rules():
-    with pytest.raises(ValueError, match="Q has 2 features, the data 3"):
-        nnk_neighbors(ROLL, ROLL[:, :2])
-    with pytest.raises(ValueError, match="Q=None"):
-        nnk_neighbors(ROLL, ROLL[:3], n_neighbors=3, method="mutual_knn")
+    with pytest.raises(ValueError, match="queries has 2 features, X has 3"):
+        nnk_neighbors(ROLL, queries=ROLL[:, :2])
+    with pytest.raises(ValueError, match="without queries"):
+        nnk_neighbors(ROLL, 3, queries=ROLL[:3], method="mutual_knn")
     with pytest.raises(ValueError, match="symmetrize='sum' is unknown"):
         nnk_graph(ROLL, symmetrize="sum")
 
@@ -426,10 +440,25 @@ def test_indefinite_similarities():
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         find()
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        find(psd="raise")
-    assert find(psd="clip").residual.max() < 1e-9
+        find(method_params={"psd": "raise"})
+    assert find(method_params={"psd": "clip"}).residual.max() < 1e-9
 
 
-def test_a_kernel_with_a_width_but_no_formula_is_an_error():
-    with pytest.raises(NotImplementedError, match="'cosine' has no formula here"):
-        kernels.similarities(kernels.Kernel("cosine"), np.ones(3))
+@pytest.mark.parametrize(
+    "kernel", [name for name, formula in kernels.FORMULAS.items() if formula.values]
+)
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
+    """A kernel of `kernels.FORMULAS` and of kernels.h is tested as soon as it is in both tables."""
+    points = np.random.default_rng(5).random((60, n_features))
+    by_name = nnk_neighbors(points, 9, kernel=kernel, sigma=0.7)
+    checked = kernels.check_kernel(kernel, None, n_features)
+    matrix = kernels.kernel_matrix(checked, 0.7, points, points)
+    of_matrix = nnk_neighbors(matrix, 9, kernel="precomputed")
+    np.testing.assert_allclose(by_name.to_csr().toarray(), of_matrix.to_csr().toarray(), atol=1e-7)
+    np.testing.assert_allclose(np.diagonal(matrix), kernels.self_similarities(checked, points))
+
+
+def test_a_kernel_of_the_query_has_no_matrix():
+    with pytest.raises(NotImplementedError, match="'lle' has no formula"):
+        kernels.kernel_matrix(kernels.Kernel("lle"), 1.0, ROLL, ROLL)

@@ -5,6 +5,7 @@ import pytest
 
 from nnk_image import nnk_graph, nnk_neighbors
 
+EXACT = {"tol": 0}
 POINTS = np.random.default_rng(0).standard_normal((60, 5))
 
 
@@ -39,13 +40,13 @@ def test_similarities_beyond_all_arithmetic_are_refused(factor, options):
 
 def test_float32_holds_less():
     with pytest.raises(ValueError, match=r"3\.4e\+38 that float32 arithmetic allows"):
-        nnk_graph((1e13 * POINTS).astype(np.float32), 8, kernel="polynomial", tol=0)
-    assert nnk_graph(1e13 * POINTS, 8, kernel="polynomial", tol=0).nnz > 0
+        nnk_graph((1e13 * POINTS).astype(np.float32), 8, kernel="polynomial", method_params=EXACT)
+    assert nnk_graph(1e13 * POINTS, 8, kernel="polynomial", method_params=EXACT).nnz > 0
 
 
 def test_queries_are_looked_at_too():
     with pytest.raises(ValueError, match="similarities of this kernel"):
-        nnk_neighbors(POINTS, Q=1e120 * POINTS[:3], n_neighbors=8, kernel="polynomial")
+        nnk_neighbors(POINTS, 8, queries=1e120 * POINTS[:3], kernel="polynomial")
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,9 @@ def test_queries_are_looked_at_too():
 def test_tol_that_drops_every_neighbour_is_refused(options):
     """It is a part of the largest similarity, which may be far above all weights."""
     points = 1e6 * POINTS
-    with pytest.raises(ValueError, match=r"tol=1e-08 leaves no neighbour.*use tol=0"):
+    with pytest.raises(ValueError, match=r"tol=1e-08 leaves no neighbor.*use tol=0"):
         nnk_graph(points, 8, **options)
-    assert nnk_graph(points, 8, tol=0, **options).nnz > 0
+    assert nnk_graph(points, 8, method_params=EXACT, **options).nnz > 0
 
 
 def test_points_without_similar_ones_have_no_neighbour():

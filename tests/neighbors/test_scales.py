@@ -66,7 +66,7 @@ def test_what_merging_keeps(seed, n, d, max_coherence):
 def test_neighbourhoods_and_graphs_are_those_of_the_merged_points():
     for scale in nnk_scales(circle(400, 0.05), n_neighbors=6, symmetrize="max"):
         k = min(6, len(scale) - 1)
-        near = nnk_neighbors(scale.points, n_neighbors=k, sigma=scale.sigma)
+        near = nnk_neighbors(scale.points, k, sigma=scale.sigma)
         np.testing.assert_array_equal(scale.neighborhoods.indices, near.indices)
         np.testing.assert_array_equal(scale.neighborhoods.weights, near.weights)
         graph = nnk_graph(scale.points, k, sigma=scale.sigma, symmetrize="max")
@@ -127,8 +127,8 @@ def test_between_noise_and_curvature_the_dimension_is_the_true_one(
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"sigmas": [0.2, 0.1]}, ValueError, "must be at least one, and rise"),
-        ({"sigmas": []}, ValueError, "must be at least one, and rise"),
+        ({"sigmas": [0.2, 0.1]}, ValueError, "must be one or more numbers in ascending order"),
+        ({"sigmas": []}, ValueError, "must be one or more numbers in ascending order"),
         ({"sigmas": [0.0, 1.0]}, ValueError, "must be positive numbers"),
         ({"sigmas": ["kth"]}, ValueError, "must be positive numbers"),
         ({"sigmas": 0.5}, ValueError, "sigmas=0.5 must be a sequence of numbers"),

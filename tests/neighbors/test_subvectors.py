@@ -81,7 +81,7 @@ def test_the_joint_neighbours_come_from_those_of_the_parts(seed, n_parts):
     found = subvector_neighbors(Xs, 8, sigma=1.5)
     union = np.zeros((40, 40), bool)
     for X, part in zip(Xs, found.parts, strict=True):
-        near = nnk_neighbors(X, n_neighbors=8, sigma=1.5)
+        near = nnk_neighbors(X, 8, sigma=1.5)
         np.testing.assert_array_equal(part.weights, near.weights)
         union |= near.to_csr().toarray() > 0
     union |= union.T
@@ -98,7 +98,7 @@ def test_the_joint_neighbours_come_from_those_of_the_parts(seed, n_parts):
 def test_one_part_is_the_whole():
     X = np.random.default_rng(3).random((80, 3))
     found = subvector_neighbors([X], 80 - 1, sigma=0.2)
-    near = nnk_neighbors(X, n_neighbors=79, sigma=0.2)
+    near = nnk_neighbors(X, 79, sigma=0.2)
     np.testing.assert_array_equal(found.parts[0].weights, near.weights)
     np.testing.assert_array_equal(found.joint.indices, near.indices)
     np.testing.assert_allclose(found.joint.weights, near.weights, rtol=1e-9)
@@ -123,7 +123,7 @@ def test_an_array_of_parts_and_threads():
 @pytest.mark.parametrize(
     ("Xs", "options", "error", "message"),
     [
-        ([], {}, ValueError, "Xs holds no part"),
+        ([], {}, ValueError, "Xs is empty"),
         (3, {}, TypeError, "Xs must be a sequence .* not one int"),
         (np.eye(4), {}, TypeError, "Xs must be a sequence .* not one ndarray"),
         ([np.ones((4, 2)), np.ones((5, 2))], {}, ValueError, r"Xs\[1\] holds 5 points, Xs\[0\] 4"),

@@ -31,8 +31,8 @@ TABLES = dict(pandas_tables())
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_tables_of_pandas(table):
     assert_equal(nnk_graph(table, 9), nnk_graph(POINTS, 9))
-    found = nnk_neighbors(table, table + 0.0, n_neighbors=9).to_csr()
-    assert_equal(found, nnk_neighbors(POINTS, POINTS, n_neighbors=9).to_csr())
+    found = nnk_neighbors(table, 9, queries=table + 0.0).to_csr()
+    assert_equal(found, nnk_neighbors(POINTS, 9, queries=POINTS).to_csr())
 
 
 def test_pandas_in_single_precision():
@@ -148,7 +148,7 @@ def test_edge_weights_keep_their_type():
 
 def test_edges_lead_from_points_to_queries():
     queries = RNG.normal(size=(11, 4))
-    found = nnk_neighbors(POINTS, queries, n_neighbors=8)
+    found = nnk_neighbors(POINTS, 8, queries=queries)
     edge_index, edge_weight = found.to_edge_index()
     dense = np.zeros((11, 60))
     dense[edge_index[1], edge_index[0]] = edge_weight

@@ -1,0 +1,76 @@
+"""The width sigma of a kernel: as given, or by a rule from the distances to candidates."""
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RULES = ("kth", "local", "median")
+
+_SMALLEST, _LARGEST = 1e-140, 1e140  # their squares are normal numbers
+
+
+def check_sigma(sigma: object) -> float | str:
+    """Check `sigma` of the public functions: the name of a rule, or a number."""
+    if isinstance(sigma, str):
+        if sigma not in RULES:
+            names = ", ".join(map(repr, RULES))
+            raise ValueError(f"sigma={sigma!r} is no rule; choose one of {names}, or a number")
+        return sigma
+    if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
+        raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")
+    if not (sigma == 0 or _SMALLEST <= sigma <= _LARGEST):
+        raise ValueError(f"sigma={sigma} must be positive, from {_SMALLEST} to {_LARGEST}")
+    return float(sigma)
+
+
+def sigma_of(
+    rule: str | float, distances: NDArray[Any], starts: NDArray[Any]
+) -> float | NDArray[np.float64]:
+    """Return the width of a kernel, as given or by a rule.
+
+    Parameters
+    ----------
+    rule : {'kth', 'local', 'median'} or float
+    distances : (n_candidates,) ndarray
+        From all queries to their candidates, NaN for missing ones.
+    starts : (n + 1,) ndarray
+        Query i has ``distances[starts[i]:starts[i + 1]]``.
+
+    Returns
+    -------
+    float, or (n,) ndarray for 'local'
+    """
+    sigma: float | NDArray[np.float64]
+    if not isinstance(rule, str):
+        sigma = rule
+    elif rule == "median":
+        sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
+    else:
+        reach = _farthest(distances, starts)
+        known = np.isfinite(reach)
+        sigma = np.where(known, reach, 0) / 3
+        if rule == "kth":
+            sigma = float(sigma[known].mean()) if known.any() else 0.0
+    return _not_zero(sigma, rule)
+
+
+def _farthest(distances: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the largest distance of each query, NaN where it has no candidates."""
+    result = np.full(len(starts) - 1, np.nan)
+    some = np.flatnonzero(np.diff(starts))
+    if len(some):
+        result[some] = np.fmax.reduceat(distances, starts[:-1][some])
+    return result
+
+
+def _not_zero(sigma: float | NDArray[np.float64], rule: str | float) -> float | NDArray[np.float64]:
+    """Replace widths too small to divide by with 1, and warn."""
+    zero = np.asarray(sigma) < _SMALLEST
+    if not zero.any():
+        return sigma
+    why = "all candidates are equal to the query" if isinstance(rule, str) else "as given"
+    warnings.warn(f"sigma is 0 ({why}), for which no kernel is defined; using 1", stacklevel=2)
+    return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0
