@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_count, ready_for_c
-from nnk_image.base.parallel import RowExecutor
-from nnk_image.base.parallel import resolve_n_jobs
+from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, search_for
 from nnk_image.neighbors.features import check_features
