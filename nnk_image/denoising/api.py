@@ -16,7 +16,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.estimation import estimated_noise
-from nnk_image.noise.model import NoiseModel, PerChannel, given_noise
+from nnk_image.noise.model import NoiseModel, PerChannel, given_noise, with_levels
 
 
 def denoise(
@@ -113,14 +113,14 @@ def denoise(
             f"method={method!r} assumes noise of one level: use 'fast', 'balanced' or 'best' for "
             "levels that differ across the image"
         )
-    noise = noise.scaled(strength)
-    if not chosen.uneven:
-        noise = replace(noise, curve=None)
+    noise = noise.scaled(strength).for_channels(checked.channels)
+    noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
     pixels = denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
-    return checked.restore(pixels)
+    result: npt.NDArray[np.floating[Any]] = checked.restore(pixels)
+    return result
 
 
-def _require_memory(image, channel_axis, method, sigma):
+def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: Any) -> None:
     """Raise MemoryError if denoising cannot fit into memory, as far as `sigma` says what it is."""
     model = isinstance(sigma, NoiseModel)
     white = sigma.is_white if model else sigma is not None and np.ndim(sigma) < 2
@@ -134,7 +134,7 @@ def _require_memory(image, channel_axis, method, sigma):
     )
 
 
-def _check_guide(guide, method):
+def _check_guide(guide: ImageGraph | None, method: str) -> None:
     if guide is None:
         return
     if method != "sgw":

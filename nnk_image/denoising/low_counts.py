@@ -60,7 +60,7 @@ class Round(NamedTuple):
 
 
 def poisson_parameters(noise: NoiseModel, channels):
-    """Return (gain, sigma, offset) of each of the given channels; a least gain keeps them finite."""
+    """Return (gain, sigma, offset) of each of the given channels, gains bounded from below."""
     gains, sigmas, offsets = (
         np.array(v)[channels] for v in (noise.gain, noise.sigma, noise.offset)
     )

@@ -52,7 +52,7 @@ def sizes(shape, patch, grouping, spacing=None):
 
 
 def fill(shape, side, spacing=None):
-    """Return the sides of a box of about ``side ** axes`` pixels within `shape`, as long as wide in space.
+    """Return the sides of a box of about ``side ** axes`` pixels, of equal length in space.
 
     An axis that is too short is taken whole, and one pixel of an axis that is too coarse; the
     others make up for it.  So a volume of few slices is treated much like an image.

@@ -26,7 +26,7 @@ from nnk_image.denoising.low_counts import (
 )
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.noise.model import NoiseModel, with_levels
+from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import (
     estimate_offsets,
     offsets_as_correlation,
@@ -95,11 +95,13 @@ def denoise_image(
     progress: bool | Callable[[int, int], Any],
     guide=None,
 ):
-    """Return the (..., C) pixels of a whole checked image without its noise."""
+    """Return the (..., C) pixels of a whole checked image without its noise.
+
+    `noise` has one value per channel, and `levels` instead of a curve.
+    """
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = _without_single_axes(image, noise, spacing)
-    noise = with_levels(noise.for_channels(image.channels), image)
     statistics = Statistics.of(image, spacing)
     steps = plan(noise, image.dtype, method, statistics)
     rows = steps.rows(image.shape)
@@ -262,8 +264,7 @@ def _without_single_axes(image: Image, noise: NoiseModel, spacing):
     correlation, levels = noise.correlation, noise.levels
     if correlation is not None and correlation.ndim == 3 and axes - 3 in single:
         correlation = correlation[len(correlation) // 2]
-    by_axis = any(part is not None for part in (correlation, levels, noise.curve))
-    by_axis = by_axis or noise.has_row_or_column_noise
+    by_axis = noise.has_row_or_column_noise or correlation is not None or levels is not None
     if len(shape) == 2 and shape[1] == 1 and not by_axis:
         shape = shape[::-1]
         spacing = None if spacing is None else spacing[::-1]

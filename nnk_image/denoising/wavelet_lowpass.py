@@ -54,7 +54,7 @@ def _reach(shape, channels, spacing=None):
 
 
 def degrees_of_units(image, spacing, executor):
-    """Return the degrees of the pixels of an `Image` with unit noise, in the graph of the method."""
+    """Return the degrees in the graph of the method, of an `Image` with unit noise."""
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=spacing)
     graph = build_graph(spec, "nnk", executor)
     return GridRecurrence.of_graph(graph, image.dtype, executor).degrees

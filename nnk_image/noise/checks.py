@@ -1,8 +1,10 @@
 """Checks of what a caller says about noise: numbers per channel, maps, curves, covariances."""
 
 import numbers
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import MOST_AXES, place_of
@@ -14,7 +16,7 @@ _NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
 _LEAST_LENGTH = 8  # pixels over which row noise must stay constant to differ from smooth noise
 
 
-def per_channel(name, value, what, any_sign=False):
+def per_channel(name: str, value: Any, what: str, any_sign: bool = False) -> tuple[float, ...]:
     """Check one number, or one per channel, and return a tuple of floats."""
     values = value.tolist() if isinstance(value, np.ndarray) else value
     values = list(values) if isinstance(values, list | tuple) else [values]
@@ -22,13 +24,13 @@ def per_channel(name, value, what, any_sign=False):
         raise ValueError(f"{name} has no value: give one number, or one per channel ({what})")
     if any_sign:
         for v in values:
-            if isinstance(v, bool) or not isinstance(v, numbers.Real) or not np.isfinite(v):
+            if isinstance(v, bool) or not isinstance(v, numbers.Real) or not np.isfinite(float(v)):
                 raise ValueError(f"{name}={v!r} must be a finite number ({what})")
         return tuple(float(v) for v in values)
     return tuple(check_positive(name, v, what, zero_allowed=True) for v in values)
 
 
-def checked_levels(levels):
+def checked_levels(levels: Any) -> npt.NDArray[np.float64]:
     """Check the standard deviation of each pixel; returns float64."""
     array = real_array("levels", levels)
     if not 2 <= array.ndim <= MOST_AXES:
@@ -46,7 +48,7 @@ def checked_levels(levels):
     return array
 
 
-def checked_curve(curve):
+def checked_curve(curve: Any) -> npt.NDArray[np.float64]:
     """Check standard deviations by intensity, (2, n); returns float64."""
     array = real_array("curve", curve)
     if array.ndim != 2 or len(array) != 2 or array.shape[1] < 2:
@@ -63,7 +65,7 @@ def checked_curve(curve):
     return array
 
 
-def real_array(name, values):
+def real_array(name: str, values: Any) -> npt.NDArray[np.float64]:
     """Return real numbers as a float64 array."""
     array = np.asarray(values)
     if array.dtype.kind not in "buif" or array.size == 0:
@@ -71,13 +73,13 @@ def real_array(name, values):
     return array.astype(np.float64)
 
 
-def root_mean_square(levels):
+def root_mean_square(levels: npt.NDArray[np.float64]) -> float:
     """Return the root mean square of positive numbers of any size, without overflow."""
     exponent = np.frexp(levels.max())[1]
     return float(np.ldexp(np.sqrt(np.mean(np.ldexp(levels, -exponent) ** 2)), exponent))
 
 
-def checked_autocovariance(autocovariance):
+def checked_autocovariance(autocovariance: Any) -> npt.NDArray[np.float64]:
     """Check an autocovariance: odd sides, symmetric, positive variance; returns float64."""
     array = real_array("autocovariance", autocovariance)
     offsets = array.shape[-2:] if array.ndim == 4 else array.shape
@@ -101,7 +103,7 @@ def checked_autocovariance(autocovariance):
     return array
 
 
-def autocovariance_of_spectrum(psd):
+def autocovariance_of_spectrum(psd: Any) -> npt.NDArray[np.float64]:
     """Return the autocovariance, up to `REACH`, of a power spectral density of shape (H, W)."""
     psd = real_array("psd", psd)
     if psd.ndim != 2:
@@ -118,23 +120,25 @@ def autocovariance_of_spectrum(psd):
     return (covariance + covariance[::-1, ::-1]) / 2
 
 
-def variances_of(covariance):
+def variances_of(covariance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the (C,) variances of the channels, (1,) where there is one for all."""
     if covariance.ndim == 4:
         y, x = (n // 2 for n in covariance.shape[-2:])
-        return np.diagonal(covariance[..., y, x])
-    return covariance[tuple(n // 2 for n in covariance.shape)].reshape(1)
+        return np.asarray(np.diagonal(covariance[..., y, x]))
+    return np.reshape(covariance[tuple(n // 2 for n in covariance.shape)], 1)
 
 
-def correlation_of(covariance):
+def correlation_of(covariance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the autocovariance divided by the variance, 1 in the middle."""
     sigma = np.sqrt(variances_of(covariance))
     if covariance.ndim < 4:
-        return covariance / sigma[0] ** 2
-    return covariance / (sigma[:, None] * sigma)[..., None, None]
+        return np.asarray(covariance / sigma[0] ** 2)
+    return np.asarray(covariance / (sigma[:, None] * sigma)[..., None, None])
 
 
-def split_row_and_column_noise(correlation):
+def split_row_and_column_noise(
+    correlation: npt.NDArray[np.float64],
+) -> tuple[float, float, float, npt.NDArray[np.float64] | None]:
     """Split a correlation into shares of row noise, of column noise, and the remaining correlation.
 
     Returns
@@ -161,7 +165,7 @@ def split_row_and_column_noise(correlation):
     return rows, columns, share, None if np.abs(others).max() < _NEGLIGIBLE else rest
 
 
-def _share_of_rows(correlation):
+def _share_of_rows(correlation: npt.NDArray[np.float64]) -> float:
     """Return the share of the variance common to all pixels of a row.
 
     Far along the row the correlation is then constant, and far off the row it is absent.

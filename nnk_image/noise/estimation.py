@@ -12,18 +12,23 @@ IEEE Transactions on Image Processing 22 (2013).
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nnk_image.base import memory
 from nnk_image.base.color import opponent_matrix, to_opponent
-from nnk_image.base.image import MOST_AXES, check_image, spatial_shape
+from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
 from nnk_image.noise import flat_blocks
-from nnk_image.noise.curve import noise_curve
+from nnk_image.noise.curve import NoiseCurve, noise_curve
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
+
+Floats = npt.NDArray[np.floating[Any]]
 
 PATCH = 7
 FLAT_ENERGY = 275.0
@@ -54,7 +59,13 @@ _TEXTURED = 3.0
 classic test images with noise, 4 to 5 on the bundled textures without."""
 
 
-def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
+def estimate_noise(
+    image: npt.ArrayLike,
+    *,
+    channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
+    mask: npt.ArrayLike | None = None,
+) -> NoiseModel:
     """Estimate the noise of an image.
 
     The simplest model that explains the image is chosen: white noise of one level per channel;
@@ -110,7 +121,7 @@ def estimate_noise(image, *, channel_axis=None, spacing=None, mask=None):
     return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES))
 
 
-def estimated_noise(image):
+def estimated_noise(image: Image) -> NoiseModel:
     """Estimate the noise of a checked image."""
     rows = columns = 0.0
     plane = _plane(image)
@@ -128,7 +139,7 @@ def estimated_noise(image):
     return replace(model, rows=rows, columns=columns)
 
 
-def _plane(image):
+def _plane(image: Image) -> Image:
     """Return the image in C order, so that sums do not depend on its layout.
 
     Of a volume some slices, one below the other, with a masked row between them.
@@ -149,7 +160,7 @@ def _plane(image):
     )
 
 
-def _is_line(curve):
+def _is_line(curve: NoiseCurve | None) -> bool:
     """Whether the variance lies so well on a line that it is certainly Poisson noise.
 
     Correlated noise hides such a line, while fine texture may seem to be correlated noise.
@@ -157,7 +168,7 @@ def _is_line(curve):
     return curve is not None and curve.signal_dependent and curve.gain_error < _CERTAIN * curve.gain
 
 
-def _noise_curves(image):
+def _noise_curves(image: Image) -> list[NoiseCurve | None]:
     """Return the noise curve of each channel, None where there are too few pixels."""
     if image.high <= image.low:
         return []
@@ -165,7 +176,7 @@ def _noise_curves(image):
     return [noise_curve(channel, image.valid) for channel in channels]
 
 
-def _poisson_model(curves, image):
+def _poisson_model(curves: list[NoiseCurve | None], image: Image) -> NoiseModel:
     """Return the model of noise that grows with the intensity."""
     levels = noise_levels(image)
     gains = [0.0 if curve is None else curve.gain for curve in curves]
@@ -177,7 +188,7 @@ def _poisson_model(curves, image):
     return NoiseModel(reads, gain=gains, uncertainty=float(max(errors)))
 
 
-def _correlated_noise(image):
+def _correlated_noise(image: Image) -> flat_blocks.FlatNoise | None:
     """Return the `FlatNoise` of a checked image scaled to -1..1; None if noise is white."""
     if image.high <= image.low:
         return None
@@ -187,18 +198,19 @@ def _correlated_noise(image):
     if image.valid is not None:
         usable &= image.valid
         units[~image.valid] = 0
-    return flat_blocks.measure_if_noise(
+    noise: flat_blocks.FlatNoise | None = flat_blocks.measure_if_noise(
         to_opponent(units), usable, lambda luminance: _level(luminance, _whole_patches(image))
     )
+    return noise
 
 
-def _centered(image):
+def _centered(image: Image) -> Floats:
     """Pixels from -1 to 1, so that their squares are of no extreme size."""
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     return (image.pixels.astype(image.dtype) - center) / half
 
 
-def _model_of(flat, image):
+def _model_of(flat: flat_blocks.FlatNoise, image: Image) -> NoiseModel:
     """Return the model of an image whose opponent channels, scaled to -1..1, have noise `flat`."""
     scale, center = image.high / 2 - image.low / 2, image.high / 2 + image.low / 2
     curve = flat.curve()
@@ -207,15 +219,24 @@ def _model_of(flat, image):
         curve[0] = center + scale * curve[0] / np.sqrt(len(flat.levels))
         levels = levels * np.sqrt(np.mean(curve[1] ** 2))
     own = flat.correlations * (levels**2)[:, None, None]
-    covariance = own[0]
-    if len(own) > 1:
-        rotation = opponent_matrix(len(own))
-        covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, own)
-    model = NoiseModel.from_autocovariance(covariance, curve=curve)
-    return replace(model, uncertainty=flat.spread)
+    rotation = opponent_matrix(len(own))
+    covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, own)
+    middle = covariance.shape[-1] // 2
+    sigma = np.sqrt(np.diagonal(covariance[:, :, middle, middle]))
+    correlation = covariance / (sigma[:, None] * sigma)[..., None, None]
+    if len(own) == 1:
+        correlation = correlation[0, 0]
+    return NoiseModel(sigma, correlation=correlation, curve=curve, uncertainty=flat.spread)
 
 
-def estimate_sigma(image, *, channel_axis=None, spacing=None, mask=None, per_channel=False):
+def estimate_sigma(
+    image: npt.ArrayLike,
+    *,
+    channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
+    mask: npt.ArrayLike | None = None,
+    per_channel: bool = False,
+) -> float | Floats:
     """Estimate the standard deviation of white Gaussian noise in an image.
 
     Parameters
@@ -272,7 +293,7 @@ def estimate_sigma(image, *, channel_axis=None, spacing=None, mask=None, per_cha
     return sigmas if per_channel else float(sigmas.mean())
 
 
-def noise_levels(image):
+def noise_levels(image: Image) -> Floats:
     """Noise level of each channel of a checked image."""
     half = image.high / 2 - image.low / 2
     if half == 0:
@@ -287,7 +308,7 @@ def noise_levels(image):
     return np.array([half * _less_in_texture(_level(c, whole), c, whole) for c in channels])
 
 
-def _less_in_texture(level, channel, chosen):
+def _less_in_texture(level: float, channel: Floats, chosen: npt.NDArray[np.bool_]) -> float:
     """Return the level, lowered where texture is everywhere.
 
     That is so if even the quietest patches vary many times as much as the noise.
@@ -297,7 +318,7 @@ def _less_in_texture(level, channel, chosen):
     return level * min(1.0, _TEXTURED * level / quiet) if quiet > _RESTLESS else level
 
 
-def _whole_patches(image):
+def _whole_patches(image: Image) -> npt.NDArray[np.bool_]:
     """Positions of patches without absent pixels, thinned out on large images."""
     shape = tuple(n - PATCH + 1 for n in image.shape)
     step = int(np.ceil(np.sqrt(shape[0] * shape[1] / _MOST_PATCHES)))
@@ -312,7 +333,7 @@ def _whole_patches(image):
     return chosen
 
 
-def _level(channel, chosen):
+def _level(channel: Floats, chosen: npt.NDArray[np.bool_]) -> float:
     patches = sliding_window_view(channel, (PATCH, PATCH))[chosen].reshape(-1, PATCH**2)
     energy = _gradient_energy(patches)
     order = np.argsort(energy, kind="stable")  # so that flat patches are the first ones
@@ -325,20 +346,21 @@ def _level(channel, chosen):
         before, variance = variance, _smallest_eigenvalue(patches[:n_flat])
         if abs(variance - before) <= 1e-4 * before:
             break
-    return np.sqrt(variance)
+    return float(np.sqrt(variance))
 
 
-def _gradient_energy(patches):
+def _gradient_energy(patches: Floats) -> Floats:
     """Sum of the squared differences of neighbours within each patch."""
     square = patches.reshape(-1, PATCH, PATCH)
     rows, columns = np.diff(square, axis=1), np.diff(square, axis=2)
-    return np.einsum("nij,nij->n", rows, rows) + np.einsum("nij,nij->n", columns, columns)
+    energy = np.einsum("nij,nij->n", rows, rows) + np.einsum("nij,nij->n", columns, columns)
+    return np.asarray(energy)
 
 
-def _smallest_eigenvalue(patches):
+def _smallest_eigenvalue(patches: Floats) -> float:
     """Of the covariance, corrected for the number of patches (Marchenko-Pastur edge)."""
     n, size = patches.shape
     sums = patches.sum(axis=0)
     covariance = (patches.T @ patches - np.outer(sums, sums) / n) / (n - 1)
     smallest = max(np.linalg.eigvalsh(covariance)[0], 0.0)
-    return smallest / (1 - np.sqrt(size / n)) ** 2 if n > 4 * size else smallest
+    return float(smallest / (1 - np.sqrt(size / n)) ** 2 if n > 4 * size else smallest)

@@ -165,10 +165,10 @@ class FlatNoise:
     def denoising_levels(self):
         """(C,) standard deviations to denoise with.
 
-        In grayscale images these are between the levels of all bins and those of the quietest.  What
-        a camera has filtered, strongly here and weakly there, is stronger: in color a margin is
-        added.  Noise that is too strong for its level somewhere stays in the image as a whole
-        blotch, while one that is a little weaker costs next to nothing.
+        In grayscale images these are between the levels of all bins and of the quietest. What a
+        camera has filtered, strongly here and weakly there, is stronger: in color a margin is added.
+        Noise that is too strong for its level somewhere stays in the image as a whole blotch, while
+        noise that is a little weaker costs next to nothing.
 
         Texture may have raised the levels: where neighbors correlate more than those of noise
         do, where there are no signs of noise (see below), and where differences of neighbors are

@@ -406,6 +406,15 @@ def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:
     return replace(noise, curve=None, sigma=sigma, levels=max(sigma) / power * factors)
 
 
+def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return a correlation at offsets from -reach to reach along each axis, 0 where unknown."""
+    result = np.zeros([2 * r + 1 for r in reach])
+    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
+    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
+    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
+    return result
+
+
 def _short(values: Sequence[float]) -> str:
     text = [f"{value:.4g}" for value in values]
     return text[0] if len(text) == 1 else f"({', '.join(text)})"

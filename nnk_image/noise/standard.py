@@ -14,7 +14,7 @@ from scipy.ndimage import uniform_filter
 from nnk_image.base.color import opponent_matrix
 from nnk_image.base.geometry import BLOCK_BYTES
 from nnk_image.noise.checks import root_mean_square
-from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.model import NoiseModel, cut
 
 _LEAST_EIGENVALUE = 0.02
 """Eigenvalues below 2 % of the mean are raised to it before whitening."""
@@ -166,15 +166,6 @@ def regularized(correlation):
     result = np.roll(np.fft.ifftn(power).real, [n // 2 for n in shape], axes)
     result = result[tuple(slice(n) for n in shape)]
     return result / _middle(result)
-
-
-def cut(correlation, reach):
-    """Offsets from -reach to reach, along each axis, of a correlation; zeros where it has none."""
-    result = np.zeros([2 * r + 1 for r in reach])
-    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
-    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
-    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
-    return result
 
 
 def patch_covariance(correlation, patch):
