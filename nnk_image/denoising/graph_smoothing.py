@@ -41,7 +41,9 @@ def polish(image, executor):
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F)
     try:
         graph = build_graph(spec, "nnk", executor)
-        operator = LaplacianOperator.of_graph(graph, "random_walk", image.dtype, executor)
+        operator = LaplacianOperator.of_graph(
+            graph, "random_walk", image.dtype, executor, keep=False
+        )
     except WeightsOutOfRange:  # no two pixels are similar
         return image.pixels.copy()
     if operator.bound == 0:

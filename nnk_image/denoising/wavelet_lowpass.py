@@ -30,7 +30,7 @@ def denoise(image, noise, statistics, executor, guide=None):
         return _low_pass(operator, image.pixels, executor)
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=statistics.spacing)
     graph = build_graph(spec, "nnk", executor)
-    recurrence = GridRecurrence.of_graph(graph, image.dtype, executor)
+    recurrence = GridRecurrence.of_graph(graph, image.dtype, executor, keep=False)
     tau = statistics.tau
     if tau is None:
         tau = mean_degree([sum_of_degrees(recurrence.degrees)])
@@ -57,7 +57,7 @@ def degrees_of_units(image, spacing, executor):
     """Return the degrees in the graph of the method, of an `Image` with unit noise."""
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=spacing)
     graph = build_graph(spec, "nnk", executor)
-    return GridRecurrence.of_graph(graph, image.dtype, executor).degrees
+    return GridRecurrence.of_graph(graph, image.dtype, executor, keep=False).degrees
 
 
 def bound_of(largest_degree, tau):

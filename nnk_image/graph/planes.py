@@ -57,9 +57,6 @@ class EdgePlanes:
         Type of the weights.
     """
 
-    lasting = True
-    """Nobody else changes what the weights are computed from."""
-
     def __init__(
         self, spec: GraphSpec, kind: str, executor: RowExecutor, directed: bool = False
     ) -> None:

@@ -4,10 +4,10 @@ A *block* is 8 (float32) or 4 (float64) adjacent pixels of a row.  For each bloc
 the window that any of its pixels has an edge to, the matrix holds which pixels have it and the
 weights of these edges.  Two such blocks make an *entry* (`nnk_grid_operator` in nnk_core.h).
 
-The entries of small graphs are kept.  Those of large graphs would be most of the memory in use,
-and fresh memory often costs more than they do: where edges and features tell them, they are
-made anew for every use, some rows at a time.  Those of volumes are kept: an order reads whole
-slices ahead, so that most rows would be held anyway.
+The entries of a wavelet transform are kept.  Denoising uses an operator once, and the entries of a
+large image would be most of the memory in use: they are made anew for every use from the planes of
+edges, some rows at a time.  Those of volumes are kept: an order reads whole slices ahead, so that
+most rows would be held anyway.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.graph.pruning import BIT_SPEED, new_edges
 
 KEPT = 1 << 27
-"""Most bytes of entries of an image that are kept though they could be made anew."""
+"""Most bytes of entries of an image that are kept for an operator that is used once."""
 
 _ENTRY_BYTES = 8  # of an entry besides its weights: two offsets, and a bit per edge
 _PAST_ROW = 16  # numbers after a row's weights that the C core may read (64 bytes)
@@ -30,8 +30,6 @@ _HELD = 1 << 20  # bytes of entries that stay in cache while they are made and u
 
 class MatrixWeights:
     """Entries of the adjacency matrix of an `ImageGraph`, as `EdgePlanes` has them."""
-
-    lasting = False  # the caller may change the matrix
 
     def __init__(self, graph, window, dtype, executor):
         adjacency = graph.adjacency
@@ -73,6 +71,8 @@ class BlockMatrix:
     weights : EdgePlanes or MatrixWeights
         Its `bits` are the edges; `fill` writes their entries.
     executor : RowExecutor
+    keep : bool
+        Keep all entries, for an operator that is used more than once or whose matrix may change.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class BlockMatrix:
     SETUP_SWEEPS = 3
     """Sweeps over all rows of setting up, for progress bars."""
 
-    def __init__(self, shape, window, dtype, weights, executor):
+    def __init__(self, shape, window, dtype, weights, executor, keep=True):
         self.shape, self.dtype = shape, dtype
         self._lines = lines = PixelGrid(shape).lines(window.radii)
         self.height, self.width, self.n_lines = lines.height, lines.width, len(lines.rows)
@@ -114,7 +114,7 @@ class BlockMatrix:
         work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.rows.blocks)
         self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
-        if self.has_gaps or not weights.lasting or self._bytes(in_all) <= KEPT:
+        if keep or self.has_gaps or self._bytes(in_all) <= KEPT:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
             self._kept = self._new_operator(row_start, *self._room(in_all))
         self._degrees = degrees = self._new_image()

@@ -36,7 +36,7 @@ class GridRecurrence:
         self.largest_edge_sum, self.set_laplacian = matrix.largest_edge_sum, matrix.set_laplacian
 
     @classmethod
-    def of_graph(cls, graph, dtype, executor):
+    def of_graph(cls, graph, dtype, executor, keep=True):
         """The graph of an `ImageGraph`, straight from its planes of bits where it has them."""
         spacing = check_spacing(graph.spacing, len(graph.shape))
         window, _ = window_on(graph.shape, graph.window, spacing)
@@ -45,8 +45,8 @@ class GridRecurrence:
         if not (
             isinstance(edges, EdgePlanes) and (edges.shape, edges.dtype, edges.directed) == as_given
         ):
-            edges = MatrixWeights(graph, window, dtype, executor)
-        return cls(BlockMatrix(graph.shape, window, dtype, edges, executor))
+            edges, keep = MatrixWeights(graph, window, dtype, executor), True
+        return cls(BlockMatrix(graph.shape, window, dtype, edges, executor, keep))
 
     @property
     def degrees(self):

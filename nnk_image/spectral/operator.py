@@ -75,13 +75,13 @@ class LaplacianOperator:
         recurrence.set_laplacian(self._terms, executor)
 
     @classmethod
-    def of_graph(cls, graph, kind, dtype, executor, tau=None):
+    def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
         if isinstance(graph, ImageGraph):
             if graph.directed:
                 check_symmetric(graph.adjacency)
-            recurrence = GridRecurrence.of_graph(graph, dtype, executor)
+            recurrence = GridRecurrence.of_graph(graph, dtype, executor, keep)
             return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
         adjacency = check_adjacency(graph).astype(dtype, copy=False)
         return cls(CsrRecurrence(adjacency), kind, executor, tau)

@@ -14,6 +14,8 @@ from nnk_image.wavelets import filter_bank
 MAX_ORDER = 100_000
 """Largest Chebyshev order: far beyond any use, to catch a slip before it costs hours."""
 
+KEEP = True  # the operator's entries: a transform is used more than once
+
 
 class SpectralGraphWavelets:
     """Spectral graph wavelet transform by Chebyshev approximation.
@@ -116,7 +118,7 @@ class SpectralGraphWavelets:
         with RowExecutor(n_jobs) as executor:
             if not isinstance(graph, LaplacianOperator):
                 dtype = _operator_dtype(graph, dtype)
-                graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau)
+                graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau, KEEP)
             self._operator = graph
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, self._n_scales, self.lmax)

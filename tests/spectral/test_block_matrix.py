@@ -17,13 +17,19 @@ from nnk_image.graph.planes import EdgePlanes, StoredEdges
 from nnk_image.graph.pruning import GraphSpec
 from nnk_image.spectral import block_matrix, time_skewing
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
+from nnk_image.wavelets import transform
 
 SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
 
 
+def keep_no_entries(monkeypatch):
+    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    monkeypatch.setattr(transform, "KEEP", False)
+
+
 @pytest.fixture
 def no_entries_kept(monkeypatch):
-    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    keep_no_entries(monkeypatch)
 
 
 def noisy(shape, dtype=np.float32, seed=0):
@@ -48,7 +54,7 @@ def everything(image, kind, n_jobs=1, window=7):
 def test_the_same_bits_as_kept_entries(kind, shape, dtype, monkeypatch):
     image = noisy(shape, dtype)
     kept = everything(image, kind)
-    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    keep_no_entries(monkeypatch)
     for n_jobs in (1, 3):
         for expected, found in zip(kept, everything(image, kind, n_jobs), strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -59,7 +65,7 @@ def test_places_are_taken_over_in_time(rows, strip, monkeypatch):
     image = noisy((301, 90))
     options = {"sigma_f": 9, "order": 37, "n_scales": 2}  # more orders than one pass takes
     kept = wavelets_of(image, 3, **options).analyze(image)
-    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    keep_no_entries(monkeypatch)
     monkeypatch.setattr(time_skewing, "_ROWS_PER_FILLING", rows)
     monkeypatch.setattr(time_skewing, "_STRIP", strip)
     for n_jobs in (1, 3):
@@ -71,7 +77,7 @@ def test_places_are_taken_over_in_time(rows, strip, monkeypatch):
 def test_denoising_gives_the_same_bits(method, monkeypatch):
     image = noisy((260, 70))
     kept = denoise(image, 6, method=method)
-    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    keep_no_entries(monkeypatch)
     np.testing.assert_array_equal(denoise(image, 6, method=method, n_jobs=2), kept)
 
 
@@ -115,7 +121,9 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
         matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
         for kept in (block_matrix.KEPT, 0):
             monkeypatch.setattr(block_matrix, "KEPT", kept)
-            matrices.append(BlockMatrix(*of, EdgePlanes(spec, "nnk", executor), executor))
+            matrices.append(
+                BlockMatrix(*of, EdgePlanes(spec, "nnk", executor), executor, keep=False)
+            )
         sums = [m.largest_edge_sum(executor) for m in matrices]
     assert [m.keeps_entries for m in matrices] == [True, True, False]
     assert len(set(sums)) == 1
@@ -124,9 +132,10 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
         np.testing.assert_array_equal(m.degrees, matrices[0].degrees)
 
 
-@pytest.mark.parametrize("kept", [0, block_matrix.KEPT])
-def test_images_are_given_back_at_once(kept, monkeypatch):
-    monkeypatch.setattr(block_matrix, "KEPT", kept)
+@pytest.mark.parametrize("keep", [False, True])
+def test_images_are_given_back_at_once(keep, monkeypatch):
+    if not keep:
+        keep_no_entries(monkeypatch)
     image = noisy((1000, 40))
     wavelets = wavelets_of(image, 7, sigma_f=9)
     wavelets.analyze(image)
@@ -161,5 +170,5 @@ def test_most_of_the_memory_is_not_needed(monkeypatch):
         wavelets.filter(image, lambda x: np.exp(-x))
 
     kept = peak_of(low_pass)
-    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    keep_no_entries(monkeypatch)
     assert peak_of(low_pass) < 0.6 * kept
