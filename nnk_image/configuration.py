@@ -3,6 +3,7 @@
 import platform
 import sys
 from importlib import metadata
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ PACKAGES = (
 )
 
 
-def show_config(mode="print"):
+def show_config(mode: str = "print") -> dict[str, Any] | None:
     """Print what nnk_image runs on; please paste it into bug reports.
 
     Nothing in it names the machine or its user.
@@ -61,7 +62,7 @@ def show_config(mode="print"):
     return None
 
 
-def _facts():
+def _facts() -> dict[str, Any]:
     free = memory.available()
     return {
         "nnk_image": metadata.version("nnk_image"),
@@ -77,18 +78,18 @@ def _facts():
     }
 
 
-def _has_gil():
+def _has_gil() -> bool:
     return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
-def _version(package):
+def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _blas():
+def _blas() -> str:
     """Name and version of the BLAS that numpy was built with."""
     try:
         blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]

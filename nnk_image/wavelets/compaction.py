@@ -2,13 +2,17 @@
 
 import math
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import MOST_AXES, check_image, data_range_of, spatial_shape
+from nnk_image.base.image import MOST_AXES, Image, check_image, data_range_of, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -37,22 +41,22 @@ class BandEnergy:
     seconds: float
 
     @property
-    def total(self):
+    def total(self) -> float:
         """Sum over the bands; a frame that is not tight has no fixed total."""
         return sum(self.energy)
 
     @property
-    def normalized(self):
+    def normalized(self) -> tuple[float, ...]:
         """Energies divided by their total: what to compare between graphs."""
         return tuple(e / self.total for e in self.energy)
 
     @property
-    def cumulative(self):
+    def cumulative(self) -> tuple[float, ...]:
         """Running sum of `energy`, from the lowest band."""
         return tuple(np.cumsum(self.energy).tolist())
 
     @property
-    def cumulative_normalized(self):
+    def cumulative_normalized(self) -> tuple[float, ...]:
         """Running sum of `normalized`."""
         return tuple(np.cumsum(self.normalized).tolist())
 
@@ -100,19 +104,19 @@ class EnergyCompaction:
     sigma_f: float
     graphs: tuple[GraphCompaction, ...]
 
-    def __getitem__(self, kind):
-        """The `GraphCompaction` of a kind of graph."""
+    def __getitem__(self, kind: str) -> GraphCompaction:
+        """Return the `GraphCompaction` of a kind of graph."""
         for graph in self.graphs:
             if graph.kind == kind:
                 return graph
         raise KeyError(f"no {kind!r} graph here, only {[g.kind for g in self.graphs]}")
 
     @property
-    def reduction(self):
+    def reduction(self) -> float:
         """Fraction of the bilateral graph's edges that the NNK graph does without."""
         return 1 - self["nnk"].n_edges / self["bilateral"].n_edges
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, for JSON."""
         result = asdict(self)
         for plain, graph in zip(result["graphs"], self.graphs, strict=True):
@@ -126,7 +130,7 @@ class EnergyCompaction:
             result["reduction"] = self.reduction
         return result
 
-    def rows(self):
+    def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per graph, order and band: a table for CSV or a data frame."""
         for graph in self.graphs:
             for at in graph.orders:
@@ -144,7 +148,7 @@ class EnergyCompaction:
                         "seconds": at.seconds,
                     }
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [
             f"{'x'.join(map(str, self.shape))}, window {self.window}, sigma_d {self.sigma_d:g}, "
             f"sigma_f {self.sigma_f:g}"
@@ -170,22 +174,22 @@ class EnergyCompaction:
 
 
 def energy_compaction(
-    image,
-    graph=None,
+    image: npt.ArrayLike,
+    graph: ImageGraph | None = None,
     *,
-    window=None,
-    sigma_d=2.0,
-    sigma_f=None,
-    channel_axis=None,
-    spacing=None,
-    orders=ORDERS,
-    filters="abspline",
-    n_scales=6,
-    laplacian="combinatorial",
-    lmax=None,
-    n_jobs=None,
-    progress=False,
-):
+    window: int | Sequence[int] | None = None,
+    sigma_d: float = 2.0,
+    sigma_f: float | None = None,
+    channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
+    orders: Sequence[int] = ORDERS,
+    filters: Any = "abspline",
+    n_scales: int = 6,
+    laplacian: str = "combinatorial",
+    lmax: float | dict[str, float] | None = None,
+    n_jobs: int | None = None,
+    progress: bool | Callable[[int, int], object] = False,
+) -> EnergyCompaction:
     """Fraction of an image's energy in each spectral graph wavelet band.
 
     By default on the bilateral graph and on the NNK graph of the image, so that the two
@@ -252,13 +256,12 @@ def energy_compaction(
     graphs, built = (2, EDGE_SWEEPS) if graph is None else (1, 0)
     total = graphs * math.prod(checked.shape[:-1]) * (built + len(orders))
     with RowExecutor(n_jobs, progress, total, "energy compaction") as executor:
+        builds: list[tuple[ImageGraph, float | None]]
         if graph is None:
             if sigma_f is None:
                 sigma_f = data_range_of(checked) * 10 / 255
             spec = GraphSpec(checked, window, sigma_d, sigma_f, spacing=spacing)
-            builds = [
-                _timed(lambda k=k: build_graph(spec, k, executor)) for k in ("bilateral", "nnk")
-            ]
+            builds = [_timed(partial(build_graph, spec, k, executor)) for k in ("bilateral", "nnk")]
         else:
             _check_graph(graph, checked)
             builds = [(graph, None)]
@@ -280,7 +283,7 @@ def energy_compaction(
     )
 
 
-def _mean_removed(image):
+def _mean_removed(image: Image) -> npt.NDArray[Any]:
     """Deviations from each channel's mean, scaled to 1 at most; 0 where pixels are absent."""
     scale = max(abs(image.low), abs(image.high)) or 1.0
     pixels = image.pixels / image.dtype.type(scale)
@@ -295,24 +298,32 @@ def _mean_removed(image):
     return signal[..., 0] if image.channels == 1 else signal
 
 
-def _check_graph(graph, image):
+def _check_graph(graph: object, image: Image) -> None:
     if not isinstance(graph, ImageGraph):
         raise TypeError(f"graph must be an ImageGraph, not {type(graph).__name__}")
     if graph.shape != image.shape:
         raise ValueError(f"the graph has shape {graph.shape}, the image {image.shape}")
 
 
-def _timed(work):
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
 
 
-def _lmax_for(lmax, kind):
+def _lmax_for(lmax: float | dict[str, float] | None, kind: str) -> float | None:
     return lmax.get(kind) if isinstance(lmax, dict) else lmax
 
 
-def _on_graph(graph, build_seconds, signal, orders, lmax, options, executor):
+def _on_graph(
+    graph: ImageGraph,
+    build_seconds: float | None,
+    signal: npt.NDArray[Any],
+    orders: Sequence[int],
+    lmax: float | None,
+    options: dict[str, Any],
+    executor: RowExecutor,
+) -> GraphCompaction:
     """All orders on one graph."""
     given = "lanczos" if lmax is None else lmax
     wavelets = SpectralGraphWavelets(graph, order=orders[0], lmax=given, **options)
@@ -322,7 +333,7 @@ def _on_graph(graph, build_seconds, signal, orders, lmax, options, executor):
     rows = []
     for order in orders:
         at_order = wavelets.at_order(order)
-        coefficients, seconds = _timed(lambda w=at_order: w.analyze(signal))
+        coefficients, seconds = _timed(partial(at_order.analyze, signal))
         energies = [float((band.astype(float) ** 2).sum()) / power for band in coefficients]
         rows.append(BandEnergy(order, tuple(energies), seconds))
         executor.advance(math.prod(graph.shape[:-1]))

@@ -2,8 +2,11 @@
 
 import copy
 import math
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from nnk_image.base.checks import check_count, check_positive, ready_for_c, working_dtype
 from nnk_image.base.parallel import RowExecutor
@@ -96,20 +99,20 @@ class SpectralGraphWavelets:
 
     def __init__(
         self,
-        graph,
-        filters="abspline",
-        n_scales=6,
-        order=30,
+        graph: Any,
+        filters: Any = "abspline",
+        n_scales: int = 6,
+        order: int = 30,
         *,
-        laplacian="combinatorial",
-        lmax=None,
-        bound=None,
-        tau=None,
-        dtype=None,
-        approximation="interpolation",
-        n_jobs=None,
-        progress=False,
-    ):
+        laplacian: str = "combinatorial",
+        lmax: float | str | None = None,
+        bound: float | None = None,
+        tau: float | None = None,
+        dtype: npt.DTypeLike | None = None,
+        approximation: str = "interpolation",
+        n_jobs: int | None = None,
+        progress: bool | Callable[[int, int], object] = False,
+    ) -> None:
         self._filters = filters
         self._n_scales = check_count("n_scales", n_scales, 1, 1000)
         self.order = check_count("order", order, 0, MAX_ORDER)
@@ -126,21 +129,21 @@ class SpectralGraphWavelets:
         self._fitted()
 
     @property
-    def laplacian(self):
+    def laplacian(self) -> str:
         """Kind of the Laplacian."""
         return self._operator.kind
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Shape of a signal: (H, W), or (N,) for a plain adjacency."""
         return self._operator.shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
         return self._operator.dtype
 
-    def analyze(self, image):
+    def analyze(self, image: npt.ArrayLike) -> npt.NDArray[Any]:
         """Wavelet coefficients of an image.
 
         Parameters
@@ -161,7 +164,9 @@ class SpectralGraphWavelets:
         """
         return self._apply(image, self.coefficients)
 
-    def filter(self, image, response):
+    def filter(
+        self, image: npt.ArrayLike, response: Callable[[npt.NDArray[Any]], npt.ArrayLike]
+    ) -> npt.NDArray[Any]:
         """Apply one function of the Laplacian, as a single polynomial.
 
         Parameters
@@ -186,7 +191,7 @@ class SpectralGraphWavelets:
         )
         return self._apply(image, coefficients)[0]
 
-    def synthesize(self, coefficients):
+    def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Adjoint transform, ``sum_s g_s(L) c_s``.
 
         Parameters
@@ -209,7 +214,7 @@ class SpectralGraphWavelets:
         with self._executor(self._channels(values, 1) * self._synthesis_sweeps()) as executor:
             return self._synthesize(values, executor)
 
-    def reconstruct(self, coefficients):
+    def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Least-squares inverse: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
 
         It returns the image whose coefficients these are, or the one whose coefficients
@@ -240,7 +245,7 @@ class SpectralGraphWavelets:
         with self._executor(self._channels(values, 1) * sweeps) as executor:
             return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
 
-    def frame_bounds(self, of="polynomials"):
+    def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
         """Frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
 
         Parameters
@@ -258,14 +263,14 @@ class SpectralGraphWavelets:
             raise ValueError(f"of={of!r} must be 'polynomials' or 'kernels'")
         return filter_bank.frame_bounds(self.evaluate, self.bound)
 
-    def at_order(self, order):
-        """The same transform with polynomials of another degree, sharing the operator."""
+    def at_order(self, order: int) -> Self:
+        """Return the same transform with polynomials of another degree, sharing the operator."""
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
         return other._fitted()
 
-    def at_lmax(self, lmax):
-        """The same bands designed for another lmax, which also ends the interval."""
+    def at_lmax(self, lmax: float | str) -> Self:
+        """Return the same bands designed for another lmax, which also ends the interval."""
         if lmax is None:
             raise TypeError("lmax must be a number")
         other = copy.copy(self)
@@ -274,51 +279,55 @@ class SpectralGraphWavelets:
         other.bank = filter_bank.design(self._filters, self._n_scales, other.lmax)
         return other._fitted()
 
-    def _fitted(self):
+    def _fitted(self) -> Self:
         """Fit the polynomials to the bank on the interval."""
         self.coefficients = filter_bank.chebyshev_coefficients(
             self.bank.evaluate, self.order, self.bound, self._approximation
         )
         return self
 
-    def evaluate(self, eigenvalues):
+    def evaluate(self, eigenvalues: npt.ArrayLike) -> npt.NDArray[Any]:
         """(n_bands, n) values of the applied polynomials at n eigenvalues in [0, bound]."""
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
         return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<SpectralGraphWavelets {self.bank.name}: {self.n_bands} bands of order {self.order} "
             f"on {'x'.join(map(str, self.shape))} {self.laplacian} Laplacian, "
             f"lmax={self.lmax:.6g}, interval [0, {self.bound:.6g}], {self.dtype}>"
         )
 
-    def _interval(self, lmax, bound, executor):
+    def _interval(
+        self, lmax: float | str | None, bound: float | None, executor: RowExecutor
+    ) -> tuple[float, float]:
         """Design number and end of the interval, from what the caller gave of them."""
         if isinstance(lmax, str) and lmax != "lanczos":
             raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
-        given = lmax is not None and not isinstance(lmax, str)
-        if given:
-            lmax = check_positive("lmax", lmax, "largest eigenvalue to design for")
+        given = None
+        if lmax is not None and not isinstance(lmax, str):
+            given = check_positive("lmax", lmax, "largest eigenvalue to design for")
         if bound is not None:
             bound = check_positive("bound", bound, "end of the interval")
             self._check_interval("bound", bound, executor)
-        elif given:
-            bound = lmax
+        elif given is not None:
+            bound = given
             self._check_interval("lmax", bound, executor)
         else:  # without edges L = 0, whose spectrum lies in any interval
             bound = self._operator.bound or 1.0
-        return lmax if given else self._default_lmax(lmax, bound, executor), bound
+        if given is None:
+            given = self._default_lmax(lmax, bound, executor)
+        return given, bound
 
-    def _default_lmax(self, lmax, bound, executor):
-        """The design number where the caller gave None or 'lanczos'."""
+    def _default_lmax(self, lmax: float | str | None, bound: float, executor: RowExecutor) -> float:
+        """Choose the design number where the caller gave None or 'lanczos'."""
         if self._operator.bound == 0 or (lmax is None and self.laplacian != "combinatorial"):
             return bound
         if lmax is None and self._operator.pruned:
             return bound / IMAGE_BOUND_RATIO
         return min(sum(self._lanczos(executor)), bound)
 
-    def _check_interval(self, name, end, executor):
+    def _check_interval(self, name: str, end: float, executor: RowExecutor) -> None:
         """Raise ValueError if [0, end] does not hold the spectrum."""
         if end >= self._operator.bound:
             return
@@ -329,7 +338,7 @@ class SpectralGraphWavelets:
                 f"the Chebyshev recurrence would explode; leave {name} out or give a larger one"
             )
 
-    def _lanczos(self, executor):
+    def _lanczos(self, executor: RowExecutor) -> tuple[float, float]:
         shape = self._operator.shape
         start = np.random.default_rng(0).standard_normal(shape).astype(self.dtype)
         value, residual = lanczos(
@@ -337,11 +346,13 @@ class SpectralGraphWavelets:
         )
         return value * self._operator.bound, residual * self._operator.bound
 
-    def _executor(self, sweeps):
+    def _executor(self, sweeps: int) -> RowExecutor:
         total = sweeps * math.prod(self.shape[: max(1, len(self.shape) - 1)])
         return RowExecutor(self.n_jobs, self.progress, total, "graph wavelets")
 
-    def _check_signal(self, values, leading, name):
+    def _check_signal(
+        self, values: npt.ArrayLike, leading: tuple[int, ...], name: str
+    ) -> npt.NDArray[Any]:
         """Signal as a contiguous array of the transform's dtype; checks shape and values."""
         if np.ma.is_masked(values):
             raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
@@ -369,39 +380,46 @@ class SpectralGraphWavelets:
             )
         return ready
 
-    def _apply(self, image, coefficients):
+    def _apply(self, image: npt.ArrayLike, coefficients: npt.NDArray[Any]) -> npt.NDArray[Any]:
         signal = self._check_signal(image, (), "image values")
         order = coefficients.shape[1] - 1
         with self._executor(self._channels(signal, 0) * self._operator.sweeps(order)) as executor:
             return self._analyze(signal, coefficients, executor)
 
-    def _analyze(self, signal, coefficients, executor):
+    def _analyze(
+        self, signal: npt.NDArray[Any], coefficients: npt.NDArray[Any], executor: RowExecutor
+    ) -> npt.NDArray[Any]:
         return self._per_channel(
             signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
         )
 
-    def _synthesize(self, values, executor):
+    def _synthesize(self, values: npt.NDArray[Any], executor: RowExecutor) -> npt.NDArray[Any]:
         return self._per_channel(
             values,
             1,
             lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
         )
 
-    def _synthesis_sweeps(self):
+    def _synthesis_sweeps(self) -> int:
         return self._operator.synthesis_sweeps(self.order)
 
-    def _channels(self, array, n_leading):
+    def _channels(self, array: npt.NDArray[Any], n_leading: int) -> int:
         has_channels = array.ndim > n_leading + len(self.shape)
         return array.shape[-1] if has_channels else 1
 
-    def _per_channel(self, array, n_leading, transform):
+    def _per_channel(
+        self,
+        array: npt.NDArray[Any],
+        n_leading: int,
+        transform: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+    ) -> npt.NDArray[Any]:
         if array.ndim == n_leading + len(self.shape):
             return transform(array)
         channels = [transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])]
         return np.stack(channels, axis=-1)
 
 
-def _operator_dtype(graph, dtype):
+def _operator_dtype(graph: Any, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
     if dtype is not None:
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype must be float32 or float64, not {np.dtype(dtype)}")

@@ -13,8 +13,9 @@ import nnk_image
 image: npt.NDArray[np.float32] = np.zeros((8, 8), np.float32)
 
 result: npt.NDArray[Any] = nnk_image.denoise(image, 20.0, method="sgw", n_jobs=2)
-levels: float = nnk_image.image_graph(image, window=7).sigma_d
-bands: npt.NDArray[Any] = nnk_image.SpectralGraphWavelets.of_image(image).analyze(image)
+graph: nnk_image.ImageGraph = nnk_image.image_graph(image, window=7)
+sigma_d: float = graph.sigma_d
+bands: npt.NDArray[Any] = nnk_image.SpectralGraphWavelets(graph).analyze(image)
 model: nnk_image.NoiseModel = nnk_image.estimate_noise(image)
 labels = nnk_image.NNKClassifier(n_neighbors=5).fit([[0.0], [1.0]], [0, 1]).predict([[0.2]])
 

@@ -1,0 +1,5 @@
+"""The compiled core of images; arguments are checked in Python before."""
+
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
