@@ -62,10 +62,9 @@ class Wavelets:
         """One polynomial."""
         self.wavelets.filter(self.image, lambda x: np.exp(-x))
 
-    def peakmem_of_image(self, dtype):
-        """Peak memory of the whole process, straight from the image."""
-        wavelets = nnk_image.SpectralGraphWavelets.of_image(self.image, sigma_f=SIGMA_F)
-        wavelets.analyze(self.image)
+    def peakmem_analyze(self, dtype):
+        """Peak memory of the whole process, from the graph."""
+        nnk_image.SpectralGraphWavelets(self.graph).analyze(self.image)
 
 
 class Denoise:

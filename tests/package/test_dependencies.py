@@ -1,0 +1,40 @@
+"""Every package that is imported is declared, and none that is not."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import nnk_image
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+PACKAGE = Path(nnk_image.__file__).parent
+EXTRAS = PROJECT["optional-dependencies"]
+FOR_USERS = set(EXTRAS) - {"test", "docs", "dev"}
+WITHOUT_IMPORT = {"napari"}  # it imports us
+CHOICES = {"faiss", "hnswlib", "pynndescent"}  # any one of them will do
+IMPORTS = {"scikit-image": "skimage", "pillow": "PIL", "scikit-learn": "sklearn"}
+
+
+def names(requirements):
+    """Names by which what is required is imported."""
+    found = {re.match(r"[\w.-]+", requirement)[0] for requirement in requirements}
+    return {IMPORTS.get(name, name) for name in found}
+
+
+def imported(path):
+    """Top-level packages that a module imports, apart from Python's own and ours."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    found = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
+    found |= {n.module for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
+    return {name.partition(".")[0] for name in found} - {"nnk_image"} - sys.stdlib_module_names
+
+
+def test_imports_are_declared_and_what_is_declared_is_imported():
+    found = set().union(*map(imported, PACKAGE.rglob("*.py")))
+    needed = names(PROJECT["dependencies"])
+    optional = names(r for extra in FOR_USERS for r in EXTRAS[extra])
+    assert found - needed - optional - CHOICES == set()
+    assert (needed | optional) - found - WITHOUT_IMPORT == set()
