@@ -12,7 +12,8 @@ import nnk_image
 from benchmarks import denoisers
 from benchmarks.pictures import BUNDLED
 from benchmarks.timing import Table
-from nnk_image.io.images import image_paths, read_image
+from nnk_image.cli.paths import image_paths
+from nnk_image.io import read
 
 NOTES = (
     "+-: standard deviation over seeds of the mean PSNR.  s: seconds per image, one thread.",
@@ -51,7 +52,7 @@ def tables(options):
 def _images(folder):
     if folder is None:
         return [nnk_image.standard_image(name) for name in BUNDLED]
-    return [read_image(path).pixels for path in image_paths([folder])]
+    return [read(path)[0] for path in image_paths([folder])]
 
 
 def _quality(source, images, sigma, seeds, methods):

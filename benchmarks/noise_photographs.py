@@ -9,7 +9,7 @@ from benchmarks import cameras, noises, peers
 from benchmarks.noise_scores import cpu, means, psnr, worst
 from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, estimate_noise
-from nnk_image.io.images import read_image
+from nnk_image.io import read
 
 LIGHTS = (2000, 500, 125)
 """Counts that the synthetic camera gets from white, in daylight and in dim rooms."""
@@ -44,11 +44,11 @@ def photographs(options):
 
 
 def _photograph_row(folder, name):
-    seen, clean = (read_image(folder / f"{name}_{part}.png").pixels for part in ("real", "mean"))
+    seen, clean = (read(folder / f"{name}_{part}.png")[0] for part in ("real", "mean"))
     row = {"noisy": psnr(clean, seen)}
     beside = folder / f"{name}_ours.png"
     if beside.exists():
-        row["beside it"] = psnr(clean, read_image(beside).pixels)
+        row["beside it"] = psnr(clean, read(beside)[0])
     run = peers.bm3d_filter()
     if run is not None:
         rms = float(np.sqrt(np.mean((seen.astype(float) - clean) ** 2)))

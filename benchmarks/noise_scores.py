@@ -8,14 +8,15 @@ from skimage.metrics import peak_signal_noise_ratio
 
 import nnk_image
 from benchmarks.pictures import BUNDLED
-from nnk_image.io.images import image_paths, read_image
+from nnk_image.cli.paths import image_paths
+from nnk_image.io import read
 
 
 def images(options):
     """(name, pixels) of the grey images."""
     if options.noise_images:
         read = (
-            (path.stem, read_image(path).pixels) for path in image_paths([options.noise_images])
+            (path.stem, read(path)[0]) for path in image_paths([options.noise_images])
         )
         return [(name, pixels.astype(float)) for name, pixels in read]
     grey = ((name, nnk_image.standard_image(name)) for name in BUNDLED)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nnk_image.io.images import ImageFileError, read_image, standard_images
+from nnk_image.io import ImageFileError, read
+from nnk_image.io.standard import standard_images
 
 BUNDLED = (
     "astronaut_grey",
@@ -70,7 +71,7 @@ class Picture:
 def bundled_pictures():
     """The `BUNDLED` images."""
     paths = standard_images()
-    return [Picture.of_pixels(name, read_image(paths[name]).pixels) for name in BUNDLED]
+    return [Picture.of_pixels(name, read(paths[name])[0]) for name in BUNDLED]
 
 
 def pictures_of(paths, max_pixels=None):
@@ -81,6 +82,6 @@ def pictures_of(paths, max_pixels=None):
         for path in paths
     ]
     return [
-        Picture.of_pixels(name, read_image(path, max_pixels=max_pixels).pixels)
+        Picture.of_pixels(name, read(path, max_pixels=max_pixels)[0])
         for name, path in zip(names, paths, strict=True)
     ]

@@ -10,8 +10,8 @@ from .denoising.large import denoise_tiles as denoise_tiles
 from .graph.build import bilateral_graph as bilateral_graph
 from .graph.build import image_graph as image_graph
 from .graph.pixel_graph import ImageGraph as ImageGraph
-from .io import standard_image as standard_image
-from .io import standard_images as standard_images
+from .io.standard import standard_image as standard_image
+from .io.standard import standard_images as standard_images
 from .learning.estimators import KStarNeighborsClassifier as KStarNeighborsClassifier
 from .learning.estimators import KStarNeighborsRegressor as KStarNeighborsRegressor
 from .learning.estimators import NNKClassifier as NNKClassifier

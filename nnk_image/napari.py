@@ -10,7 +10,7 @@ import numpy as np
 
 from nnk_image.denoising.api import denoise
 from nnk_image.denoising.methods import METHODS
-from nnk_image.io.formats.common import to_samples
+from nnk_image.io.metadata import to_samples
 
 _SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: find it"}
 _METHOD = {"choices": list(METHODS), "tooltip": "quick, fast, balanced, best: ever slower, better"}

@@ -4,10 +4,11 @@ Exit status 0 on success, 1 on failure (one line on stderr for each image that f
 for the whole), 2 on wrong usage, 130 after Ctrl-C or SIGTERM.  One module per sub-command,
 each with ``add_command(commands)``.
 
-Some functions of the sub-commands import what they need themselves, because the compiled core,
-scipy and scikit-image take up to two seconds to load, while help and wrong usage should be told
-at once.
+Functions of the sub-commands import slow packages themselves, so that help and wrong usage
+appear at once.
 """
+
+from __future__ import annotations
 
 import argparse
 import errno
@@ -15,7 +16,9 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import nnk_image
 from nnk_image.base.parallel import resolve_n_jobs
@@ -29,12 +32,12 @@ EPILOG = """examples:
 'nnk-image COMMAND --help' says more."""
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Parameters
     ----------
-    arguments : list of str, optional
+    arguments : sequence of str, optional
         Default: those of the process.
 
     Returns
@@ -60,7 +63,7 @@ def main(arguments=None):
 
 
 @contextmanager
-def _terminated_as_interrupted():
+def _terminated_as_interrupted() -> Iterator[None]:
     """Let SIGTERM raise KeyboardInterrupt, so that it leaves no unfinished file behind either."""
     before = signal.getsignal(signal.SIGTERM)
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -74,15 +77,15 @@ def _terminated_as_interrupted():
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
-def _run(arguments):
-    """Parse the arguments, run the command and say what went wrong; returns the exit status."""
+def _run(arguments: Sequence[str] | None) -> int:
+    """Parse the arguments, run the command and report failures; return the exit status."""
     try:
         options = _parser().parse_args(arguments)
         with plain_warnings():
             options.run(options)
         return 0
     except SystemExit as stop:  # argparse has printed help, the version or wrong usage
-        return stop.code
+        return int(stop.code or 0)
     except KeyboardInterrupt:
         complain("interrupted; nothing was half written")
         return 130
@@ -92,14 +95,16 @@ def _run(arguments):
         return 1
 
 
-def _nobody_reads(error):
-    """Whether who read our output is gone; Windows calls that an invalid argument."""
+def _nobody_reads(error: BaseException) -> bool:
+    """Whether the reader of our output is gone; Windows calls that an invalid argument."""
     invalid = os.name == "nt" and isinstance(error, OSError) and error.errno == errno.EINVAL
-    return isinstance(error, BrokenPipeError) or (invalid and error.filename is None)
+    return isinstance(error, BrokenPipeError) or (
+        invalid and getattr(error, "filename", None) is None
+    )
 
 
-def _parser():
-    """The parser of all sub-commands."""
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of all sub-commands."""
     parser = argparse.ArgumentParser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
@@ -116,12 +121,12 @@ def _parser():
 
 
 class _Version(argparse.Action):
-    """Prints version, vector variant and threads, for which alone it loads the compiled core."""
+    """Print version, vector variant and threads; only this needs the compiled core."""
 
-    def __init__(self, option_strings, dest, **options):
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **options)
 
-    def __call__(self, parser, *_):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         from nnk_image import _core
 
         n = resolve_n_jobs(-1)

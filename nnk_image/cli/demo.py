@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_positive
 from nnk_image.cli.common import new_command
-from nnk_image.io.images import check_writable, standard_image, write_image
+from nnk_image.io.files import check_writable, write
+from nnk_image.io.standard import standard_image
 
 OUT = "nnk-image-demo.png"
 SHOWN = ("noisy", "non-local means", "nnk_image, fast")
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     rows = denoised(clean, options.sigma)
     print(f"camera, {clean.shape[0]}x{clean.shape[1]}, white noise of sigma {options.sigma:g}")
     print(table(rows))
-    write_image(options.out, picture(clean, [row for row in rows if row.name in SHOWN]))
+    write(options.out, picture(clean, [row for row in rows if row.name in SHOWN]))
     print(f"picture: {Path(options.out).resolve()}")
 
 

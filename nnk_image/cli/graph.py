@@ -1,25 +1,29 @@
-"""``nnk-image graph``: the graph of an image as figures, file and picture."""
+"""``nnk-image graph``: build the graphs of images; print, save and draw them."""
 
+from __future__ import annotations
+
+import argparse
 import time
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 import nnk_image
-from nnk_image.cli import common, stacks
-from nnk_image.io.images import ImageFileError, image_paths
-from nnk_image.io.stacks import STACK_EXTENSIONS
-from nnk_image.plotting import plot_comparison, plot_degrees
-from nnk_image.plotting.figures import new_figure
+from nnk_image.base.atomic import ImageFileError
+from nnk_image.cli import common, paths, sources
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
 """Kind of graph -> function of the library."""
 
 
-def add_command(commands):
+def add_command(commands: Any) -> None:
     """Add the sub-command."""
     command = common.new_command(
         commands,
         "graph",
         run,
-        "Build the graphs of images: print their figures, save them, picture them.",
+        "Build the graphs of images: print their figures, save them, draw them.",
         "photo.jpg",
         "photo.jpg --out photo.npz --plot photo_degrees.png",
         "photos/ --window 7 --sigma-f 15 --out graphs/",
@@ -38,34 +42,35 @@ def add_command(commands):
     command.add_argument(
         "--plot",
         metavar="FILE",
-        help="picture of neighbours and degrees (.png, .pdf, .svg); a folder for several images",
+        help="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
     )
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    stacks.add_stack_options(command)
-    common.add_max_pixels(command)
+    sources.add_options(command)
     common.add_jobs(command)
 
 
-def run(options):
+def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
-    _build([[0.0]], options)  # tells a wrong option once, not for each image
-    paths = image_paths(options.images, more=STACK_EXTENSIONS)
-    common.check_outputs(options.json)
-    outputs = (options.out, (".npz",)), (options.plot, common.PICTURES)
-    files, plots = (
-        common.pair_outputs(paths, options.images, output, extensions) if output else {}
-        for output, extensions in outputs
-    )
-    common.check_outputs(*files.values())
+    _build([[0.0]], options)  # reports a wrong option once, not for each image
+    found = paths.image_paths(options.images)
+    paths.check_outputs(options.json)
+    files = paths.paired_outputs(found, options.images, options.out, (".npz",))
+    plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
+    paths.check_outputs(*files.values())
     common.check_plots(*plots.values())
     reports = common.for_each(
-        paths, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
+        found, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
     )
     common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
     common.check_reports(reports)
 
 
-def _build(pixels, options, channel_axis=None, spacing=None):
+def _build(
+    pixels: npt.ArrayLike,
+    options: argparse.Namespace,
+    channel_axis: int | None = None,
+    spacing: Any = None,
+) -> Any:
     return getattr(nnk_image, BUILDERS[options.kind])(
         pixels,
         options.window,
@@ -77,20 +82,21 @@ def _build(pixels, options, channel_axis=None, spacing=None):
     )
 
 
-def _graph_file(path, file, plot, options):
+def _graph_file(
+    path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
+) -> common.Report:
     from nnk_image.graph.summary import lines_of, summary
 
-    pixels, told = stacks.read_one(path, options)
-    if plot is not None and "spacing" in told:
+    pixels, about = sources.read_one(path, options)
+    if plot is not None and "spacing" in about:
         raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
     start = time.perf_counter()
-    graph = _build(pixels, options, **told)
+    graph = _build(pixels, options, **about)
     seconds = time.perf_counter() - start
     if file is not None:
         graph.save(file)
     if plot is not None:
         _draw(plot, path.name, pixels, graph)
-    report = {"input": str(path), **summary(graph), "seconds": seconds}
     rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
     print(f"{path}:")
     print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()))
@@ -98,10 +104,13 @@ def _graph_file(path, file, plot, options):
     if written:
         print(f"{'written':>12}: {', '.join(written)}")
     print(end="", flush=True)
-    return report
+    return {"input": str(path), **summary(graph), "seconds": seconds}
 
 
-def _draw(path, name, pixels, graph):
+def _draw(path: Path, name: str, pixels: npt.NDArray[Any], graph: Any) -> None:
+    from nnk_image.plotting import plot_comparison, plot_degrees
+    from nnk_image.plotting.figures import new_figure
+
     figure = new_figure(figsize=(13, 4.2))
     axes = figure.subplots(1, 3)
     plot_comparison({name: pixels}, axes)

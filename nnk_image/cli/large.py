@@ -5,9 +5,9 @@ from pathlib import Path
 
 import nnk_image
 from nnk_image.cli import common
-from nnk_image.cli.stacks import SPACE
+from nnk_image.cli.sources import SPACE
+from nnk_image.io import ImageFileError
 from nnk_image.io.arrays import open_source
-from nnk_image.io.images import ImageFileError
 
 
 def add_options(command):

@@ -1,20 +1,22 @@
-"""``nnk-image noise``: what the noise of an image is."""
+"""``nnk-image noise``: estimate the noise of images."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
 
 import nnk_image
-from nnk_image.cli import common, stacks
-from nnk_image.io.images import image_paths
-from nnk_image.io.stacks import STACK_EXTENSIONS
-from nnk_image.plotting import plot_noise
-from nnk_image.plotting.figures import new_figure
+from nnk_image.cli import common, paths, sources
 
 
-def add_command(commands):
+def add_command(commands: Any) -> None:
     """Add the sub-command."""
     command = common.new_command(
         commands,
         "noise",
         run,
-        "Find out what the noise of images is: level, growth with brightness, correlation.",
+        "Estimate the noise of images: level, growth with brightness, correlation.",
         "photo.jpg",
         "flat_field.tif --out camera.json --plot camera.png",
         "volume.nii.gz --spacing 3,1,1",
@@ -30,33 +32,33 @@ def add_command(commands):
         metavar="FILE",
         help="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
-    stacks.add_stack_options(command)
-    common.add_max_pixels(command)
+    sources.add_options(command)
 
 
-def run(options):
+def run(options: argparse.Namespace) -> None:
     """Estimate, print, write and draw every image's noise."""
-    paths = image_paths(options.images, more=STACK_EXTENSIONS)
-    wanted = (options.out, (".json",)), (options.plot, common.PICTURES)
-    files, plots = (
-        common.pair_outputs(paths, options.images, output, extensions) if output else {}
-        for output, extensions in wanted
-    )
-    common.check_outputs(*files.values())
+    found = paths.image_paths(options.images)
+    files = paths.paired_outputs(found, options.images, options.out, (".json",))
+    plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
+    paths.check_outputs(*files.values())
     common.check_plots(*plots.values())
     reports = common.for_each(
-        paths, lambda path: _noise_of_file(path, files.get(path), plots.get(path), options)
+        found, lambda path: _noise_of_file(path, files.get(path), plots.get(path), options)
     )
     common.check_reports(reports)
 
 
-def _noise_of_file(path, file, plot, options):
-    pixels, told = stacks.read_one(path, options)
-    model = nnk_image.estimate_noise(pixels, **told)
+def _noise_of_file(
+    path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
+) -> common.Report:
+    pixels, about = sources.read_one(path, options)
+    model = nnk_image.estimate_noise(pixels, **about)
     print(f"{path}: {model}", flush=True)
-    if file is not None:
-        model.save(file)
+    common.write_text(file, model.to_json() + "\n")
     if plot is not None:
+        from nnk_image.plotting import plot_noise
+        from nnk_image.plotting.figures import new_figure
+
         limits = float(pixels.min()), float(pixels.max())
         figure = new_figure(figsize=(8, 3.4))
         plot_noise(model, figure.subplots(1, 2), value_range=limits)

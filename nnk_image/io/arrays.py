@@ -18,8 +18,8 @@ import numpy as np
 import tifffile
 
 from nnk_image.base.atomic import ImageFileError, check_output, reserve_room
-from nnk_image.io.formats.common import to_samples
-from nnk_image.io.formats.tiff import quiet_tifffile
+from nnk_image.io.metadata import to_samples
+from nnk_image.io.tiff import _complaints as quiet_tifffile
 
 ARRAY_EXTENSIONS = (".npy", ".zarr", ".tif", ".tiff")
 """Extensions of the files that can be read and written in parts."""

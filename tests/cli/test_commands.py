@@ -31,7 +31,7 @@ class TestDenoise:
         assert f"{photo}: NoiseModel(sigma=" in text
         with Image.open(plot) as picture:
             assert picture.width > 300
-        found = nnk_image.NoiseModel.load(model)
+        found = nnk_image.NoiseModel.from_json(model.read_text())
         assert 10 < found.sigma[0] < 20
         assert run(capsys, "denoise", photo, out, "--noise", model)[0] == 0
         blind = tmp_path / "blind.png"
@@ -89,7 +89,7 @@ class TestDenoise:
             (("PHOTO", "nowhere/out.png"), "does not exist"),
             (("PHOTO", "out.png", "--sigma", "-3"), "sigma=-3.0"),
             (("PHOTO", "out.png", "--sigma", "nan"), "sigma=nan"),
-            (("PHOTO", "out.png", "--method", "magic"), "method 'magic'"),
+            (("PHOTO", "out.png", "--method", "magic"), "'magic'"),
             (("PHOTO", "out.png", "--jobs", "0"), "n_jobs=0"),
             (("PHOTO", "out.png", "--max-pixels", "10"), "max_pixels"),
         ],

@@ -24,7 +24,7 @@ from PIL import Image
 
 import nnk_image
 from nnk_image.cli import main
-from nnk_image.io.images import read_image
+from nnk_image.io import read
 
 
 def png_chunk(name, data):
@@ -111,7 +111,7 @@ def test_unreadable(capsys, photo, tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("nnk_image.io.images.open", refuse, raising=False)
+    monkeypatch.setattr("nnk_image.io.files.open", refuse, raising=False)
     status, _, err = run(capsys, "denoise", photo, tmp_path / "out.png")
     assert status == 1
     assert err == f"nnk-image: {photo}: may not be read; check its permissions\n"
@@ -203,7 +203,7 @@ def test_exif_rotation_is_carried_out_once(capsys, photo, tmp_path, orientation)
         image.save(path, exif=exif)
         upright = np.rot90(np.asarray(image), {3: 2, 6: -1}[orientation])
     assert run(capsys, "denoise", path, out, "--sigma", "15")[0] == 0
-    np.testing.assert_array_equal(read_image(out).pixels, denoised(upright))
+    np.testing.assert_array_equal(read(out)[0], denoised(upright))
 
 
 def test_input_may_be_the_output(capsys, photo):

@@ -16,7 +16,7 @@ from on_posix import heed_interrupts, limit_files_to, on_a_terminal, only_on_pos
 from PIL import Image
 
 import nnk_image
-from nnk_image.io import read_stack
+from nnk_image.io import read
 
 MANY = {"TYX": (4, 20, 24), "ZYX": (5, 20, 24), "TZYX": (4, 5, 20, 24), "TZCYX": (2, 3, 2, 20, 24)}
 
@@ -31,7 +31,7 @@ def noisy(shape, dtype=np.uint16, sigma=60):
 
 @pytest.fixture
 def stack(tmp_path):
-    """An ImageJ stack of 5 slices, .5 um apart, pixels of .25 um; its path and pixels."""
+    """An ImageJ stack of 5 slices, 0.5 um apart, pixels of 0.25 um; its path and pixels."""
     path, pixels = tmp_path / "in" / "stack.tif", noisy((5, 40, 48))
     path.parent.mkdir()
     about = {"axes": "ZYX", "spacing": 0.5, "unit": "um", "Info": "of the test"}
@@ -102,7 +102,7 @@ def test_a_sequence_of_colour_pages_is_denoised_as_one(capsys, tmp_path):
     arguments = ("denoise", tmp_path / "c.tif", tmp_path / "o.tif", "--sigma", "60")
     status, text, err = run(capsys, *arguments)
     assert (status, err) == (0, "")
-    assert "4x32x36x3 TYXS uint16, TYX with colours S, spacing 1, 1, 1" in text
+    assert "4x32x36x3 TYXS uint16, TYX with colors S, spacing 1, 1, 1" in text
     expected = denoised(pixels, 60, channel_axis=-1, spacing=(1, 1, 1))
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
 
@@ -141,7 +141,7 @@ def test_nifti_keeps_its_header_and_its_scale(capsys, tmp_path):
     arguments = ("denoise", tmp_path / "v.nii.gz", out, "--slices", "--sigma", "30")
     status, text, err = run(capsys, *arguments)
     assert (status, err) == (0, "")
-    assert "3x20x24 ZYX int16, YX together" in text
+    assert "3x20x24 ZYX float32, YX together" in text
     assert "(Z 4, Y 1.5, X 1.5 in the file)" in text
     result = nibabel.load(out)
     assert result.header == nibabel.load(tmp_path / "v.nii.gz").header
@@ -171,7 +171,7 @@ def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
     names = sorted(p.name for p in (tmp_path / "out").iterdir())
     assert names == ["n.npy", "p.pgm", "stack.tif", "v.nii.gz"]
     for name in ("n.npy", "stack.tif", "v.nii.gz"):
-        np.testing.assert_array_equal(read_stack(tmp_path / "out" / name).pixels, pixels)
+        np.testing.assert_array_equal(read(tmp_path / "out" / name)[0], pixels)
     models = tmp_path / "models"
     assert run(capsys, "noise", path.parent, "--out", models)[0] == 0
     names = sorted(p.name for p in models.iterdir())
@@ -233,8 +233,8 @@ def test_pages_without_a_name_are_told_to_be_a_volume(capsys, tmp_path, asked):
     status, text, _ = run(capsys, *arguments)
     assert status == 0
     assert text.splitlines()[0] == (
-        f"{tmp_path / 'p.tif'}: the file does not say what its axes are: taken to be ZYX; "
-        "--axes says otherwise"
+        f"{tmp_path / 'p.tif'}: the file does not name its axes: assumed to be ZYX; "
+        "--axes gives others"
     )
 
 
@@ -267,14 +267,14 @@ def test_the_graph_of_a_volume(capsys, stack, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("STACK", "o.png"), ".png cannot hold a stack of 5x40x48 uint16; use one of .tif"),
+        (("STACK", "o.png"), "PNG cannot hold 5x40x48 pixels with axes ZYX; write .tif"),
         (("STACK", "o.tif", "--spacing", "1,2,3,4"), "has 4 numbers, the axes of space are Z,Y,X"),
         (("STACK", "o.tif", "--spacing", "1,0,1"), "must be positive"),
         (("STACK", "o.tif", "--spacing", "1,nan,1"), "must be positive"),
         (("STACK", "o.tif", "--axes", "YX"), "one letter for each"),
         (("STACK", "o.tif", "--max-pixels", "99"), "9600 pixels, more than the limit of 99"),
         (("PHOTO", "o.png", "--spacing", "1,1"), "is a picture; --spacing is for stacks"),
-        (("PHOTO", "o.png", "--axes", "YX"), "no stack: no TIFF, .npy or NIfTI"),
+        (("PHOTO", "o.png", "--axes", "YX"), "is a picture (PNG), whose axes are known"),
     ],
 )
 def test_failures_are_one_line(capsys, stack, photo, tmp_path, monkeypatch, arguments, message):
@@ -297,7 +297,7 @@ def test_several_volumes_have_no_one_graph_or_noise(capsys, stack):
     for name in ("graph", "noise"):
         status, out, err = run(capsys, name, stack[0], "--axes", "PYX")
         assert (status, out, err.count("\n")) == (1, "", 1)
-        assert "are 5 images or volumes, apart along P" in err
+        assert "are 5 independent images or volumes" in err
 
 
 # --- circumstances -----------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_interrupt_leaves_nothing(tmp_path, options):
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
-    assert "60x512x512" in begun or "does not say" in begun
+    assert "60x512x512" in begun or "does not name" in begun
     assert child.returncode == 130
     assert "interrupted" in err
     assert os.listdir(tmp_path) == ["large.npy"]
@@ -332,7 +332,7 @@ def test_a_disk_that_is_full(stack, tmp_path):
     limited = limit_files_to(9000)
     done = process("denoise", stack[0], out, "--slices", "--sigma", "60", preexec_fn=limited)
     assert done.returncode == 1
-    assert "could not be written (File too large) and was left as it was" in done.stderr
+    assert "and was left as it was; make room" in done.stderr
     assert out.read_bytes() == b"old content"
     assert sorted(os.listdir(tmp_path)) == ["in", "out.tif"]
 

@@ -16,7 +16,7 @@ from whole_chain import LEAST_PIXELS_PER_CHUNK  # importing it gives threads to 
 
 import nnk_image
 from nnk_image import _core, neighbors
-from nnk_image.denoising import METHODS
+from nnk_image.denoising.methods import METHODS
 from nnk_image.graph.laplacian import KINDS
 
 assert LEAST_PIXELS_PER_CHUNK > 1  # as the library has it

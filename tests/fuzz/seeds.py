@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import tifffile
-from PIL import Image
+from PIL import Image, features
 
-from nnk_image import bilateral_graph, image_graph
-from nnk_image.io import ImageFile, StackFile, write_image, write_stack
-from nnk_image.io.formats.web import pillow_has
+from nnk_image.io import write
 
 _RNG = np.random.default_rng(20261123)
 _GREY = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
@@ -34,7 +32,7 @@ _PICTURES = {
     "deep.tif": (_DEEP_COLOUR, None),
     "float.tif": (_SINGLE, None),
     "grey.pgm": (_GREY, None),
-    "deep.ppm": (_DEEP_COLOUR, None),
+    "colour.ppm": (_COLOUR, None),
 }
 
 
@@ -43,39 +41,16 @@ def seeds():
     files = {**_by_pillow(), **_by_tifffile(), **_plain_pnm(), "b.npy": _columns_first()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_pictures(folder)
-        _write_stacks(folder)
-        _write_graphs(folder)
+        for name, (pixels, alpha) in _PICTURES.items():
+            about = {"alpha": alpha, "icc_profile": b"a profile", "dpi": (72.0, 72.0)}
+            write(folder / name, pixels, about)
+        about = {"axes": "ZYX", "spacing": (2.0, 0.5, 0.5), "unit": "um"}
+        for name in ("zyx.tif", "zyx.npy", "zyx.nii", "zyx.nii.gz"):
+            write(folder / name, _VOLUME, about)
+        about = {"axes": "TZYX", "spacing": (1.5, 2.0, 0.5, 0.5), "unit": "mm"}
+        for name in ("tzyx.tif", "tzyx.nii"):
+            write(folder / name, np.stack([_VOLUME, _VOLUME[::-1]]).astype(float), about)
         return files | {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def _write_pictures(folder):
-    for name, (pixels, alpha) in _PICTURES.items():
-        like = ImageFile(pixels, alpha, icc_profile=b"a profile", dpi=(72.0, 72.0))
-        write_image(folder / name, pixels, like=like)
-
-
-def _write_stacks(folder):
-    spacing = (2.0, 0.5, 0.5)
-    for name in ("zyx.tif", "zyx.npy", "zyx.nii", "zyx.nii.gz"):
-        write_stack(folder / name, _VOLUME, like=StackFile(_VOLUME, "ZYX", spacing, "um"))
-    moving = np.stack([_VOLUME, _VOLUME[::-1]]).astype(float)
-    sequence = StackFile(moving, "TZYX", (1.5, *spacing), "mm")
-    for name in ("tzyx.tif", "tzyx.nii"):
-        write_stack(folder / name, moving, like=sequence)
-
-
-def _write_graphs(folder):
-    image, mask = _GREY[:4, :5].astype(float), _GREY[:4, :5] > 40
-    graphs = {
-        "nnk": image_graph(image, 3, sigma_f=30),
-        "masked": image_graph(image.astype(np.float32), 5, sigma_f=30, mask=mask, directed=True),
-        "volume": bilateral_graph(_VOLUME[:, :3, :4], 3, sigma_f=3e4, spacing=(2, 1, 1)),
-    }
-    for name, graph in graphs.items():
-        graph.save(folder / f"{name}.npz")
-        with np.load(folder / f"{name}.npz") as arrays:
-            np.savez_compressed(folder / f"{name}_packed.npz", **arrays)
 
 
 def _by_pillow():
@@ -101,7 +76,7 @@ def _by_pillow():
         "packbits.tif": _saved(grey, "TIFF", compression="packbits"),
         "pages.tif": _saved(grey, "TIFF", save_all=True, append_images=[grey]),
     }
-    for kind in filter(pillow_has, ("webp", "avif")):
+    for kind in filter(features.check, ("webp", "avif")):
         files[f"colour.{kind}"] = _saved(colour, kind)
     return files
 
@@ -142,7 +117,7 @@ def _plain_pnm():
     return {
         "plain.pbm": b"P1\n# bits\n3 2\n1 0 1\n010\n",
         "plain.pgm": b"P2 3 2 15\n0 3 6\n9 12 15\n",
-        "plain.ppm": b"P3\n1 2 # size\n300\n0 150 300 9 8 7\n",
+        "plain.ppm": b"P3\n1 2 # size\n30\n0 15 30 9 8 7\n",
         "bits.pbm": b"P4\n9 2\n\xaa\x80\x55\x00",
     }
 

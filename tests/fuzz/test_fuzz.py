@@ -17,10 +17,10 @@ SEEDS = seeds.seeds()
 @pytest.mark.parametrize("name", SEEDS)
 @pytest.mark.filterwarnings("ignore")  # libraries warn of much that is read all the same
 def test_changed_files_are_read_or_refused(name, tmp_path):
-    read, rng = readers.Readers(tmp_path), random.Random(name)
-    assert read(SEEDS[name])
+    rng = random.Random(name)
+    assert readers.check_file(SEEDS[name], tmp_path)
     for _ in range(20):
-        read(mutations.mutate(SEEDS[name], rng, list(SEEDS.values())))
+        readers.check_file(mutations.mutate(SEEDS[name], rng, list(SEEDS.values())), tmp_path)
 
 
 @pytest.mark.parametrize("number", range(0, 200, 10))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nnk_image.io.images import ImageFileError
+from nnk_image.io import ImageFileError
 
 _RNG = np.random.default_rng(20240229)
 

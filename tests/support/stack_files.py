@@ -3,8 +3,8 @@
 import numpy as np
 import tifffile
 
-from nnk_image.io import read_stack, write_stack
-from nnk_image.io.stacks import extension_of
+from nnk_image.io import read, write
+from nnk_image.io.files import extension_of
 
 _RNG = np.random.default_rng(20261124)
 DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32", "float64")
@@ -24,17 +24,16 @@ def samples(shape, dtype):
 
 
 def again(tmp_path, path, out="again"):
-    """The stack of a file, and that of the file that is written from it."""
-    stack = read_stack(path)
+    """Array and metadata of a file, and the path of the file that is written from them."""
+    array, about = read(path)
     target = tmp_path / (out + extension_of(path))
-    write_stack(target, stack.pixels, like=stack)
-    back = read_stack(target)
-    np.testing.assert_array_equal(back.pixels, stack.pixels)
-    assert back.pixels.dtype == stack.pixels.dtype
-    assert back.pixels.dtype.isnative
-    for name in ("axes", "spacing", "unit", "format", "dtype", "assumed"):
-        assert getattr(back, name) == getattr(stack, name), name
-    return stack, target
+    write(target, array, about)
+    back, told = read(target)
+    np.testing.assert_array_equal(back, array, strict=True)
+    assert back.dtype.isnative
+    for name in ("axes", "spacing", "unit", "format", "dtype", "axes_assumed"):
+        assert getattr(told, name) == getattr(about, name), name
+    return array, about, target
 
 
 def ome_file(path, pixels, axes, **about):

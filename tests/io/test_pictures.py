@@ -1,8 +1,9 @@
-"""Image files must come in bit for bit, upright, and be refused with a cure otherwise."""
+"""Pictures must come in bit for bit, upright, and be refused with a cure otherwise."""
 
 import contextlib
 import os
 import struct
+import sys
 import zlib
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 import tifffile
 from image_files import noise, refusal
 from on_posix import not_as_root
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, features
 
-from nnk_image.io.images import ImageFileError, check_writable, read_image, write_image
+from nnk_image.io import ImageFileError, read, write
+from nnk_image.io.files import check_writable
+from nnk_image.io.metadata import samples_of
 
 RNG = np.random.default_rng(20240229)
 
@@ -22,6 +25,11 @@ ORIENTATION = 0x0112
 def save(path, picture, **options):
     picture.save(path, **options)
     return path
+
+
+def samples_in(path):
+    """Grayscale or RGB and transparency as (H, W, 1..4)."""
+    return np.atleast_3d(samples_of(*read(path)))
 
 
 # PNG by the book, independent of the library: the specification in a few lines.
@@ -61,9 +69,7 @@ def test_sixteen_bit_png_of_any_filter_keeps_all_bits(tmp_path, colour_type, cha
     samples = noise((11, 6, channels), np.uint16)
     path = tmp_path / "deep.png"
     path.write_bytes(png_bytes(samples, colour_type))
-    back = read_image(path)
-    np.testing.assert_array_equal(back.samples(), samples)
-    assert back.pixels.dtype == np.uint16
+    np.testing.assert_array_equal(samples_in(path), samples, strict=True)
 
 
 @pytest.mark.parametrize(("colour_type", "channels"), [(0, 1), (2, 3)])
@@ -73,22 +79,11 @@ def test_colour_key_becomes_alpha(tmp_path, colour_type, channels, depth):
     key = samples[2, 3].astype(">u2").tobytes()
     path = tmp_path / "key.png"
     path.write_bytes(png_bytes(samples, colour_type, depth=depth, extra=png_chunk(b"tRNS", key)))
-    back = read_image(path)
+    pixels, about = read(path)
     hidden = (samples == samples[2, 3]).all(axis=2)
-    np.testing.assert_array_equal(back.alpha == 0, hidden)
-    assert set(np.unique(back.alpha)) == {0, 2**depth - 1}
-    np.testing.assert_array_equal(back.pixels, samples[..., 0] if channels == 1 else samples)
-
-
-def test_colour_key_of_four_bit_grey(tmp_path):
-    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 1, 4, 0, 0, 0, 0))
-    key = png_chunk(b"tRNS", b"\x00\x05")
-    pixels = png_chunk(b"IDAT", zlib.compress(b"\x00\x57"))
-    path = tmp_path / "key.png"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + header + key + pixels + png_chunk(b"IEND", b""))
-    back = read_image(path)
-    np.testing.assert_array_equal(back.pixels, [[5 * 17, 7 * 17]])
-    np.testing.assert_array_equal(back.alpha, [[0, 255]])
+    np.testing.assert_array_equal(about.alpha == 0, hidden)
+    assert set(np.unique(about.alpha)) == {0, 2**depth - 1}
+    np.testing.assert_array_equal(pixels, samples[..., 0] if channels == 1 else samples)
 
 
 # TIFF
@@ -105,9 +100,9 @@ def test_tiff_of_either_byte_order_comes_native(tmp_path, order, dtype, layout):
     stored = np.moveaxis(pixels, 2, 0) if layout == "separate" else pixels
     options = {} if layout == "grey" else {"photometric": "rgb", "planarconfig": layout}
     tifffile.imwrite(tmp_path / "t.tif", stored, byteorder=order, **options)
-    back = read_image(tmp_path / "t.tif").pixels
+    back = read(tmp_path / "t.tif")[0]
     assert back.dtype.isnative
-    assert back.dtype == (np.uint16 if dtype == "u2" else np.float32)
+    assert back.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(back, pixels)
 
 
@@ -148,9 +143,7 @@ def lzw_tiff(pixels, order, orientation=1):
 def test_sixteen_bit_lzw_tiff_keeps_all_bits(tmp_path, order, channels):
     samples = noise((5, 7, channels), np.uint16)
     (tmp_path / "lzw.tif").write_bytes(lzw_tiff(samples, order))
-    back = read_image(tmp_path / "lzw.tif").samples()
-    assert back.dtype == np.uint16
-    np.testing.assert_array_equal(back, samples)
+    np.testing.assert_array_equal(samples_in(tmp_path / "lzw.tif"), samples, strict=True)
 
 
 @pytest.mark.parametrize("compression", ["tiff_lzw", "jpeg", "packbits", "group4"])
@@ -160,14 +153,14 @@ def test_compressed_eight_bit_tiff_matches_pillow(tmp_path, compression):
     picture.save(tmp_path / "t.tif", compression=compression)
     with Image.open(tmp_path / "t.tif") as reference:
         expected = np.asarray(reference.convert("L"))
-    np.testing.assert_array_equal(read_image(tmp_path / "t.tif").pixels, expected)
+    np.testing.assert_array_equal(read(tmp_path / "t.tif")[0], expected)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_white_is_zero_tiff_is_inverted(tmp_path, dtype):
     pixels = noise((4, 6), dtype)
     tifffile.imwrite(tmp_path / "t.tif", pixels, photometric="miniswhite")
-    back = read_image(tmp_path / "t.tif").pixels
+    back = read(tmp_path / "t.tif")[0]
     assert back.dtype == dtype
     np.testing.assert_array_equal(back, np.iinfo(dtype).max - pixels)
 
@@ -177,7 +170,7 @@ def test_thumbnail_page_in_tiff_is_no_second_frame(tmp_path):
     with tifffile.TiffWriter(tmp_path / "t.tif") as writer:
         writer.write(pixels, metadata=None)
         writer.write(pixels[::2, ::2], subfiletype=1, metadata=None)
-    np.testing.assert_array_equal(read_image(tmp_path / "t.tif").pixels, pixels)
+    np.testing.assert_array_equal(read(tmp_path / "t.tif")[0], pixels)
 
 
 # PNM
@@ -199,27 +192,26 @@ def test_thumbnail_page_in_tiff_is_no_second_frame(tmp_path):
 def test_pnm_by_hand(tmp_path, data, expected):
     path = tmp_path / "image.pnm"
     path.write_bytes(data)
-    np.testing.assert_array_equal(read_image(path).pixels, expected)
+    np.testing.assert_array_equal(read(path)[0], expected)
 
 
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (b"P5 2 2 255\nabc", "truncated: 3 of 4"),
-        (b"P2 2 2 255\n1 2 3", "truncated: 3 of 4"),
+        (b"P5 2 2 255\nabc", "truncated"),
+        (b"P2 2 2 255\n1 2 3", "truncated"),
         (b"P5 2", "header"),
-        (b"P5 2 2 0\nabcd", "maxval 0"),
-        (b"P5 2 2 70000\nabcd", "maxval 70000"),
-        (b"P5 2 1 100\n\x01\x65", "outside 0..100"),
-        (b"P5 0 2 255\n", "0x2"),
-        (b"P5 1 1 255\naP5 1 1 255\nb", "2 frames"),
+        (b"P5 2 2 0\nabcd", "maxval"),
+        (b"P5 2 2 70000\nabcd", "maxval"),
+        (b"P5 0 2 255\n", "damaged"),
         (b"P2 2 1 255\n1 x", "damaged"),
+        (b"P6 1 1 65535\nabcdef", "convert it to PNG or TIFF"),
     ],
 )
 def test_damaged_pnm_is_refused(tmp_path, data, complaint):
     path = tmp_path / "image.pgm"
     path.write_bytes(data)
-    assert complaint in refusal(read_image, path)
+    assert complaint in refusal(read, path)
 
 
 # Kinds of pixels, and which way is up
@@ -228,9 +220,9 @@ def test_damaged_pnm_is_refused(tmp_path, data, complaint):
 def test_palette_becomes_rgb(tmp_path):
     picture = Image.fromarray(noise((6, 6, 3))).quantize(8)
     path = save(tmp_path / "p.png", picture)
-    back = read_image(path)
-    np.testing.assert_array_equal(back.pixels, np.asarray(picture.convert("RGB")))
-    assert back.alpha is None
+    pixels, about = read(path)
+    np.testing.assert_array_equal(pixels, np.asarray(picture.convert("RGB")))
+    assert about.alpha is None
 
 
 def test_palette_with_transparency_becomes_rgb_and_alpha(tmp_path):
@@ -238,20 +230,20 @@ def test_palette_with_transparency_becomes_rgb_and_alpha(tmp_path):
     path = save(tmp_path / "p.png", picture, transparency=bytes([0, 128, *[255] * 6]))
     with Image.open(path) as reference:
         expected = np.asarray(reference.convert("RGBA"))
-    np.testing.assert_array_equal(read_image(path).samples(), expected)
+    np.testing.assert_array_equal(samples_in(path), expected)
 
 
 def test_palette_tiff_becomes_rgb(tmp_path):
     picture = Image.fromarray(noise((6, 6, 3))).quantize(8)
     path = save(tmp_path / "p.tif", picture)
-    np.testing.assert_array_equal(read_image(path).pixels, np.asarray(picture.convert("RGB")))
+    np.testing.assert_array_equal(read(path)[0], np.asarray(picture.convert("RGB")))
 
 
 @pytest.mark.parametrize("extension", [".png", ".tif"])
 def test_one_bit_becomes_grey(tmp_path, extension):
     bits = noise((5, 11)) > 127
     path = save(tmp_path / f"b{extension}", Image.fromarray(bits))
-    np.testing.assert_array_equal(read_image(path).pixels, bits * np.uint8(255))
+    np.testing.assert_array_equal(read(path)[0], bits * np.uint8(255))
 
 
 def test_cmyk_jpeg_becomes_rgb_without_its_profile(tmp_path):
@@ -259,9 +251,9 @@ def test_cmyk_jpeg_becomes_rgb_without_its_profile(tmp_path):
     path = save(tmp_path / "c.jpg", picture, icc_profile=b"cmyk" * 40)
     with Image.open(path) as reference:
         expected = np.asarray(reference.convert("RGB"))
-    back = read_image(path)
-    np.testing.assert_array_equal(back.pixels, expected)
-    assert back.icc_profile is None
+    pixels, about = read(path)
+    np.testing.assert_array_equal(pixels, expected)
+    assert about.icc_profile is None
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -273,10 +265,10 @@ def test_exif_orientation_is_applied_once(tmp_path, orientation, extension):
         with Image.open(path) as picture:
             pixels = np.asarray(picture)
     upright = turned(pixels, orientation)
-    first = read_image(path)
-    np.testing.assert_array_equal(first.pixels, upright)
-    write_image(tmp_path / "again.png", first.pixels, like=first)
-    np.testing.assert_array_equal(read_image(tmp_path / "again.png").pixels, upright)
+    first = read(path)
+    np.testing.assert_array_equal(first[0], upright)
+    write(tmp_path / "again.png", *first)
+    np.testing.assert_array_equal(read(tmp_path / "again.png")[0], upright)
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -288,7 +280,7 @@ def test_orientation_of_sixteen_bit_files(tmp_path, orientation):
     (tmp_path / "lzw.tif").write_bytes(lzw_tiff(pixels[..., None], "<", orientation))
     save(tmp_path / "o.png", Image.fromarray(pixels), exif=exif_of(orientation))
     for name in ("o.tif", "lzw.tif", "o.png"):
-        np.testing.assert_array_equal(read_image(tmp_path / name).pixels, upright)
+        np.testing.assert_array_equal(read(tmp_path / name)[0], upright)
 
 
 def exif_of(orientation):
@@ -308,61 +300,60 @@ def turned(pixels, orientation):
 
 
 def test_missing_file_and_folder(tmp_path):
-    assert "no such file" in refusal(read_image, tmp_path / "missing.png")
-    assert "is a folder" in refusal(read_image, tmp_path)
+    assert "no such file" in refusal(read, tmp_path / "missing.png")
+    assert "is a folder" in refusal(read, tmp_path)
 
 
 @not_as_root
 def test_unreadable_file(tmp_path):
     path = tmp_path / "secret.png"
-    write_image(path, noise((2, 2)))
+    write(path, noise((2, 2)))
     path.chmod(0)
-    assert "may not be read" in refusal(read_image, path)
+    assert "may not be read" in refusal(read, path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
-    assert "not an ordinary file" in refusal(read_image, tmp_path / "pipe.png")
+    assert "not an ordinary file" in refusal(read, tmp_path / "pipe.png")
     assert "not an ordinary file" in refusal(check_writable, tmp_path / "pipe.png")
 
 
 @pytest.mark.parametrize(
     ("data", "name"),
-    [(b"", "empty"), (b"hello, world", "no image"), (b"\0\0\0\x18ftypheic", "HEIF"),
-     (b"P7\nWIDTH 1", "PAM"), (b"%PDF-1.7", "PDF")],
-)  # fmt: skip
-def test_unknown_formats_are_named(tmp_path, data, name):
+    [(b"", "is empty"), (b"hello, world", "no image format"), (b"%PDF-1.7", "no image format")],
+)
+def test_unknown_formats(tmp_path, data, name):
     path = tmp_path / "x.png"
     path.write_bytes(data)
-    assert name in refusal(read_image, path)
+    assert name in refusal(read, path)
 
 
 @pytest.mark.parametrize(
     ("extension", "dtype"),
     [(".png", np.uint8), (".png", np.uint16), (".tif", np.uint8), (".tif", np.uint16),
-     (".ppm", np.uint8), (".ppm", np.uint16), (".jpg", np.uint8)],
+     (".ppm", np.uint8), (".jpg", np.uint8)],
 )  # fmt: skip
 @pytest.mark.parametrize("kept", [0.9, 0.5, 0.1])
 def test_truncated_files_are_refused(tmp_path, extension, dtype, kept):
     path = tmp_path / f"t{extension}"
-    write_image(path, noise((64, 64, 3), dtype))
+    write(path, noise((64, 64, 3), dtype))
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * kept)])
-    assert "truncated" in refusal(read_image, path)
+    assert "truncated" in refusal(read, path)
 
 
 @pytest.mark.parametrize("extension", [".png", ".jpg", ".tif", ".ppm"])
 def test_damaged_bytes_never_escape_as_other_errors(tmp_path, extension):
     path = tmp_path / f"d{extension}"
-    write_image(path, noise((16, 16, 3)))
+    write(path, noise((16, 16, 3)))
     intact = np.frombuffer(path.read_bytes(), np.uint8)
     for _ in range(150):
         damaged = intact.copy()
         damaged[RNG.integers(4, len(damaged), 3)] = RNG.integers(0, 256, 3)
         path.write_bytes(damaged.tobytes())
         with contextlib.suppress(ImageFileError):
-            read_image(path, max_pixels=10_000)
+            read(path, max_pixels=10_000)
 
 
 def bomb(width=60_000, height=60_000):
@@ -375,60 +366,112 @@ def bomb(width=60_000, height=60_000):
 def test_bombs_are_refused_before_decoding(tmp_path, data):
     path = tmp_path / "bomb.png"
     path.write_bytes(data)
-    assert "more than the limit" in refusal(read_image, path)
+    assert "more than the limit" in refusal(read, path)
 
 
 def test_max_pixels_works_both_ways(tmp_path, monkeypatch):
     pixels = noise((10, 10))
     for name in ("x.png", "x.jpg", "x.tif", "x.pgm"):
         path = tmp_path / name
-        write_image(path, pixels)
-        assert "10x10 = 100 pixels" in refusal(read_image, path, max_pixels=99)
+        write(path, pixels)
+        assert "10x10 = 100 pixels" in refusal(read, path, max_pixels=99)
         with monkeypatch.context() as patch:
             patch.setattr(Image, "MAX_IMAGE_PIXELS", 20)
-            assert "limit of 20" in refusal(read_image, path)
-            assert read_image(path, max_pixels=100).pixels.shape == (10, 10)
+            assert "limit of 20" in refusal(read, path)
+            assert read(path, max_pixels=100)[0].shape == (10, 10)
             assert Image.MAX_IMAGE_PIXELS == 20
 
 
-def test_animations_and_documents_are_refused(tmp_path):
-    first, *rest = frames()
-    for name in ("a.png", "a.tif"):
-        save(tmp_path / name, first, save_all=True, append_images=rest)
-        assert "3 frames" in refusal(read_image, tmp_path / name)
-
-
-def frames(count=3):
-    return [Image.fromarray(noise((8, 8))) for _ in range(count)]
-
-
-@pytest.mark.parametrize("options", [{"imagej": True}, {}, {"metadata": None}], ids=str)
-def test_stacks_are_refused(tmp_path, options):
-    tifffile.imwrite(tmp_path / "s.tif", noise((5, 8, 9), np.uint16), **options)
-    assert "5 frames" in refusal(read_image, tmp_path / "s.tif")
+def test_animated_png_is_refused(tmp_path):
+    first, *rest = [Image.fromarray(noise((8, 8))) for _ in range(3)]
+    save(tmp_path / "a.png", first, save_all=True, append_images=rest)
+    assert "3 frames" in refusal(read, tmp_path / "a.png")
 
 
 @pytest.mark.parametrize(
-    ("samples", "options"),
+    ("samples", "options", "message"),
     [
-        (np.zeros((4, 4), np.uint32), {}),
-        (np.zeros((4, 4), np.int16), {}),
-        (np.zeros((4, 4, 5), np.uint16), {"photometric": "minisblack", "planarconfig": "contig"}),
-        (np.zeros((4, 4, 4), np.uint16), {"photometric": "separated"}),
-        (np.zeros((4, 4), np.float32), {"photometric": "miniswhite"}),
-        (np.zeros((4, 4, 4), np.uint16), {"photometric": "rgb", "extrasamples": ["assocalpha"]}),
-        (np.zeros((4, 4, 4), np.uint8), {"photometric": "rgb", "extrasamples": ["unspecified"]}),
+        (np.zeros((4, 4, 5), np.uint16), {"photometric": "minisblack"}, "not labeled"),
+        (np.zeros((4, 4, 4), np.uint16), {"photometric": "separated"}, "save it as"),
+        (
+            np.zeros((4, 4, 4), np.uint16),
+            {"photometric": "rgb", "extrasamples": ["assocalpha"]},
+            "not labeled",
+        ),
     ],
-    ids=[
-        "uint32",
-        "int16",
-        "five channels",
-        "deep CMYK",
-        "inverted float",
-        "premultiplied",
-        "fourth channel",
-    ],
+    ids=["five channels", "deep CMYK", "premultiplied"],
 )
-def test_tiffs_of_unclear_meaning_are_refused(tmp_path, samples, options):
-    tifffile.imwrite(tmp_path / "u.tif", samples, **options)
-    assert "save it as" in refusal(read_image, tmp_path / "u.tif")
+def test_tiffs_of_unclear_meaning_are_refused(tmp_path, samples, options, message):
+    tifffile.imwrite(tmp_path / "u.tif", samples, planarconfig="contig", **options)
+    assert message in refusal(read, tmp_path / "u.tif")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint32", "float64"])
+def test_pictures_of_any_type(tmp_path, dtype):
+    pixels = RNG.integers(0, 100, (4, 5)).astype(dtype)
+    tifffile.imwrite(tmp_path / "p.tif", pixels)
+    back, about = read(tmp_path / "p.tif")
+    np.testing.assert_array_equal(back, pixels, strict=True)
+    assert (about.axes, about.dtype) == ("YX", dtype)
+
+
+# Formats that are only read
+
+EXACT = {"WEBP": {"lossless": True, "exact": True}, "BMP": {}, "GIF": {}}
+
+
+def encoded(tmp_path, image, kind, **options):
+    path = tmp_path / "x.bin"  # the content decides, not the name
+    image.save(path, kind, **options)
+    return path
+
+
+@pytest.mark.parametrize(("kind", "channels"), [("WEBP", 3), ("WEBP", 4), ("BMP", 3)])
+def test_colours_of_other_formats(tmp_path, kind, channels):
+    samples = noise((9, 14, channels))
+    path = encoded(tmp_path, Image.fromarray(samples), kind, **EXACT[kind])
+    np.testing.assert_array_equal(samples_in(path), samples)
+    assert read(path)[1].format == kind
+
+
+def test_grey_bitmaps_stay_grey(tmp_path):
+    pixels = noise((5, 7))
+    path = encoded(tmp_path, Image.fromarray(pixels), "BMP")
+    np.testing.assert_array_equal(read(path)[0], pixels)
+
+
+@pytest.mark.parametrize("kind", ["WEBP", "GIF"])
+def test_the_first_frame_is_read_with_a_warning(tmp_path, kind):
+    frames = [Image.fromarray(np.full((4, 6, 3), value, np.uint8)) for value in (10, 200, 90)]
+    options = {"save_all": True, "append_images": frames[1:], **EXACT[kind]}
+    path = encoded(tmp_path, frames[0], kind, **options)
+    with pytest.warns(UserWarning, match=f"of the 3 frames of a {kind} file only the first"):
+        pixels, _ = read(path)
+    np.testing.assert_array_equal(pixels, 10)
+
+
+@pytest.mark.skipif(not features.check("avif"), reason="Pillow without AVIF")
+def test_avif(tmp_path):
+    ramp = np.tile(np.arange(0, 240, 4, dtype=np.uint8), (32, 1))
+    image = Image.fromarray(np.stack([ramp] * 3, -1))
+    pixels, about = read(encoded(tmp_path, image, "AVIF", quality=95))
+    assert about.format == "AVIF"
+    assert np.abs(pixels.astype(int) - ramp[..., None]).max() < 12
+
+
+def test_a_pillow_without_the_format_is_told(tmp_path, monkeypatch):
+    path = encoded(tmp_path, Image.new("RGB", (4, 4)), "WEBP")
+    Image.init()
+    monkeypatch.delitem(Image.OPEN, "WEBP")
+    assert "installed Pillow does not read WEBP" in refusal(read, path)
+
+
+def test_deep_color_png_without_imagecodecs_names_the_extra(tmp_path, monkeypatch):
+    (tmp_path / "c.png").write_bytes(png_bytes(noise((4, 5, 3), np.uint16), 2))
+    pixels = noise((4, 5), np.uint16)
+    monkeypatch.setitem(sys.modules, "imagecodecs", None)
+    assert "nnk_image[codecs]" in refusal(read, tmp_path / "c.png")
+    deep = np.zeros((4, 5, 3), np.uint16)
+    assert "nnk_image[codecs]" in refusal(check_writable, tmp_path / "d.png", deep)
+    write(tmp_path / "g.png", pixels)
+    np.testing.assert_array_equal(read(tmp_path / "g.png")[0], pixels)

@@ -1,0 +1,159 @@
+"""Images and volumes in files, and what the axes of a stack are to the library."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from nnk_image.base.atomic import ImageFileError
+from nnk_image.io.files import read
+from nnk_image.io.metadata import Metadata
+
+SPACE = "TZYX"
+"""Letters of the axes that the library takes for space, in their order."""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of files that are read."""
+    command.add_argument(
+        "--axes",
+        metavar="LETTERS",
+        help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T time, Z Y X space, "
+        "S colors, C and others independent images (default: as the file says)",
+    )
+    command.add_argument(
+        "--spacing",
+        metavar="Z,Y,X",
+        type=_numbers,
+        help="distance of a stack's pixels along Z, Y, X or T, Z, Y, X (default: as the file says)",
+    )
+    add_max_pixels(command)
+
+
+def add_max_pixels(command: argparse.ArgumentParser) -> None:
+    """Add the option ``--max-pixels``."""
+    command.add_argument("--max-pixels", type=int, metavar="N", help="refuse larger images")
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(word) for word in text.split(","))
+
+
+class Source(NamedTuple):
+    """The content of a file, and how the library is to see it.
+
+    Attributes
+    ----------
+    pixels : ndarray
+        All that the file holds.
+    metadata : Metadata
+        What it says beside its pixels.
+    space : str
+        Letters of the axes that are processed together.
+    spacing : tuple of float
+        Distance of neighbors along each of them, in units of that along X.
+    places : list of tuple
+        What to index `pixels` with, for each independent image or volume.
+    options : dict
+        ``channel_axis`` and ``spacing`` of each of them, for the functions of the library.
+    """
+
+    pixels: npt.NDArray[Any]
+    metadata: Metadata
+    space: str
+    spacing: tuple[float, ...]
+    places: list[tuple[Any, ...]]
+    options: dict[str, Any]
+
+    @property
+    def size(self) -> str:
+        """Shape, axes and type as text."""
+        axes = "" if self.metadata.is_picture else f"{self.metadata.axes} "
+        return f"{'x'.join(map(str, self.pixels.shape))} {axes}{self.pixels.dtype}"
+
+
+def read_source(path: Path, options: argparse.Namespace, slices: bool = False) -> Source:
+    """Read a file, and say how the library is to see its axes.
+
+    Axes of length 1 are independent images, as are all that are neither of space nor of colors.
+    With `slices` time and depth are independent too. So are channels (C): two stains show
+    different things, and processing them together costs 1 to 2 dB, where similar channels would
+    gain as little as 0.2 dB; such channels can be called S.
+    """
+    pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
+    shape = dict(zip(metadata.axes, pixels.shape, strict=True))
+    wanted = "YX" if slices else SPACE
+    # Lines and single pixels too are images of two axes.
+    space = [axis for axis in shape if axis in "YX" or (axis in wanted and shape[axis] > 1)]
+    together = [axis for axis in shape if axis in space or (axis == "S" and shape["S"] > 1)]
+    ranges = ([slice(None)] if axis in together else range(n) for axis, n in shape.items())
+    places = list(itertools.product(*ranges))
+    spacing = _spacing(path, metadata, options.spacing, space)
+    about: dict[str, Any] = {"channel_axis": together.index("S") if "S" in together else None}
+    if len(space) > 2:
+        about["spacing"] = spacing
+    return Source(pixels, metadata, "".join(space), spacing, places, about)
+
+
+def _spacing(
+    path: Path, metadata: Metadata, given: tuple[float, ...] | None, space: list[str]
+) -> tuple[float, ...]:
+    """Return the distance along each axis of space, given by the option or by the file, X as 1.
+
+    Seconds and micrometers cannot be compared: only the user can give a distance along time.
+    """
+    axes = [axis for axis in metadata.axes if axis in SPACE]
+    if given is None:
+        lengths = {axis: n for axis, n in metadata.spacing_of.items() if axis in "ZYX"}
+    elif metadata.is_picture:
+        raise ImageFileError(f"{path}: is a picture; --spacing is for stacks")
+    else:
+        here = axes if len(given) == len(axes) else [axis for axis in axes if axis != "T"]
+        if len(given) != len(here):
+            raise ImageFileError(
+                f"{path}: --spacing has {len(given)} numbers, the axes of space are "
+                f"{','.join(axes)}: give one for each, T may be left out"
+            )
+        if not all(0 < length < float("inf") for length in given):
+            raise ImageFileError(f"{path}: --spacing must be positive numbers, got {given}")
+        lengths = dict(zip(here, given, strict=True))
+    unit = lengths.get("X")
+    if unit is None:
+        return (1.0,) * len(space)
+    # Files round lengths, so their ratios are rounded too.
+    return tuple(float(f"{lengths.get(axis, unit) / unit:.4g}") for axis in space)
+
+
+def print_axes(path: Path, source: Source) -> None:
+    """Print how a stack is understood."""
+    metadata = source.metadata
+    if metadata.is_picture:
+        return
+    if metadata.axes_assumed:
+        print(
+            f"{path}: the file does not name its axes: assumed to be {metadata.axes}; "
+            "--axes gives others"
+        )
+    colors = source.options["channel_axis"] is not None
+    lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
+    in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
+    what = f"{source.space} {'with colors S' if colors else 'together'}"
+    what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
+    print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
+
+
+def read_one(path: Path, options: argparse.Namespace) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+    """Read a file of one image or volume: its pixels, and the options that describe its axes."""
+    source = read_source(path, options)
+    n = len(source.places)
+    if n > 1:
+        raise ImageFileError(
+            f"{path}: {source.size} are {n} independent images or volumes; save one of them, or "
+            "give --axes, with S for channels that belong together"
+        )
+    print_axes(path, source)
+    return source.pixels[source.places[0]], source.options

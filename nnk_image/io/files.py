@@ -1,0 +1,316 @@
+"""The door for files: `read` and `write` for images, volumes and sequences alike."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.io import pictures, volumes
+from nnk_image.io.metadata import FormatError, Metadata, Pixels, to_samples
+
+_WRITES = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".pgm": "PPM",
+    ".ppm": "PPM",
+    ".pnm": "PPM",
+    ".npy": "NPY",
+    ".nii": "NIFTI",
+    ".nii.gz": "NIFTI",
+}
+WRITABLE = tuple(_WRITES)
+"""Extensions of the files that `write` writes."""
+
+READABLE = (*WRITABLE, ".pbm", ".webp", ".avif", ".gif", ".bmp")
+"""Extensions of the files that `read` reads."""
+
+_MAGIC = {
+    "PNG": (b"\x89PNG\r\n\x1a\n",),
+    "JPEG": (b"\xff\xd8\xff",),
+    "TIFF": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+    "PPM": (b"P1", b"P2", b"P3", b"P4", b"P5", b"P6"),
+    "GIF": (b"GIF87a", b"GIF89a"),
+    "BMP": (b"BM",),
+    "NPY": (b"\x93NUMPY",),
+}
+
+
+def read(
+    path: str | os.PathLike[str], *, axes: str | None = None, max_pixels: int | None = None
+) -> tuple[npt.NDArray[Any], Metadata]:
+    """Read an image, a volume or a sequence, without losing a bit of its depth.
+
+    PNG, JPEG, TIFF (also ImageJ hyperstacks and OME-TIFF), PNM, ``.npy`` and NIfTI, and, of the
+    formats that are not written, WebP, AVIF, GIF and BMP. The content decides on the format, not
+    the name. :doc:`/files` lists what is read of each format.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to read.
+    axes : str, optional
+        One letter for each axis of the stored array: T time; Z, Y, X space; C channels; S the
+        colors of a pixel; any other letter for independent images. Default: as the file says;
+        where it says nothing, a third axis is Z and a fourth T.
+    max_pixels : int, optional
+        Refuse larger arrays before decoding them. Default: about 89 million pixels for a picture
+        (``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
+
+    Returns
+    -------
+    array : ndarray
+        In native byte order. A picture is of shape (H, W) or (H, W, 3), upright, its transparency
+        in ``metadata.alpha``.
+    metadata : Metadata
+        What the file says beside its pixels: ``axes``, ``spacing``, ``unit``, ``alpha``,
+        ``icc_profile``, ``dpi`` and more. Give it to `write` to keep all that.
+
+    Raises
+    ------
+    ImageFileError
+        If the file is missing, unreadable, damaged, too large or of an unknown format.
+
+    Examples
+    --------
+    >>> import nnk_image
+    >>> pixels, metadata = nnk_image.io.read(nnk_image.standard_images()["coffee"])
+    >>> pixels.shape, pixels.dtype, metadata.format, metadata.axes
+    ((400, 600, 3), dtype('uint8'), 'PNG', 'YXS')
+    """
+    with _opened(path) as stream, _refusing(path):
+        kind = _kind(stream)
+        if kind == "TIFF":
+            from nnk_image.io import tiff
+
+            return tiff.read(stream, max_pixels, axes)
+        if kind == "NPY":
+            return volumes.read_npy(path, max_pixels, axes)
+        if kind == "NIFTI":
+            return volumes.read_nifti(stream, max_pixels, axes)
+        if axes is not None:
+            raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
+        return pictures.read(stream, kind, max_pixels)
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    try:
+        if Path(path).is_dir():
+            raise ImageFileError(f"{path}: is a folder; name an image file in it")
+        if Path(path).exists() and not Path(path).is_file():
+            raise ImageFileError(f"{path}: is not an ordinary file; save its content as one")
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise ImageFileError(f"{path}: no such file; check the name and the folder") from None
+    except PermissionError:
+        raise ImageFileError(f"{path}: may not be read; check its permissions") from None
+    except OSError as error:
+        raise ImageFileError(f"{path}: cannot be opened ({one_line(error)})") from error
+
+
+@contextmanager
+def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever goes wrong while a file is read into an ImageFileError."""
+    try:
+        yield
+    except (FormatError, MemoryError) as error:
+        raise ImageFileError(f"{path}: {one_line(error)}") from None
+    except Exception as error:  # decoders fail in many ways on damaged bytes
+        raise ImageFileError(
+            f"{path}: is damaged or truncated ({one_line(error)}); fetch or export the file again"
+        ) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return the text of `error` on one line; its kind where it has no text."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def _kind(stream: IO[bytes]) -> str:
+    """Return the format of an open file, from its first bytes; rewinds it."""
+    head = stream.read(volumes.NIFTI_HEAD)
+    stream.seek(0)
+    for kind, marks in _MAGIC.items():
+        if head.startswith(marks):
+            return kind
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "AVIF"
+    if head.startswith(b"\x1f\x8b"):
+        head = gzip.GzipFile(fileobj=stream).read(volumes.NIFTI_HEAD)
+        stream.seek(0)
+    if volumes.is_nifti(head):
+        return "NIFTI"
+    what = "is no image format known here" if head else "is empty"
+    raise FormatError(f"{what}; convert it to PNG, JPEG, TIFF, PNM, .npy or NIfTI")
+
+
+def write(
+    path: str | os.PathLike[str],
+    array: npt.ArrayLike,
+    metadata: Metadata | Mapping[str, Any] | None = None,
+) -> None:
+    """Write an image, a volume or a sequence, entirely or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .npy, .nii or .nii.gz; may be the file
+        that was read. JPEG is written at quality 95 without chroma subsampling.
+    array : array_like
+        Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
+        without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
+    metadata : Metadata or dict, optional
+        What `read` returned for the image that `array` was made from, or some of its attributes,
+        such as ``{"axes": "ZYX", "spacing": (2, 0.5, 0.5), "unit": "um"}``. Each format keeps
+        what it can hold. Default: an array of 3 or 4 values along its last axis is in color;
+        else the axes are the last ones of TZYX.
+
+    Raises
+    ------
+    ImageFileError
+        If the format cannot hold the array or the file cannot be written; an existing file is
+        then untouched.
+    ValueError
+        If `array` contains NaN, is empty or complex, or does not match the metadata.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> volume = np.zeros((10, 32, 48), np.float32)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "volume.tif")
+    ...     write(path, volume, {"axes": "ZYX", "spacing": (2, 0.5, 0.5), "unit": "um"})
+    ...     again, metadata = read(path)
+    >>> metadata.axes, metadata.spacing, metadata.unit
+    ('ZYX', (2.0, 0.5, 0.5), 'um')
+    """
+    kind, array, metadata = _prepared(path, array, metadata)
+    check_output(path)
+    with atomic_output(path) as stream:
+        try:
+            _encode(stream, array, metadata, kind, extension_of(path))
+        except (OSError, MemoryError, ImageFileError):
+            raise
+        except Exception as error:
+            raise ImageFileError(
+                f"{path}: cannot be stored as {kind} ({one_line(error)}); try .tif or .npy"
+            ) from error
+
+
+def check_writable(
+    path: str | os.PathLike[str],
+    array: npt.ArrayLike = ((0.0,),),
+    metadata: Metadata | Mapping[str, Any] | None = None,
+) -> None:
+    """Raise now what `write` would raise after a long computation, for an array like this one."""
+    _prepared(path, array, metadata)
+    check_output(path)
+
+
+def _prepared(
+    path: str | os.PathLike[str],
+    array: npt.ArrayLike,
+    metadata: Metadata | Mapping[str, Any] | None,
+) -> tuple[str, Pixels, Metadata]:
+    """Return the format, the array in a type that the file can hold, and its metadata."""
+    kind = _format_for(path)
+    pixels = np.asarray(array)
+    if pixels.ndim < 2 or pixels.size == 0 or pixels.dtype.kind not in "biuf":
+        raise ValueError(
+            f"array is {pixels.dtype} of shape {pixels.shape}; give integers or floats of at least "
+            "two axes"
+        )
+    metadata = Metadata(**metadata) if isinstance(metadata, Mapping) else metadata or Metadata()
+    if not metadata.axes:
+        metadata = replace(metadata, axes=_likely_axes(pixels.shape), spacing=())
+    if len(metadata.axes) != pixels.ndim:
+        raise ValueError(
+            f"array has shape {pixels.shape}, its metadata axes {metadata.axes}; give metadata "
+            "with one axis for each, or none"
+        )
+    pixels = _in_dtype(pixels, metadata, kind)
+    with _refused(path):
+        _check(pixels, metadata, kind, extension_of(path))
+    return kind, pixels, metadata
+
+
+def _format_for(path: str | os.PathLike[str]) -> str:
+    extension = extension_of(path)
+    if extension not in _WRITES:
+        problem = f"unknown extension {extension!r}" if extension else "no extension"
+        if extension in READABLE:
+            problem = f"{extension} is only read, not written"
+        raise ImageFileError(f"{path}: {problem}; use one of {', '.join(WRITABLE)}")
+    return _WRITES[extension]
+
+
+def extension_of(path: str | os.PathLike[str]) -> str:
+    """Return the extension of a file in small letters, '.nii.gz' as one."""
+    name = Path(path).name.lower()
+    return ".nii.gz" if name.endswith(".nii.gz") else Path(name).suffix
+
+
+def _likely_axes(shape: tuple[int, ...]) -> str:
+    if len(shape) > 2 and shape[-1] in (3, 4):
+        return f"{_likely_axes(shape[:-1])}S"
+    if len(shape) > 4:
+        raise ValueError(f'array has shape {shape}: give metadata={{"axes": ...}}, such as "TZCYX"')
+    return "TZYX"[-len(shape) :]
+
+
+def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
+    """Return the array in native byte order, floats in the type of the metadata."""
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind != "f":
+        return array
+    if metadata.dtype is not None:
+        return to_samples(array, metadata.dtype)
+    return to_samples(array, np.uint8) if kind in ("PNG", "JPEG", "PPM") else array
+
+
+@contextmanager
+def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except FormatError as error:
+        raise ImageFileError(f"{path}: {error}") from None
+
+
+def _check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
+    if kind == "TIFF":
+        from nnk_image.io import tiff
+
+        tiff.check(array, metadata)
+    elif kind == "NIFTI":
+        volumes.check_nifti(array, metadata)
+    elif kind != "NPY":
+        pictures.check(array, metadata, kind, extension)
+
+
+def _encode(
+    stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str
+) -> None:
+    if kind == "TIFF":
+        from nnk_image.io import tiff
+
+        tiff.write(stream, array, metadata)
+    elif kind == "NIFTI":
+        volumes.write_nifti(stream, array, metadata, packed=extension == ".nii.gz")
+    elif kind == "NPY":
+        volumes.write_npy(stream, array)
+    else:
+        pictures.write(stream, array, metadata, kind, extension)

@@ -1,0 +1,229 @@
+"""What a file says beside its pixels, and the conversions that all formats share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from nnk_image.base import memory
+
+Pixels = npt.NDArray[Any]
+Lengths = tuple[dict[str, float], str | None]
+"""Spacing by the letter of the axis, and its unit."""
+
+_MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
+_UNIT_NAMES = {
+    **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
+    **{"nanometer": "nm", "millimeter": "mm", "centimeter": "cm", "meter": "m", "in": "inch"},
+}
+
+
+class FormatError(ValueError):
+    """Why a file is refused, and the cure; the caller puts the path in front."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metadata:
+    """What an image file says beside its pixels.
+
+    Attributes
+    ----------
+    format : str
+        Format of the bytes, whatever the name of the file: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM,
+        PGM and PPM), 'WEBP', 'AVIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
+    axes : str
+        One letter for each axis of the array: T time; Z, Y, X space; C channels; S the colors of
+        a pixel; any other letter for independent images.
+    axes_assumed : bool
+        True if the file does not name all of its axes.
+    spacing : tuple of float or None
+        Distance between neighbors along each axis, None where unknown: in `unit` along Z, Y and
+        X, in seconds along T.
+    unit : str or None
+        Unit of length, such as 'um' or 'mm'.
+    dtype : numpy.dtype or None
+        Type of the array that was read; floating-point results are rounded and clipped to it.
+    alpha : ndarray of shape (H, W) or None
+        Opacity, of the type of the array; 0 is transparent.
+    icc_profile : bytes or None
+        Color profile.
+    dpi : tuple of two floats or None
+        Horizontal and vertical resolution in pixels per inch.
+    original : object
+        What is written again only to the format it came from: the NIfTI header, or descriptions,
+        resolution and compression of a TIFF.
+    """
+
+    format: str = ""
+    axes: str = ""
+    axes_assumed: bool = False
+    spacing: tuple[float | None, ...] = ()
+    unit: str | None = None
+    dtype: np.dtype[Any] | None = None
+    alpha: Pixels | None = None
+    icc_profile: bytes | None = None
+    dpi: tuple[float, float] | None = None
+    original: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        spacing = tuple(self.spacing) or (None,) * len(self.axes)
+        if len(spacing) != len(self.axes):
+            raise ValueError(
+                f"spacing {spacing} must be one number, or None, for each of the axes {self.axes!r}"
+            )
+        object.__setattr__(self, "spacing", spacing)
+
+    @property
+    def spacing_of(self) -> dict[str, float]:
+        """Spacing by the letter of the axis, where it is known."""
+        pairs = zip(self.axes, self.spacing, strict=True)
+        return {axis: length for axis, length in pairs if length is not None}
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether the array is a single image, in grayscale or color."""
+        return self.axes in ("YX", "YXS")
+
+
+def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
+    """Return the axes given by a user in capitals, if they fit an array of `shape`."""
+    axes = axes.upper()
+    if not (axes.isalpha() and len(set(axes)) == len(axes) == len(shape) and {*"YX"} <= {*axes}):
+        raise FormatError(
+            f"has {len(shape)} axes, of lengths {_size(shape)}; axes={axes!r} must be one letter "
+            "for each, Y and X among them: T time, Z Y X space, C channels, S colors"
+        )
+    return axes
+
+
+def guessed_axes(shape: tuple[int, ...]) -> str:
+    """Return the likely axes of an array that comes without their names."""
+    maybe_color = len(shape) > 2 and {shape[0], shape[-1]} & {3, 4}
+    if 2 <= len(shape) <= 4 and not maybe_color:
+        return "TZYX"[-len(shape) :]
+    example = "TZCYX" if len(shape) == 5 else "YXS" if len(shape) == 3 else "ZYXS"
+    raise FormatError(
+        f"does not say what its {len(shape)} axes are, of lengths {_size(shape)}; give axes, one "
+        f"letter for each, such as {example}: T time, Z Y X space, C channels, S colors"
+    )
+
+
+def check_size(shape: tuple[int, ...], dtype: npt.DTypeLike, limit: int | None) -> None:
+    """Refuse arrays of more than `limit` pixels, or larger than the free memory."""
+    count, size = math.prod(shape), _size(shape)
+    if count < 1:
+        raise FormatError(f"claims to be {size} pixels; save it again")
+    if limit is not None and count > limit:
+        raise FormatError(
+            f"claims {size} = {count} pixels, more than the limit of {limit}; if you trust the "
+            f"file, raise the limit (max_pixels) to {count}"
+        )
+    advice = "work in parts: nnk-image denoise --max-memory"
+    memory.require(count * np.dtype(dtype).itemsize, f"reading {size} pixels", advice)
+
+
+def picture_limit(limit: int | None) -> int | None:
+    """Return `limit`, or what Pillow takes for a decompression bomb."""
+    default: int | None = Image.MAX_IMAGE_PIXELS
+    return default if limit is None else limit
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+def upright(array: Pixels, orientation: int) -> Pixels:
+    """Turn an (H, W, ...) array as its EXIF or TIFF orientation (1 to 8) asks."""
+    if orientation >= 5:  # these store columns as rows
+        array = array.swapaxes(0, 1)
+    flip_rows, flip_columns = orientation in (3, 4, 7, 8), orientation in (2, 3, 6, 7)
+    return array[:: -1 if flip_rows else 1, :: -1 if flip_columns else 1]
+
+
+def picture_of(
+    samples: Pixels,
+    *,
+    orientation: int = 1,
+    dpi: tuple[float, float] | None = None,
+    **about: Any,
+) -> tuple[Pixels, Metadata]:
+    """Return the upright pixels of (H, W) or (H, W, 1..4) samples, and their metadata."""
+    samples = upright(samples if samples.ndim == 3 else samples[..., None], orientation)
+    channels = samples.shape[2]
+    pixels = _own(samples[..., 0] if channels < 3 else samples[..., :3])
+    alpha = _own(samples[..., -1]) if channels in (2, 4) else None
+    axes = "YX" if channels < 3 else "YXS"
+    turned = dpi[::-1] if dpi and orientation >= 5 else dpi
+    return pixels, Metadata(axes=axes, dtype=pixels.dtype, alpha=alpha, dpi=turned, **about)
+
+
+def samples_of(array: Pixels, metadata: Metadata) -> Pixels:
+    """Return a picture with its transparency as one array, the opposite of `picture_of`."""
+    alpha = metadata.alpha
+    if alpha is None:
+        return array
+    if alpha.shape != array.shape[:2] or alpha.dtype != array.dtype:
+        raise ValueError(
+            f"the array is {array.dtype} of shape {array.shape}, its transparency {alpha.dtype} "
+            f"of {alpha.shape}; convert one of them, or write without metadata"
+        )
+    return np.concatenate([np.atleast_3d(array), alpha[..., None]], axis=2)
+
+
+def _own(array: Pixels) -> Pixels:
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
+def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
+    """Convert to the type of a file; round and clip if that is of integers."""
+    dtype = np.dtype(dtype)
+    if values.dtype == dtype or dtype.kind == "f" or values.dtype.kind == "b":
+        return values.astype(dtype, copy=False)
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if values.dtype.kind in "iu":
+        here = np.iinfo(values.dtype)
+        return np.clip(values, max(low, here.min), min(high, here.max)).astype(dtype)
+    if np.isnan(values).any():
+        raise ValueError("image contains NaN, which integers cannot hold; replace it first")
+    values = values.astype(np.float32) if values.dtype.itemsize < 4 else values
+    # The largest integer of 32 or 64 bits may be no float of this type, and the next one too large.
+    top = values.dtype.type(high)
+    top = np.nextafter(top, values.dtype.type(0)) if int(top) > high else top
+    return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
+
+
+def plausible_dpi(dpi: Any) -> tuple[float, float] | None:
+    """Return a resolution as two floats; None where a file states nonsense or nothing."""
+    try:
+        x, y = (float(value) for value in dpi)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    return (x, y) if all(1 <= value <= 65535 for value in (x, y)) else None
+
+
+def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
+    """Return the length of each axis in one unit, and the unit; unknown lengths are left out."""
+    named = {
+        axis: (abs(length), _UNIT_NAMES.get(unit or "", unit))
+        for axis, (length, unit) in lengths.items()
+        if math.isfinite(length) and length
+    }
+    units = {unit for _, unit in named.values()}
+    if len(units) <= 1:
+        return {axis: length for axis, (length, _) in named.items()}, next(iter(units), None)
+    known = {
+        axis: length * _MICROMETERS[unit]
+        for axis, (length, unit) in named.items()
+        if unit in _MICROMETERS
+    }
+    return known, "um"
+
+
+def micrometers(unit: str | None) -> float | None:
+    """Return the length of a unit in micrometers, None for an unknown unit."""
+    return _MICROMETERS.get(unit or "")

@@ -1,0 +1,73 @@
+"""The standard test images, which come with the package."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from nnk_image.base.atomic import ImageFileError
+from nnk_image.io.files import read
+
+
+def standard_images() -> dict[str, Path]:
+    """Return the paths of the standard test images, by name.
+
+    Returns
+    -------
+    dict from str to pathlib.Path
+        All are free of copyright (CC0 or public domain).
+
+    Raises
+    ------
+    ImageFileError
+        If the images were not installed with the package.
+
+    Examples
+    --------
+    >>> import nnk_image
+    >>> sorted(nnk_image.standard_images())[:3]
+    ['astronaut', 'astronaut_grey', 'brick']
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "images", package.parent / "images"):  # installed; checked out
+        if (folder / "camera.png").is_file():
+            return {path.stem: path for path in sorted(folder.glob("*.png"))}
+    raise ImageFileError(
+        f"{package / 'images'}: the standard images are missing; "
+        "reinstall nnk_image, or use a complete checkout of its repository"
+    )
+
+
+def standard_image(name: str) -> npt.NDArray[Any]:
+    """Return the pixels of a standard test image.
+
+    Parameters
+    ----------
+    name : str
+        A key of `standard_images`, for example 'camera'.
+
+    Returns
+    -------
+    ndarray of shape (H, W) or (H, W, 3), uint8
+        Gray levels or RGB.
+
+    Raises
+    ------
+    ImageFileError
+        If there is no such image; the message lists all names.
+
+    Examples
+    --------
+    >>> import nnk_image
+    >>> nnk_image.standard_image("camera").shape
+    (256, 256)
+    """
+    images = standard_images()
+    if name not in images:
+        close = difflib.get_close_matches(str(name), images, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise ImageFileError(f"no standard image {name!r}; {hint}choose from {', '.join(images)}")
+    return read(images[name])[0]

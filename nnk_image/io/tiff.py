@@ -1,0 +1,384 @@
+"""TIFF: pictures, ImageJ hyperstacks, OME-TIFF and plain pages.
+
+Pillow reads single pages of 8 bits or fewer, of any color space and compression; tifffile reads
+everything else, with imagecodecs for compressions other than deflate, PackBits and LZMA.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import IO, Any, NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+import tifffile
+from PIL import Image
+from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, RESUNIT
+
+from nnk_image.io import pictures
+from nnk_image.io.metadata import (
+    FormatError,
+    Lengths,
+    Metadata,
+    Pixels,
+    check_size,
+    checked_axes,
+    common_unit,
+    guessed_axes,
+    micrometers,
+    picture_limit,
+    picture_of,
+    plausible_dpi,
+    samples_of,
+)
+
+_ORDER = "TZCYXS"  # of axes in TIFF
+_LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
+_LEAST_PLANE = 16  # bytes; a page has more, but may hold several channels
+_UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
+_COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
+_IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
+_IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
+_DEFLATE = {"compression": "zlib", "compressionargs": {"level": 4}}
+
+
+class Original(NamedTuple):
+    """What of a TIFF is written again with an array of the same shape."""
+
+    shape: tuple[int, ...]
+    page: tuple[int, ...]
+    options: dict[str, Any]
+
+
+def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
+    """Read all pages, thumbnails aside, as one array."""
+    with _complaints() as complaints, tifffile.TiffFile(stream) as file:
+        _check_ome(file)
+        page: Any = file.pages.first
+        pages = _count_pages(file)
+        series = file.series
+        if file.is_imagej and series[0].kind != "imagej":
+            raise FormatError("is damaged or truncated: images of it are missing; fetch it again")
+        several = pages > 1 or not {*series[0].axes} <= {*"YXS"}
+        described = file.is_imagej or file.is_ome or axes is not None
+        small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
+        small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
+        if small and not several and not described and not complaints:
+            stream.seek(0)
+            return pictures.read(stream, "TIFF", limit)
+        if several and len(series) > 1:
+            shapes = ", ".join("x".join(map(str, each.shape)) for each in series[:3])
+            raise FormatError(f"holds pages of several shapes ({shapes}); save each kind by itself")
+        result = _array(file, series[0], limit, axes)
+        if complaints:
+            raise FormatError(f"is damaged or truncated ({complaints[0]}); fetch it again")
+        return result
+
+
+def _count_pages(file: tifffile.TiffFile) -> int:
+    """Return the number of pages that are no thumbnails; pages may refer to earlier ones."""
+    pages: Any = file.pages
+    number, seen = 0, set()
+    for page in pages:
+        if page.offset and page.offset in seen:
+            raise FormatError("is damaged: its pages form a circle")
+        seen.add(page.offset)
+        number += not page.is_reduced
+    return number
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """Gather what tifffile logs of damage, which would else go to standard error."""
+    texts: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            text = record.getMessage()
+            error = record.levelno >= logging.ERROR and "<TiffTag" not in text
+            if (error or " series" in text) and record.thread == threading.get_ident():
+                texts.append(text)
+
+    logger, handler = logging.getLogger("tifffile"), Handler()
+    logger.addHandler(handler)
+    try:
+        yield texts
+    finally:
+        logger.removeHandler(handler)
+
+
+def _check_ome(file: tifffile.TiffFile) -> None:
+    """Refuse an OME-TIFF that announces more planes than it has bytes for, or several files."""
+    files = set()
+    root = ElementTree.fromstring(file.ome_metadata or "<none/>")
+    for element in root.iter():
+        if element.tag.endswith("}Pixels"):
+            planes = math.prod(int(element.get(f"Size{axis}", 1)) for axis in "ZCT")
+            if planes > file.filehandle.size // _LEAST_PLANE:
+                raise FormatError("is damaged or truncated: planes of it are missing")
+        if element.tag.endswith("}UUID"):
+            files.add(element.get("FileName"))
+    if len(files) > 1:
+        raise FormatError("is one of the files of an OME-TIFF; save them as one file")
+
+
+def _array(
+    file: tifffile.TiffFile, series: Any, limit: int | None, given: str | None
+) -> tuple[Pixels, Metadata]:
+    page = series.keyframe
+    is_picture = given is None and series.axes in ("YX", "YXS", "SYX")
+    _check_page(page, is_picture)
+    shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
+    check_size(shape, series.dtype, picture_limit(limit) if is_picture else limit)
+    array = np.ascontiguousarray(series.asarray())
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    options = _options(file, page, series)
+    if page.photometric == PHOTOMETRIC.MINISWHITE and array.dtype.kind == "u":
+        array, options["photometric"] = np.iinfo(array.dtype).max - array, "minisblack"
+    lengths, unit = _lengths(file, page)
+    about: dict[str, Any] = {"format": "TIFF", "unit": unit, "icc_profile": page.iccprofile}
+    if not is_picture:
+        axes, assumed = _axes(series, given)
+        about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
+        about["original"] = Original(array.shape, page.shape, options)
+        return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
+    if series.axes == "SYX":
+        array, options["planarconfig"] = np.moveaxis(array, 0, -1), "contig"
+    orientation = page.tags.valueof("Orientation", default=1)
+    if orientation in range(2, 9):
+        return picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
+    pixels, metadata = picture_of(array, dpi=_dpi(page), **about)
+    original = Original(pixels.shape, array.shape, options)
+    spacing = tuple(map(lengths.get, metadata.axes))
+    return pixels, replace(metadata, spacing=spacing, original=original)
+
+
+def _check_page(page: Any, is_picture: bool) -> None:
+    """Refuse samples that are not plain numbers, or that cannot be unpacked."""
+    problem, bits = None, page.bitspersample
+    if page.dtype is None or np.dtype(page.dtype).kind not in "biuf":
+        problem = f"has {bits}-bit samples of a rare kind; save it as integers or floats"
+    elif page.photometric not in _COLORS and not page.is_imagej:
+        problem = f"has {bits}-bit {page.photometric.name} colors; save it as grayscale or RGB"
+    elif is_picture and not _is_labeled(page):
+        problem = "has channels that are not labeled as grayscale, RGB or plain alpha; give axes"
+    elif not is_picture and {*page.extrasamples} & {1, 2}:
+        problem = "has transparency, which stacks cannot keep; save it without"
+    elif not isinstance(page.compression, int):
+        problem = f"names several compressions, {page.compression}; save it again"
+    elif not _has_codec(page):
+        name = getattr(page.compression, "name", page.compression)
+        cure = 'pip install "nnk_image[codecs]", or save it uncompressed'
+        problem = f"is packed as {name}, which needs imagecodecs: {cure}"
+    elif page.is_tiled and page.tilewidth * page.tilelength > max(_LARGEST_TILE, 4 * page.size):
+        tile = f"{page.tilelength}x{page.tilewidth}"
+        whole = f"{page.imagelength}x{page.imagewidth}"
+        problem = f"claims tiles of {tile} pixels in a page of {whole}; save it again"
+    if problem:
+        raise FormatError(problem)
+
+
+def _is_labeled(page: Any) -> bool:
+    """Whether the samples of a pixel are grayscale or RGB, perhaps with plain transparency."""
+    extra: int = page.samplesperpixel - (3 if page.photometric == PHOTOMETRIC.RGB else 1)
+    plain: bool = page.extrasamples == (EXTRASAMPLE.UNASSALPHA,)
+    return extra == 0 or (extra == 1 and plain)
+
+
+def _has_codec(page: Any) -> bool:
+    try:
+        return bool(tifffile.TIFF.DECOMPRESSORS[page.compression])
+    except KeyError:
+        return False
+
+
+def _axes(series: Any, given: str | None) -> tuple[str, bool]:
+    """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
+    if given is not None:
+        return checked_axes(given, series.shape), False
+    unknown = [axis for axis in series.axes if axis in _UNKNOWN]
+    if not unknown:
+        return series.axes, False
+    if len(unknown) == 1 and "Z" not in series.axes and {*"YX"} <= {*series.axes}:
+        return series.axes.replace(unknown[0], "Z"), True
+    return guessed_axes(series.shape), True
+
+
+def _lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
+    """Return the spacing along the axes for which the file states it, and its unit."""
+    with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
+        if file.is_ome:
+            return _ome_lengths(file)
+        if file.is_imagej:
+            return _imagej_lengths(file, page)
+    return {}, None
+
+
+def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
+    image = tifffile.xml2dict(file.ome_metadata or "")["OME"]["Image"]
+    about = (image[0] if isinstance(image, list) else image)["Pixels"]
+    keys = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if f"PhysicalSize{axis}" in about}
+    lengths, unit = common_unit(
+        {axis: (float(about[key]), about.get(f"{key}Unit", "µm")) for axis, key in keys.items()}
+    )
+    if about.get("TimeIncrementUnit", "s") == "s":
+        lengths |= _interval(about.get("TimeIncrement", 0))
+    return lengths, unit
+
+
+def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
+    about = file.imagej_metadata or {}
+    unit, sizes = about.get("unit"), {}
+    if unit not in (None, "pixel", "pixels") or "spacing" in about:
+        for axis, other in (("X", "unit"), ("Y", "yunit")):
+            top, bottom = _resolution(page, axis)
+            sizes[axis] = bottom / top if top else 0.0, about.get(other, unit)
+        sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
+    lengths, unit = common_unit(sizes)
+    if about.get("tunit", "sec") in ("s", "sec"):
+        lengths |= _interval(about.get("finterval", 0))
+    return lengths, unit
+
+
+def _interval(value: Any) -> dict[str, float]:
+    seconds = float(value)
+    return {"T": seconds} if 0 < seconds < math.inf else {}
+
+
+def _resolution(page: Any, axis: str) -> tuple[int, int]:
+    """Return the fraction of pixels per unit along X or Y; 0 where it is missing or damaged."""
+    value = page.tags.valueof(f"{axis}Resolution")
+    return value if isinstance(value, tuple) and len(value) == 2 and all(value) else (0, 1)
+
+
+def _dpi(page: Any) -> tuple[float, float] | None:
+    per_inch = {2: 1.0, 3: 2.54}.get(page.tags.valueof("ResolutionUnit", default=2), 0.0)
+    fractions = [_resolution(page, axis) for axis in "XY"]
+    return plausible_dpi([per_inch * top / bottom for top, bottom in fractions])
+
+
+def _options(file: tifffile.TiffFile, page: Any, series: Any) -> dict[str, Any]:
+    """Return the options of `tifffile.imwrite` that make a file like this one."""
+    tags = page.tags
+    options = {
+        "photometric": page.photometric,
+        "extrasamples": page.extrasamples or None,
+        "planarconfig": page.planarconfig if page.samplesperpixel > 1 else None,
+        "colormap": page.colormap,
+        "iccprofile": page.iccprofile,
+        "description": _description(file, series).replace("\0", " ").encode() or None,
+        "software": tags.valueof("Software", default=False),
+        "bigtiff": file.is_bigtiff or None,
+        "metadata": None,
+    }
+    options |= _DEFLATE if page.compression != COMPRESSION.NONE else {}
+    resolution = _resolution(page, "X"), _resolution(page, "Y")
+    if file.is_imagej or (0, 1) not in resolution:  # ImageJ would take a missing one for 1
+        options["resolution"] = resolution
+        options["resolutionunit"] = tags.valueof("ResolutionUnit", default=RESUNIT.INCH)
+    about = tags.valueof(_IMAGEJ_TAG)
+    if isinstance(about, dict):
+        order: Any = "<" if sys.byteorder == "little" else ">"
+        options["extratags"] = tifffile.tifffile.imagej_metadata_tag(about, order)
+    return options
+
+
+def _description(file: tifffile.TiffFile, series: Any) -> str:
+    """Return the description of the first page, with the pages of OME listed in their order."""
+    text: str = file.pages.first.description
+    if not file.is_ome:
+        by_tifffile = text.startswith(('{"shape', "shape=("))  # it holds for this layout only
+        return "" if by_tifffile else text
+    root = ElementTree.fromstring(text)
+    name = root.tag.rpartition("}")[0] + "}"
+    pixels = root.find(f"{name}Image/{name}Pixels")
+    old = [] if pixels is None else pixels.findall(f"{name}TiffData")
+    if pixels is None or not old:
+        return text
+    place = list(pixels).index(old[0])
+    planes = math.prod(series.shape) // math.prod(series.keyframe.shape)
+    for element in old:
+        pixels.remove(element)
+    all_pages = {"IFD": "0", "PlaneCount": str(planes)}
+    pixels.insert(place, ElementTree.Element(f"{name}TiffData", all_pages))
+    ElementTree.register_namespace("", name[1:-1])
+    return ElementTree.tostring(root, "unicode", xml_declaration=True)
+
+
+def check(array: Pixels, metadata: Metadata) -> None:
+    """Refuse arrays that TIFF cannot hold."""
+    axes, samples = metadata.axes, array.shape[-1]
+    places = [_ORDER.find(axis) for axis in axes]
+    if _original_of(array, metadata) is not None:
+        return
+    if places != sorted(set(places)) or places[0] < 0:
+        raise FormatError(
+            f"TIFF cannot hold axes {axes}; bring them into the order {_ORDER}, or write .npy"
+        )
+    if axes[-1] == "S" and samples not in (3, 4):
+        raise FormatError(f"TIFF cannot hold {samples} samples in a pixel; name that axis C")
+
+
+def _original_of(array: Pixels, metadata: Metadata) -> Original | None:
+    original = metadata.original
+    same = isinstance(original, Original) and original.shape == array.shape
+    return original if same else None
+
+
+def write(stream: IO[bytes], array: Pixels, metadata: Metadata) -> None:
+    """Write an array with what its TIFF said of it, or described for ImageJ or in terms of OME."""
+    original, samples = _original_of(array, metadata), samples_of(array, metadata)
+    if original is not None:
+        samples, options = samples.reshape(-1, *original.page), original.options
+    elif metadata.is_picture and not metadata.spacing_of:
+        options = _picture_options(samples, metadata)
+    else:
+        options = _stack_options(samples, metadata)
+    tifffile.imwrite(stream, samples, **options)
+
+
+def _picture_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
+    channels = samples.shape[2] if samples.ndim == 3 else 1
+    options: dict[str, Any] = {
+        "photometric": "rgb" if channels > 2 else "minisblack",
+        "planarconfig": "contig" if channels > 1 else None,
+        "extrasamples": ["unassalpha"] if channels in (2, 4) else None,
+        "iccprofile": metadata.icc_profile,
+        "metadata": None,
+        "software": False,
+    }
+    if metadata.dpi:
+        options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
+    return options | _DEFLATE
+
+
+def _stack_options(array: Pixels, metadata: Metadata) -> dict[str, Any]:
+    lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
+    color = axes[-1] == "S"
+    layout: dict[str, Any] = {
+        "photometric": "rgb" if color else "minisblack",
+        "planarconfig": "contig" if color else None,
+    }
+    small = array.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
+    imagej = small and array.dtype.name in _IMAGEJ_DTYPES and not (color and array.itemsize > 1)
+    if imagej:
+        about: dict[str, Any] = {
+            "unit": unit,
+            "spacing": lengths.get("Z"),
+            "finterval": lengths.get("T"),
+        }
+        if micrometers(unit) is not None and {*"XY"} <= {*lengths}:
+            layout |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
+    else:
+        names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
+        about = {name: lengths[axis] for axis, name in names.items()}
+        about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}
+        about |= {"TimeIncrement": lengths["T"], "TimeIncrementUnit": "s"} if "T" in lengths else {}
+    about = {name: value for name, value in about.items() if value is not None}
+    return layout | {"imagej": imagej, "ome": not imagej, "metadata": {"axes": axes, **about}}

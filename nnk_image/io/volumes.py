@@ -1,0 +1,183 @@
+"""Arrays of numpy (.npy), and NIfTI volumes (.nii, .nii.gz), which need nibabel."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from typing import IO, Any
+
+import numpy as np
+
+from nnk_image.io.metadata import (
+    FormatError,
+    Metadata,
+    Pixels,
+    check_size,
+    checked_axes,
+    guessed_axes,
+    micrometers,
+    to_samples,
+)
+
+NIFTI_HEAD = 348
+"""Bytes from which `is_nifti` recognizes the format."""
+
+_AXES = "XYZTC"  # of NIfTI, in the order of the file
+_UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
+_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
+_LONGEST = 2**15 - 1  # axis of NIfTI 1
+_SILENT = logging.NullHandler()
+
+
+def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
+    """Read an array of real numbers."""
+    stored = np.load(path, mmap_mode="r", allow_pickle=False)
+    if stored.dtype.kind not in "biuf":
+        raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
+    check_size(stored.shape, stored.dtype, limit)
+    named = guessed_axes(stored.shape) if axes is None else checked_axes(axes, stored.shape)
+    array = np.array(stored, dtype=stored.dtype.newbyteorder("="), order="C")
+    return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
+
+
+def write_npy(stream: IO[bytes], array: Pixels) -> None:
+    """Write an array; axes and spacing have no place here."""
+    np.save(stream, array)
+
+
+def is_nifti(head: bytes) -> bool:
+    """Whether a file begins as a header of NIfTI 1 or 2, in either byte order."""
+    if 540 in (int.from_bytes(head[:4], "little"), int.from_bytes(head[:4], "big")):
+        return head[4:7] in (b"n+2", b"ni2")
+    return head[344:347] in (b"n+1", b"ni1")
+
+
+def _nibabel() -> Any:
+    try:
+        import nibabel
+    except ImportError:
+        raise FormatError('NIfTI needs nibabel: pip install "nnk_image[nifti]"') from None
+    return nibabel
+
+
+def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
+    """Read a volume or a series of volumes; the axes are reversed, so that x is last."""
+    nibabel = _nibabel()
+    packed = stream.read(2) == b"\x1f\x8b"
+    stream.seek(0)
+    content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
+    head = content.read(NIFTI_HEAD)
+    content.seek(0)
+    if head[344:347] == b"ni1" or head[4:7] == b"ni2":
+        raise FormatError("keeps its header and its values in two files; save it as one .nii")
+    kind = nibabel.Nifti1Image if head[344:347] == b"n+1" else nibabel.Nifti2Image
+    with nibabel.imageglobals.LoggingOutputSuppressor():
+        nibabel.imageglobals.logger.addHandler(_SILENT)  # without any, logging has its own
+        image = kind.from_stream(content)
+    proxy, shape = image.dataobj, image.shape[::-1]
+    dtype = image.get_data_dtype()
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        raise FormatError(f"holds {dtype}, not plain numbers; save integers or floats")
+    named = _axes_of(shape, axes)
+    check_size(shape, dtype, limit)
+    scale, shift = proxy.slope, proxy.inter
+    if (scale, shift) == (1, 0):
+        values = np.asanyarray(proxy)
+    else:  # float32 where the stored integers can be found again
+        exact = dtype.itemsize <= 2 and abs(shift) < 2**22 * abs(scale)
+        values = np.asanyarray(proxy, dtype=np.float32 if exact else np.float64)
+    array = np.ascontiguousarray(values.T)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    header = image.header
+    header.set_slope_inter(scale, shift)
+    spacing, unit = _spacing(header, named)
+    return array, Metadata(
+        "NIFTI", named, False, spacing, unit, array.dtype, original=(array.shape, header)
+    )
+
+
+def _axes_of(shape: tuple[int, ...], given: str | None) -> str:
+    if given is not None:
+        return checked_axes(given, shape)
+    if not 2 <= len(shape) <= len(_AXES):
+        raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
+    return _AXES[: len(shape)][::-1]
+
+
+def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
+    length, time = header.get_xyzt_units()
+    zooms = header.get_zooms()[::-1]
+    spacing = [float(str(zoom)) if zoom > 0 else None for zoom in zooms]  # 0.9, not 0.8999999
+    for place, (axis, zoom) in enumerate(zip(axes, spacing, strict=True)):
+        if axis == "T":
+            per = _SECONDS.get(time)
+            spacing[place] = None if per is None or zoom is None else zoom * per
+        elif axis not in "ZYX":
+            spacing[place] = None
+    return tuple(spacing), _UNITS.get(length)
+
+
+def check_nifti(array: Pixels, metadata: Metadata) -> None:
+    """Refuse arrays that NIfTI cannot hold."""
+    nibabel = _nibabel()
+    if _header_of(array, metadata) is None:
+        _new_header(nibabel, *_in_order(array, metadata))
+
+
+def write_nifti(stream: IO[bytes], array: Pixels, metadata: Metadata, *, packed: bool) -> None:
+    """Write a volume, with the header it came with if it has one."""
+    nibabel = _nibabel()
+    header = _header_of(array, metadata)
+    if header is None:
+        array, lengths, unit = _in_order(array, metadata)
+        header = _new_header(nibabel, array, lengths, unit)
+    slope, inter = header.get_slope_inter()
+    if slope is not None and (slope, inter) != (1, 0):
+        array = to_samples((array - inter) / slope, header.get_data_dtype())
+    two = isinstance(header, nibabel.Nifti2Header)
+    kind = nibabel.Nifti2Image if two else nibabel.Nifti1Image
+    image = kind(array.T, None, header, dtype=header.get_data_dtype())
+    image.header.set_slope_inter(slope, inter)
+    if not packed:
+        image.to_stream(stream)
+        return
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=stream, mtime=0) as target:
+        image.to_stream(target)
+
+
+def _header_of(array: Pixels, metadata: Metadata) -> Any:
+    """Return the header of the NIfTI file that the metadata are of, if it fits the array."""
+    if metadata.format != "NIFTI" or metadata.original is None:
+        return None
+    shape, header = metadata.original
+    return header.copy() if shape == array.shape else None
+
+
+def _in_order(array: Pixels, metadata: Metadata) -> tuple[Pixels, dict[str, float], str | None]:
+    """Return an array with the axes of NIfTI, those that it lacks of length 1; and its spacing."""
+    axes = metadata.axes.replace("S", "C")
+    if not {*axes} <= {*_AXES} or len({*axes}) < len(axes):
+        raise FormatError(f"NIfTI cannot hold axes {metadata.axes}; write .tif or .npy")
+    wanted = _AXES[: 1 + max(map(_AXES.index, axes))][::-1]
+    array = array.transpose([axes.index(axis) for axis in wanted if axis in axes])
+    missing = [place for place, axis in enumerate(wanted) if axis not in axes]
+    return np.expand_dims(array, missing), metadata.spacing_of, metadata.unit
+
+
+def _new_header(nibabel: Any, array: Pixels, lengths: dict[str, float], unit: str | None) -> Any:
+    large = max(array.shape) > _LONGEST
+    header = (nibabel.Nifti2Header if large else nibabel.Nifti1Header)()
+    try:
+        header.set_data_dtype(array.dtype)
+        header.set_data_shape(array.shape[::-1])
+    except nibabel.spatialimages.HeaderDataError as error:
+        raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
+    scale = micrometers(unit)
+    lengths = {
+        axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
+        for axis, length in lengths.items()
+    }
+    header.set_zooms([lengths.get(axis, 1.0) for axis in _AXES[: array.ndim]])
+    time = "sec" if "T" in lengths else "unknown"
+    header.set_xyzt_units("unknown" if scale is None else "mm", time)
+    return header
