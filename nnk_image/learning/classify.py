@@ -25,7 +25,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         Parameters
         ----------
         X : (N, d) array_like
-            Points; (N, N) for precomputed kernels and distances.
+            Points; (N, N) for precomputed kernels.
         y : (N,) or (N, n_outputs) array_like
             Classes: numbers or strings.
 
@@ -123,21 +123,12 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     ----------
     n_neighbors : int
         Candidates of each query; default 30; all points if there are fewer.
-    kernel, sigma : optional
-        Kernel and its width or the rule for it, as for `nnk_neighbors`.
+    kernel, kernel_params, sigma, method, method_params, n_jobs
+        As for `nnk_neighbors`. ``method='knn'`` weights all candidates by the kernel (weighted kNN;
+        Nadaraya-Watson if all points are candidates).
     sigma_scale : float
         Factor of the width, default 1. Search over it rather than over the width, because it does
         not depend on the units of the data.
-    method : str
-        How candidates are weighted, as for `nnk_neighbors`. ``'knn'`` weights all candidates by
-        the kernel (weighted kNN; Nadaraya-Watson if all points are candidates).
-    l1, tol, duplicates, psd
-        As in the `method_params` of `nnk_neighbors`.
-    metric : {None, 'precomputed'}
-        'precomputed': X holds distances, (N, N) and for queries (n, N), for the Gaussian and
-        Laplacian kernels.
-    kernel_params, n_jobs
-        As for `nnk_neighbors`.
     neighbors : estimator, optional
         Search for candidates, as for `nnk_neighbors`: an estimator or transformer, which is
         cloned.

@@ -4,10 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_number
 from nnk_image.learning.inputs import Array, Weights, check_points, check_weights
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
-from nnk_image.neighbors.options import TOL
 
 
 def nnk_distance(
@@ -17,8 +15,6 @@ def nnk_distance(
     *,
     kernel: str = "gaussian",
     sigma: float | str = "kth",
-    l1: float = 0.0,
-    tol: float = TOL,
     n_jobs: int | None = None,
 ) -> float:
     """Measure how badly the points of one data set regress those of another.
@@ -29,7 +25,7 @@ def nnk_distance(
         Points that are regressed, and points that regress them.
     n_neighbors : int
         Candidates in B of each point of A; default 30.
-    kernel, sigma, l1, tol, n_jobs
+    kernel, sigma, n_jobs
         As for `nnk_neighbors`, with B as the points. The rules for sigma measure B; give a number
         if distances are to be compared.
 
@@ -60,17 +56,7 @@ def nnk_distance(
     >>> round(nnk_distance([[20.0]], B, n_neighbors=4, sigma=1.0), 3)
     1.0
     """
-    check_number("l1", l1)
-    params = {"l1": l1, "tol": tol}
-    near = nnk_neighbors(
-        B,
-        n_neighbors,
-        queries=A,
-        kernel=kernel,
-        sigma=sigma,
-        method_params=params,
-        n_jobs=n_jobs,
-    )
+    near = nnk_neighbors(B, n_neighbors, queries=A, kernel=kernel, sigma=sigma, n_jobs=n_jobs)
     return float(2 * near.error.mean())
 
 

@@ -1,6 +1,6 @@
 """Base classes of the estimators: fitting, predicting from neighborhoods, options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import TOL
+from nnk_image.neighbors.options import check_method_params
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -31,8 +31,6 @@ class NeighborhoodEstimator(BaseEstimator):
         return min(check_count("n_neighbors", self.n_neighbors), n_points)
 
     def _fit_model(self, X: Array) -> None:
-        if getattr(self, "metric", None) == "precomputed":
-            check_non_negative(X, f"{type(self).__name__}, whose X are distances")
         self._model = NeighborhoodModel(
             X,
             self._candidates_asked(len(X)),
@@ -44,11 +42,8 @@ class NeighborhoodEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        of_distances = getattr(self, "metric", None) == "precomputed"
         kernel = getattr(self, "kernel", None)
-        is_gram = isinstance(kernel, str) and kernel == "precomputed"
-        tags.input_tags.pairwise = of_distances or is_gram
-        tags.input_tags.positive_only = of_distances
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         return tags
 
 
@@ -94,8 +89,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         points = model.points if queries is None else queries
         result = np.empty(len(rows), np.int64)
         for i, row in enumerate(rows):
-            query = points[[row]]
-            distances = query[0].copy() if model.of_distances else cdist(query, model.points)[0]
+            distances = cdist(points[[row]], model.points)[0]
             if own:
                 distances[row] = np.inf
             result[i] = distances.argmin()
@@ -156,36 +150,29 @@ class KernelOptions:
         n_neighbors: int = 30,
         *,
         kernel: str | Callable[..., Any] = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
         sigma: float | str = "kth",
         sigma_scale: float = 1.0,
         method: str = "nnk",
-        l1: float = 0.0,
-        tol: float = TOL,
-        metric: str | None = None,
+        method_params: Mapping[str, Any] | None = None,
         neighbors: Any = None,
-        kernel_params: dict[str, Any] | None = None,
-        duplicates: str = "first",
-        psd: str = "warn",
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.kernel = kernel
+        self.kernel_params = kernel_params
         self.sigma = sigma
         self.sigma_scale = sigma_scale
         self.method = method
-        self.l1 = l1
-        self.tol = tol
-        self.metric = metric
+        self.method_params = method_params
         self.neighbors = neighbors
-        self.kernel_params = kernel_params
-        self.duplicates = duplicates
-        self.psd = psd
         self.n_jobs = n_jobs
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
-        names = "kernel sigma sigma_scale method l1 tol metric kernel_params duplicates psd n_jobs"
-        return {name: getattr(self, name) for name in names.split()}
+        names = ("kernel", "kernel_params", "sigma", "sigma_scale", "method", "n_jobs")
+        params = check_method_params(self.method_params)
+        return {name: getattr(self, name) for name in names} | params
 
 
 class KStarOptions(NeighborhoodPredictor):

@@ -23,7 +23,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         Parameters
         ----------
         X : (N, d) array_like
-            Points; (N, N) for precomputed kernels and distances.
+            Points; (N, N) for precomputed kernels.
         y : (N,) or (N, n_outputs) array_like
             Values.
 
@@ -83,8 +83,7 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    n_neighbors, kernel, sigma, sigma_scale, method, l1, tol, metric, neighbors, kernel_params, \
-duplicates, psd, n_jobs
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs
         As for `NNKClassifier`.
 
     Attributes

@@ -1,6 +1,6 @@
 """The NNK graph as a step of scikit-learn's pipelines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
-from nnk_image.neighbors.options import SYMMETRIZE, TOL
+from nnk_image.neighbors.options import SYMMETRIZE
 
 
 class NNKGraphTransformer(
@@ -27,7 +27,7 @@ class NNKGraphTransformer(
         Candidates of each query; default 30; all points if there are fewer.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
         Which weight two points get that disagree, as for `nnk_graph`.
-    kernel, sigma, method, l1, tol, metric, kernel_params, duplicates, psd, n_jobs
+    kernel, kernel_params, sigma, method, method_params, n_jobs
         As for `nnk_neighbors`.
     sigma_scale : float
         Factor of the kernel's width; default 1.
@@ -71,31 +71,23 @@ class NNKGraphTransformer(
         *,
         symmetrize: str | None = "min_error",
         kernel: str | Callable[..., Any] = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
         sigma: float | str = "kth",
         sigma_scale: float = 1.0,
         method: str = "nnk",
-        l1: float = 0.0,
-        tol: float = TOL,
-        metric: str | None = None,
+        method_params: Mapping[str, Any] | None = None,
         neighbors: Any = None,
-        kernel_params: dict[str, Any] | None = None,
-        duplicates: str = "first",
-        psd: str = "warn",
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_neighbors,
             kernel=kernel,
+            kernel_params=kernel_params,
             sigma=sigma,
             sigma_scale=sigma_scale,
             method=method,
-            l1=l1,
-            tol=tol,
-            metric=metric,
+            method_params=method_params,
             neighbors=neighbors,
-            kernel_params=kernel_params,
-            duplicates=duplicates,
-            psd=psd,
             n_jobs=n_jobs,
         )
         self.symmetrize = symmetrize
@@ -106,7 +98,7 @@ class NNKGraphTransformer(
         Parameters
         ----------
         X : (N, d) array_like
-            Points; (N, N) for precomputed kernels and distances.
+            Points; (N, N) for precomputed kernels.
         y : ignored
 
         Returns

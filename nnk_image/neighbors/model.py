@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_count, ready_for_c
+from nnk_image.base.checks import check_count, ready_for_c
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, search_for
@@ -20,7 +20,6 @@ from nnk_image.neighbors.kernels import (
     check_kernel,
     check_largest,
     evaluate,
-    similarities,
 )
 from nnk_image.neighbors.options import NeighborhoodOptions
 from nnk_image.neighbors.result import Neighborhoods, Solved
@@ -45,7 +44,7 @@ class NeighborhoodModel:
     ----------
     options : NeighborhoodOptions
     points : (N, d) ndarray
-        X as the C core reads it; the (N, N) matrix for a precomputed kernel or distances.
+        X as the C core reads it; the (N, N) matrix for a precomputed kernel.
     kernel : Kernel
     n_neighbors : int
         Most candidates of a query.
@@ -61,33 +60,24 @@ class NeighborhoodModel:
         self._set_kernel()
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
-        self.search = search_for(neighbors, self._order, self.points, self.options.n_jobs)
+        self.search = search_for(neighbors, self.kernel, self.points, self.options.n_jobs)
         self._sigma: float | NDArray[np.float64] | None = None
 
     def _set_kernel(self) -> None:
-        """Choose the kernel of the weights, and the order in which candidates are sought."""
+        """Choose the kernel of the weights."""
         kernel, params = self.options.kernel, dict(self.options.kernel_params or {})
-        check_choice("metric", self.options.metric, (None, "precomputed"))
-        self.of_distances = self.options.metric == "precomputed"
-        is_matrix = self.of_distances or (isinstance(kernel, str) and kernel == "precomputed")
+        is_matrix = isinstance(kernel, str) and kernel == "precomputed"
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
-        self.kernel = self._order = check_kernel(kernel, params, self.points.shape[1])
+        self.kernel = check_kernel(kernel, params, self.points.shape[1])
         if is_matrix:
             self.single = False
-            self.points = _check_square(np.asarray(self.points, np.float64), self.of_distances)
-            self._order = Kernel("precomputed")
-        if self.of_distances and not (self.kernel.has_sigma and self.options.sigma != "local"):
-            raise ValueError(
-                "metric='precomputed' is for kernel='gaussian' or 'laplacian', and sigma a number, "
-                f"'kth' or 'median'; not for kernel={kernel!r}, sigma={self.options.sigma!r}"
-            )
+            self.points = _check_square(np.asarray(self.points, np.float64))
 
     def _check_method(self) -> None:
         name, method, l1 = self.kernel.name, self.options.method, self.options.l1
-        if method in BY_DISTANCE and (self.of_distances or not self.kernel.by_distance):
+        if method in BY_DISTANCE and not self.kernel.by_distance:
             raise ValueError(
-                f"method={method!r} weighs distances of points; leave kernel and metric at their "
-                "defaults"
+                f"method={method!r} uses distances of points; leave kernel at its default"
             )
         if name == "callable" and method not in ("nnk", "knn", "mutual_knn"):
             raise ValueError(
@@ -131,8 +121,6 @@ class NeighborhoodModel:
         """Return queries as the C core reads them, in the floating type of the points."""
         checked = check_features("queries", queries, self.points.shape[1], self.single)
         check_largest(self.kernel, self.points, checked)
-        if self.of_distances and checked.min() < 0:
-            raise ValueError(f"queries holds a negative distance, {checked.min():g}")
         return checked
 
     def candidates(self, queries: NDArray[Any] | None = None) -> Candidates:
@@ -140,7 +128,7 @@ class NeighborhoodModel:
         own = queries is None
         rows = self.points if queries is None else queries
         n = min(self.n_neighbors, len(self.points) - own)
-        return self.search.candidates(-rows if self.of_distances else rows, n, own)
+        return self.search.candidates(rows, n, own)
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
@@ -192,12 +180,6 @@ class NeighborhoodModel:
     ) -> NDArray[np.float64]:
         """Return distances to the candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(candidates.indices))
-        if self.of_distances:
-            rows = np.repeat(np.arange(len(queries)), np.diff(candidates.indptr))
-            columns = candidates.indices
-            result[:] = queries[rows, columns]
-            result[(columns < 0) | (own & (rows == columns))] = np.nan
-            return result
         task = self._task(self.points, queries, candidates, own, Kernel("gaussian"), 1.0)
         self._run(lambda i0, i1: task.distances(result, i0, i1), candidates, 1)
         return result
@@ -214,11 +196,7 @@ class NeighborhoodModel:
         if self.kernel.name == "callable":
             self._solve_callable(queries, candidates, own, solved)
             return solved
-        points, kernel = self.points, self.kernel
-        if self.of_distances:
-            points, queries = (similarities(kernel, d / sigma) for d in (points, queries))
-            kernel = Kernel("precomputed")
-        task = self._task(points, queries, candidates, own, kernel, sigma)
+        task = self._task(self.points, queries, candidates, own, self.kernel, sigma)
         rows, residual = solved.rows, solved.residual
         self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
         return solved
@@ -259,7 +237,7 @@ class NeighborhoodModel:
 
     def _self_similarity(self, queries: NDArray[Any], own: bool) -> NDArray[np.float64]:
         """Return the kernel of each query with itself, for precomputed kernels."""
-        if own and not self.of_distances:
+        if own:
             return np.ascontiguousarray(np.diagonal(self.points))
         diagonal = 1.0 if self.diagonal is None else self.diagonal
         return ready_for_c(np.broadcast_to(diagonal, len(queries)), np.float64)
@@ -289,9 +267,6 @@ class NeighborhoodModel:
             K, b = evaluate(function, points, points), evaluate(function, query, points)[0]
             return K, b, float(evaluate(function, query, query)[0, 0])
         points, row = self.points[np.ix_(found, found)], queries[q, found]
-        if self.of_distances:
-            points, row = (similarities(self.kernel, d / self.sigma) for d in (points, row))
-            return points, row, 1.0
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
     def _solve_one(
@@ -352,13 +327,10 @@ def _keep_mutual(solved: Solved, own: bool) -> None:
     solved.weight[places[~mutual]] = 0
 
 
-def _check_square(matrix: NDArray[Any], of_distances: bool) -> NDArray[Any]:
-    what = "distances" if of_distances else "a Gram matrix"
+def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
     if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"X must be a square matrix of {what}, not of shape {matrix.shape}")
+        raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
     asymmetry = np.abs(matrix - matrix.T).max()
     if asymmetry > 1e-8 * np.abs(matrix).max():
-        raise ValueError(f"X must be a symmetric matrix of {what}; |X - X'| is up to {asymmetry:g}")
-    if of_distances and matrix.min() < 0:
-        raise ValueError(f"X holds a negative distance, {matrix.min():g}")
+        raise ValueError(f"X must be a symmetric Gram matrix; |X - X'| is up to {asymmetry:g}")
     return matrix

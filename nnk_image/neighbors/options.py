@@ -37,14 +37,13 @@ class MethodOptions:
 class NeighborhoodOptions(MethodOptions):
     """All options of `NeighborhoodModel`, with defaults.
 
-    `kernel`, `metric` and `kernel_params` are checked by `NeighborhoodModel`, which knows the
+    `kernel` and `kernel_params` are checked by `NeighborhoodModel`, which knows the
     points. `sigma_scale`, which only the estimators offer, multiplies the kernel's width.
     """
 
     kernel: str | Callable[..., Any] = "gaussian"
     sigma: float | str = "kth"
     method: str = "nnk"
-    metric: str | None = None
     kernel_params: Mapping[str, Any] | None = None
     n_jobs: int | None = None
     sigma_scale: float = 1.0

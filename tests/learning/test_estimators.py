@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
@@ -39,7 +39,7 @@ NAMES = [
 
 CHECKED = [
     *(getattr(nnk_image, name)() for name in NAMES),
-    NNKClassifier(metric="precomputed"),
+    NNKClassifier(kernel="precomputed"),
     NNKRegressor(kernel="cosine"),
     NNKMeans(kernel="polynomial", n_neighbors=2),
     NNKMeansClassifier(kernel="laplacian", n_neighbors=3),
@@ -134,13 +134,11 @@ def test_data_frames_give_feature_names(name, iris):
         method(frame[["b", "a", "c", "d"]])
 
 
-def test_precomputed_distances_and_kernels_are_split_for_cross_validation(iris):
+def test_precomputed_kernels_are_split_for_cross_validation(iris):
     X, y = iris
     X, y = X[::2], y[::2]
     plain = NNKClassifier(10, sigma=0.5)
     expected = cross_val_score(plain, X, y)
-    of_distances = clone(plain).set_params(metric="precomputed")
-    assert_array_equal(cross_val_score(of_distances, euclidean_distances(X), y), expected)
     of_kernel = clone(plain).set_params(kernel="precomputed")
     gram = rbf_kernel(X, gamma=1 / (2 * 0.5**2))
     assert_array_equal(cross_val_score(of_kernel, gram, y), expected)
@@ -167,6 +165,7 @@ def test_another_search_is_cloned():
         ({"sigma": "big"}, "sigma='big'"),
         ({"sigma_scale": 0}, "sigma_scale=0"),
         ({"kernel": "rbf"}, "kernel='rbf'"),
+        ({"method_params": {"l2": 1}}, "no option 'l2'"),
     ],
 )
 @pytest.mark.parametrize("cls", [NNKClassifier, NNKRegressor, NNKGraphTransformer])

@@ -15,7 +15,6 @@ from sklearn.datasets import make_moons, make_swiss_roll
 import nnk_image.neighbors.model
 from nnk_image import nnk_graph, nnk_neighbors, nnk_weights
 from nnk_image.neighbors import kernels
-from nnk_image.neighbors.model import NeighborhoodModel
 
 SHARE = {"duplicates": "share"}
 RULES = ["min_error", "min_error_onesided", "max", "mean", "min"]
@@ -174,19 +173,6 @@ def test_kernels_by_name_as_functions_and_as_matrices(kernel, n_features):
         theta = nnk_weights(matrix[np.ix_(nearest, nearest)], matrix[i, nearest], tol=1e-8)
         row = found.to_csr()[[i]].toarray()[0]
         np.testing.assert_allclose(row[nearest], theta, atol=1e-9 * theta.max())
-
-
-def test_precomputed_distances():
-    found = nnk_neighbors(ROLL, 12)
-    distances = cdist(ROLL, ROLL)
-    model = NeighborhoodModel(distances, 12, metric="precomputed")
-    same = model.neighborhoods()
-    assert same.sigma == pytest.approx(found.sigma)
-    assert abs(found.to_csr() - same.to_csr()).max() < 1e-8
-    queries = ROLL[:30] + 0.1
-    a = nnk_neighbors(ROLL, 12, queries=queries)
-    b = model.neighborhoods(cdist(queries, ROLL))
-    assert abs(a.to_csr() - b.to_csr()).max() < 1e-8
 
 
 def test_lle_weights_are_the_best_convex_combination():
@@ -380,7 +366,7 @@ BAD = [
     ({"sigma": np.nan}, ValueError, "sigma=nan"),
     ({"sigma": None}, TypeError, "sigma must be"),
     ({"method": "ann"}, ValueError, "'ann' is unknown"),
-    ({"method": "lnp", "kernel": "linear"}, ValueError, "weighs distances"),
+    ({"method": "lnp", "kernel": "linear"}, ValueError, "uses distances"),
     ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
     ({"method_params": {"l1": -1}}, ValueError, "l1=-1"),
     ({"method_params": {"l1": 0.1}, "kernel": "lle"}, ValueError, "no effect"),
@@ -399,20 +385,6 @@ def test_bad_input(options, error, text):
         nnk_neighbors(**options)
     with pytest.raises(error, match=text):
         nnk_graph(**options)
-
-
-@pytest.mark.parametrize(
-    ("X", "options", "text"),
-    [
-        (-np.ones((3, 3)), {}, "negative"),
-        (np.ones((3, 3)), {"kernel": "linear"}, "metric="),
-        (np.ones((3, 3)), {"sigma": "local"}, "metric="),
-        (np.ones((3, 2)), {}, "square"),
-    ],
-)
-def test_bad_distances(X, options, text):
-    with pytest.raises(ValueError, match=text):
-        NeighborhoodModel(X, 2, metric="precomputed", **options)
 
 
 def test_bad_queries_and_rules():
