@@ -1,1 +1,1 @@
-"""What everything stands on: images and their geometry, checks, memory, threads."""
+"""Checked images and their geometry, argument checks, memory, threads, safe writing."""

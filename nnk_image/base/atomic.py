@@ -1,8 +1,7 @@
-"""Writing files so that nothing is ever half written.
+"""Write files entirely or not at all.
 
-The new content grows in a hidden file beside the target and takes its place in one
-step. Whatever happens before that step - an error, Ctrl-C, a full disk, a power
-cut - the old file is still there, whole.
+The new content grows in a hidden file beside the target and replaces it in one step; after an
+error, Ctrl-C, a full disk or a power cut the old file is unchanged.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 
 class ImageFileError(ValueError):
-    """A file cannot be read or written; the one-line message names it and the cure."""
+    """A file cannot be read or written; the message names it and says what to do."""
 
 
-def check_output(path: str | os.PathLike) -> Path:
+def check_output(path: str | os.PathLike[str]) -> Path:
     """Return the real path behind `path`, symbolic links followed, if it can be written.
 
     Raises
     ------
     ImageFileError
-        If the folder is missing or not writable, or if something stands at `path`
-        that must not be replaced: a folder, a device, a write-protected file.
+        If the folder is missing or not writable, or if `path` is a folder, a device or a
+        write-protected file.
     """
     target = Path(os.path.realpath(path))
     folder = target.parent
@@ -56,28 +55,11 @@ def check_output(path: str | os.PathLike) -> Path:
 
 
 @contextmanager
-def atomic_output(path: str | os.PathLike, *, text: bool = False) -> Iterator[IO]:
-    """Open a file for writing that replaces `path` only if the whole block succeeds.
+def atomic_output(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[IO[Any]]:
+    """Open a file for bytes or UTF-8 text that replaces `path` if the whole block succeeds.
 
-    Replacing keeps the permissions of the old file; a new file gets those the umask
-    allows. A symbolic link stays a link: the file it points to gets the new content.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file to create or replace. Its folder must exist.
-    text : bool
-        Open for UTF-8 text, line ends as given, instead of bytes.
-
-    Yields
-    ------
-    file object
-        Open for writing; `atomic_output` closes it.
-
-    Raises
-    ------
-    ImageFileError
-        If the file cannot be written; `path` is then untouched.
+    Permissions of an old file are kept, and symbolic links are followed. `ImageFileError` is
+    raised if the file cannot be written; `path` is then untouched.
 
     Examples
     --------
@@ -93,18 +75,18 @@ def atomic_output(path: str | os.PathLike, *, text: bool = False) -> Iterator[IO
     target = check_output(path)
     draft = target.with_name(f".nnk-image-{secrets.token_hex(8)}.tmp")
     try:
-        options = {"encoding": "utf-8", "newline": ""} if text else {}
+        options: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
         with open(draft, "x" if text else "xb", **options) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        with suppress(FileNotFoundError):  # nothing to inherit from: the umask has decided
+        with suppress(FileNotFoundError):  # a new file
             os.chmod(draft, stat.S_IMODE(target.stat().st_mode))
         os.replace(draft, target)
     except BaseException as error:  # Ctrl-C must not leave a draft behind either
         with suppress(OSError):
             draft.unlink()
-        # An error that names some other file is the caller's own business.
+        # Errors of other files are the caller's.
         if isinstance(error, OSError) and error.filename in (None, str(draft)):
             reason, cure = error.strerror or error, "make room"
             if isinstance(error, PermissionError):  # so says Windows of files that are open
@@ -116,7 +98,7 @@ def atomic_output(path: str | os.PathLike, *, text: bool = False) -> Iterator[IO
         raise
 
 
-def reserve_room(path: str | os.PathLike) -> None:
+def reserve_room(path: str | os.PathLike[str]) -> None:
     """Take the disk space of a new file at once, before it is mapped into memory.
 
     A disk that is found full only when a mapped array is written ends the process.
@@ -138,22 +120,7 @@ def reserve_room(path: str | os.PathLike) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def write_bytes_atomically(path: str | os.PathLike, data: bytes) -> None:
-    """Make `data` the content of the file `path`, entirely or not at all.
-
-    Raises
-    ------
-    ImageFileError
-        If the file cannot be written; it is then untouched. See `atomic_output`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bytes_atomically(Path(folder, "note"), b"kept")
-    ...     Path(folder, "note").read_bytes()
-    b'kept'
-    """
+def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Make `data` the content of the file `path`; see `atomic_output`."""
     with atomic_output(path) as file:
         file.write(data)

@@ -1,37 +1,40 @@
-"""Checks of single arguments: what is wrong, the value, and what would be right."""
+"""Checks of single arguments. Messages say what is wrong, the value, and what is right."""
 
-import numbers
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
-def working_dtype(dtype):
-    """float32 for float16 and float32 images, float64 for all others."""
+def working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 for float16 and float32 images, float64 for all others."""
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
-def ready_for_c(array, dtype=None):
-    """The array as the C core reads it, contiguous and aligned; copied only if it is not so.
+def ready_for_c(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+    """Return the array contiguous and aligned, as the C core reads it; copy only if it is not.
 
-    Arrays made from bytes, from fields of records or from files may begin at any address, where C
-    must not read numbers.
+    Arrays made from bytes, fields of records or files may begin at any address.
     """
     return np.require(array, dtype, ("C_CONTIGUOUS", "ALIGNED"))
 
 
-def check_count(name, value, least=1, most=None):
-    """An integer argument from `least` to `most` (None: without end), as int."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """Return an integer argument from `least` to `most` (None: no limit)."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, not {value!r}")
-    if value < least or (most is not None and value > most):
+    number = int(value)
+    if number < least or (most is not None and number > most):
         allowed = f"at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name}={value} must be {allowed}")
-    return int(value)
+    return number
 
 
-def check_positive(name, value, what, zero_allowed=False):
-    """A finite number above zero (or not below), as float."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+def check_positive(name: str, value: Any, what: str, zero_allowed: bool = False) -> float:
+    """Return a finite number above zero (or not below); `what` explains it in the message."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number ({what}), not {value!r}")
     try:
         number = float(value)
@@ -43,18 +46,19 @@ def check_positive(name, value, what, zero_allowed=False):
     return number
 
 
-def check_number(name, value, least=0.0):
-    """A finite real option that is at least `least`."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+def check_number(name: str, value: Any, least: float = 0.0) -> float:
+    """Return a finite real argument of at least `least`."""
+    if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, not {value!r}")
-    if not (np.isfinite(value) and value >= least):
+    number = float(value)
+    if not (np.isfinite(number) and number >= least):
         raise ValueError(f"{name}={value} must be finite and at least {least:g}")
-    return float(value)
+    return number
 
 
-def check_choice(name, value, choices):
-    """An option that is one of some strings."""
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return an argument that is one of some strings."""
     if value not in choices:
         names = ", ".join(map(repr, choices))
         raise ValueError(f"{name}={value!r} is unknown; choose one of {names}")
-    return value
+    return str(value)

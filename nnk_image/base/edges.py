@@ -1,18 +1,12 @@
-"""Edges as two arrays, as libraries for learning on graphs have them."""
+"""Edges as libraries for learning on graphs have them."""
+
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
-def edges_of(matrix):
-    """The entries of CSR rows as edges from their columns to their rows.
-
-    Returns
-    -------
-    edge_index : (2, nnz) int64 ndarray
-        Columns, and rows.
-    edge_weight : (nnz,) ndarray
-    """
-    edge_index = np.empty((2, matrix.nnz), np.int64)
-    edge_index[0] = matrix.indices
-    edge_index[1] = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return edge_index, matrix.data.copy()
+def edges_of(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return ``edge_index`` (2, nnz: columns and rows) and ``edge_weight`` of a CSR array."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.stack([matrix.indices.astype(np.int64), rows]), matrix.data.copy()

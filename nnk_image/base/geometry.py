@@ -1,13 +1,18 @@
-"""The pixel grid: how pixels are numbered, how far apart nodes are, how rows lie in memory.
+"""The pixel grid: numbers of pixels, displacements between them, and rows in memory.
 
-Everything that knows where a pixel is asks here.  Axes are counted as in numpy; the last one is
-the one along which pixels lie side by side, and nothing depends on there being two.
+Axes are counted as in numpy; pixels lie side by side along the last one.  There may be any number.
 """
+
+from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
 
 BLOCK_BYTES = 32
 """Bytes of a SIMD block, the same on every instruction set: 8 float32 or 4 float64 pixels."""
@@ -26,39 +31,39 @@ class PixelGrid:
     shape: tuple[int, ...]
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of pixels."""
         return math.prod(self.shape)
 
     @property
-    def strides(self):
-        """By how much the number of a pixel grows with one step along each axis."""
+    def strides(self) -> tuple[int, ...]:
+        """Difference of the numbers of neighboring pixels, along each axis."""
         return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
 
-    def positions(self):
-        """(size, axes) int64 ndarray: the position of every pixel."""
+    def positions(self) -> Integers:
+        """Return the position of every pixel, (size, axes)."""
         return np.stack(np.unravel_index(np.arange(self.size), self.shape), axis=-1)
 
-    def displacements(self, start, end):
-        """(n, axes) ndarray: from pixels of numbers `start` to those of numbers `end`."""
+    def displacements(self, start: Integers, end: Integers) -> Integers:
+        """Return the steps from pixels `start` to pixels `end`, given by number, (n, axes)."""
         axes = zip(
             np.unravel_index(start, self.shape), np.unravel_index(end, self.shape), strict=True
         )
         return np.stack([there - here for here, there in axes], axis=-1)
 
-    def padded_rows(self, radius, dtype):
-        """The layout in which the Chebyshev recurrence reads images (`PaddedRows`)."""
+    def padded_rows(self, radius: int, dtype: npt.DTypeLike) -> PaddedRows:
+        """Return the layout in which the Chebyshev recurrence reads images."""
         lanes = BLOCK_BYTES // np.dtype(dtype).itemsize
         blocks, pad = -(-self.shape[-1] // lanes), -(-radius // lanes) * lanes
         return PaddedRows(lanes, blocks, pad, pad + blocks * lanes + pad)
 
-    def lines(self, radii):
-        """How the C core lays out the image as rows, for a window of these radii (`Lines`)."""
+    def lines(self, radii: tuple[int, ...]) -> Lines:
+        """Return the layout in which the C core prunes graphs, for a window of these radii."""
         strides = [1]
         for n, radius in zip(self.shape[-2:0:-1], radii[-2:0:-1], strict=True):
             strides.insert(0, strides[0] * (n + radius))
         axes = [stride * np.arange(n) for n, stride in zip(self.shape, strides, strict=False)]
-        line = np.zeros((), np.int64)
+        line: npt.NDArray[Any] = np.zeros((), np.int64)
         for places in axes:
             line = line[..., None] + places
         border = sum(stride * radius for stride, radius in zip(strides, radii, strict=False))
@@ -67,11 +72,10 @@ class PixelGrid:
 
 @dataclass(frozen=True)
 class Lines:
-    """An image as rows: its lines along the last axis, one below the other.
+    """An image or volume as rows: its lines along the last axis, one below the other.
 
-    Where another axis begins anew, rows without pixels lie between, so many as a window reaches
-    over: what leads out of the image along any axis ends in such a gap, or in the border.  An
-    image of two axes has no gaps.
+    Between slices lie rows without pixels, as many as the window's radius: an offset that leaves
+    the image along any axis ends in such a gap, or in the border.  Two axes need no gaps.
 
     Attributes
     ----------
@@ -80,33 +84,33 @@ class Lines:
     strides : tuple of int
         Rows from one line to the next, along each axis but the last.
     border : int
-        Rows that a window reaches over, up and down.
+        Rows above and below that a window may reach.
     radius : int
-        Pixels that it reaches over, to the sides.
+        Pixels to each side that it may reach.
     width : int
-        Pixels of a line.
+        Pixels in a line.
     """
 
-    rows: np.ndarray
+    rows: Integers
     strides: tuple[int, ...]
     border: int
     radius: int
     width: int
 
     @property
-    def height(self):
+    def height(self) -> int:
         """Rows from the first line to the last, gaps included."""
         return int(self.rows[-1]) + 1
 
     @property
-    def first_node(self):
-        """(height,) int64 ndarray: number of the first pixel of each row, -1 for gaps."""
+    def first_node(self) -> Integers:
+        """Number of the first pixel in each row, (height,); -1 in gaps."""
         numbers = np.full(self.height, -1, np.int64)
         numbers[self.rows] = self.width * np.arange(len(self.rows))
         return numbers
 
-    def feature_plane(self):
-        """(rows, stride) of a feature plane: the image in its border.
+    def feature_plane(self) -> tuple[int, int]:
+        """Return (rows, stride) of a feature plane: the image in its border.
 
         Rows are read in words of 64 pixels, short ones in halves and quarters of words.
         """
@@ -121,13 +125,13 @@ class PaddedRows:
     Attributes
     ----------
     lanes : int
-        Pixels of a block.
+        Pixels in a block.
     blocks : int
-        Blocks of a row.
+        Blocks in a row.
     pad : int
         Zeros before the first pixel; a whole number of blocks.
     stride : int
-        Numbers of a row, zeros included.
+        Numbers in a row, zeros included.
     """
 
     lanes: int

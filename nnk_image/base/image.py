@@ -1,22 +1,29 @@
-"""Any image to checked pixels, and to the feature planes of the C core.
+"""Check images, and lay them out for the C core.
 
-An image is an array (H, W), or (H, W, C) with ``channel_axis``.  Whatever its
-memory layout, byte order or dtype, the same values give the same result.
+An image is an array (H, W), or (H, W, C) with ``channel_axis``.  Results do not depend on its
+memory layout or byte order.
 """
 
-import numbers
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nnk_image.base.checks import check_positive, working_dtype
+from nnk_image.base.geometry import Lines
 
 MOST_AXES = 4
 """Most spatial axes of an image: volumes in time."""
 
-_EXACT_IN_FLOAT32 = ("b", "u1", "i1")  # products of differences stay below 2^24
+_EXACT_IN_FLOAT32 = ("b1", "u1", "i1")  # products of differences stay below 2^24
 _MAX_EXACT_CHANNELS = 64
-_COLOURS = (3, 4)  # channels of a colour image
+_COLORS = (3, 4)  # channels of a color image
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,7 @@ class Image:
     Attributes
     ----------
     pixels : (H, W, C) ndarray
-        The values, channels last, in the caller's dtype (or a float one); (D, H, W, C) and so on
-        for images of more axes.
+        Values, channels last, in the caller's dtype (or a float one); volumes have more axes.
     dtype : numpy.dtype
         Floating type of everything computed from it: float32 or float64.
     valid : (H, W) bool ndarray or None
@@ -38,64 +44,70 @@ class Image:
         Where the caller had the channels, non-negative.
     """
 
-    pixels: np.ndarray
-    dtype: np.dtype
-    valid: np.ndarray | None
+    pixels: Array
+    dtype: np.dtype[Any]
+    valid: npt.NDArray[np.bool_] | None
     low: float
     high: float
     channel_axis: int | None
 
     @property
-    def shape(self):
-        """(H, W), or more axes."""
+    def shape(self) -> tuple[int, ...]:
+        """Shape without the channels: (H, W), or more axes."""
         return self.pixels.shape[:-1]
 
     @property
-    def channels(self):
-        """Number of channels, 1 for a grey image."""
-        return self.pixels.shape[-1]
+    def channels(self) -> int:
+        """Number of channels; 1 for a grayscale image."""
+        return int(self.pixels.shape[-1])
 
     @property
-    def largest_square(self):
-        """Largest squared distance that two pixels may have; infinite beyond float64."""
+    def largest_square(self) -> float:
+        """Largest squared distance between the values of two pixels; may be infinite."""
         with np.errstate(over="ignore"):
-            return (np.float64(self.high) - self.low) ** 2 * self.channels
+            return float((np.float64(self.high) - self.low) ** 2 * self.channels)
 
-    def restore(self, pixels):
-        """Bring (H, W, C) back to the caller's axes."""
+    def restore(self, pixels: Array) -> Array:
+        """Return (H, W, C) pixels with the caller's axes."""
         if self.channel_axis is None:
             return pixels[..., 0]
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
 
 
-def is_column(shape):
-    """Whether an image of this shape is one pixel wide: what is done along rows is slow there."""
+def is_column(shape: tuple[int, ...]) -> bool:
+    """Return whether an image is one pixel wide, which is slow in work along rows."""
     return len(shape) == 2 and shape[1] == 1 < shape[0]
 
 
-def as_row(image):
-    """An `Image` of one column as one row, whose pixels have the same numbers."""
+def as_row(image: Image) -> Image:
+    """Return an image of one column as one row; its pixels keep their numbers."""
     valid = None if image.valid is None else image.valid.reshape(1, -1)
     return replace(image, pixels=image.pixels.reshape(1, -1, image.channels), valid=valid)
 
 
-def check_image(image, channel_axis=None, mask=None, most_axes=2):
-    """Check an image and its mask, once, for every public function.
+def check_image(
+    image: Any, channel_axis: int | None = None, mask: Any = None, most_axes: int = 2
+) -> Image:
+    """Check an image and its mask.
 
-    An `Image` has been checked and is returned as it is.  At most `most_axes` axes beside that of
-    the channels are allowed.
-
-    Returns
-    -------
-    Image
+    Parameters
+    ----------
+    image : array_like or Image
+        An `Image` is returned as it is.
+    channel_axis : int, optional
+        Axis of the channels; by default the image is grayscale.
+    mask : array_like of bool, optional
+        True for the pixels that take part; by default all. Masked arrays have their own as well.
+    most_axes : int
+        Most axes beside that of the channels.
 
     Raises
     ------
     TypeError
-        The dtype holds no real numbers.
+        If the dtype holds no real numbers.
     ValueError
-        Wrong number of axes, no pixel, a bad `channel_axis` or `mask`, or a value
-        that is not finite outside the mask.
+        If the number of axes, `channel_axis` or `mask` is wrong, or if a value outside the mask
+        is not finite.
     """
     if isinstance(image, Image):
         return image
@@ -111,7 +123,7 @@ def check_image(image, channel_axis=None, mask=None, most_axes=2):
         pixels = pixels.astype(dtype)
     valid = _check_mask(mask, pixels.shape[:-1])
     if isinstance(image, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(image)
+        hidden: Any = np.ma.getmaskarray(image)
         if channel_axis is not None:
             hidden = hidden.any(axis=channel_axis)
         valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:-1])
@@ -119,14 +131,10 @@ def check_image(image, channel_axis=None, mask=None, most_axes=2):
     return Image(pixels, dtype, valid, low, high, channel_axis)
 
 
-def spatial_shape(image, channel_axis, spaced):
-    """The shape of an image that has not been looked at yet, without the axis of its channels.
+def spatial_shape(image: Any, channel_axis: int | None, spaced: bool) -> tuple[int, ...]:
+    """Return the shape without channels of an image that has not been checked yet.
 
-    Raises
-    ------
-    TypeError, ValueError
-        Wrong number of axes, a bad `channel_axis`, or, unless `spaced`, three axes of which one may
-        be that of colours.
+    Unless `spaced`, three axes of which one may be that of colors are an error.
     """
     if isinstance(image, Image):
         return image.shape
@@ -137,40 +145,33 @@ def spatial_shape(image, channel_axis, spaced):
     axis = _check_axes(shape, channel_axis, MOST_AXES)
     if axis is not None:
         return shape[:axis] + shape[axis + 1 :]
-    if len(shape) == 3 and not spaced and (shape[0] in _COLOURS or shape[-1] in _COLOURS):
+    if len(shape) == 3 and not spaced and (shape[0] in _COLORS or shape[-1] in _COLORS):
         raise ValueError(
-            f"an image of shape {shape} may be a colour image or a volume: say channel_axis= "
-            "(-1 where the channels come last), or for a volume spacing=(1, 1, 1)"
+            f"an image of shape {shape} may be a color image or a volume: pass channel_axis= "
+            "(-1 if the channels come last), or spacing=(1, 1, 1) for a volume"
         )
     return shape
 
 
-def check_spacing(spacing, axes):
+def check_spacing(spacing: Any, axes: int) -> tuple[float, ...]:
     """Return `spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
     if spacing is None or not np.iterable(spacing):
         spacing = (1.0 if spacing is None else spacing,) * axes
     if len(spacing) != axes:
-        raise ValueError(
-            f"spacing={spacing!r} must be one number, or {axes} numbers, one for each axis"
-        )
-    return tuple(check_positive("spacing", s, "distance of pixels along an axis") for s in spacing)
+        raise ValueError(f"spacing must be one number, or one per axis ({axes}), got {spacing!r}")
+    what = "distance of pixels along an axis"
+    return tuple(check_positive("spacing", s, what) for s in spacing)
 
 
-def relative_spacing(spacing, axes):
+def relative_spacing(spacing: Any, axes: int) -> tuple[float, ...] | None:
     """Return distances of pixels relative to the least, checked; None if all are equal."""
     spacing = check_spacing(spacing, axes)
     least = min(spacing)
     return None if least == max(spacing) else tuple(s / least for s in spacing)
 
 
-def data_range_of(image):
-    """Return the range of values `image` may take, where its dtype tells.
-
-    Raises
-    ------
-    ValueError
-        It is not known; the message says what to pass.
-    """
+def data_range_of(image: Image) -> float:
+    """Return the range of values `image` may take; ValueError if its dtype does not say."""
     kind, size = image.pixels.dtype.kind, image.pixels.dtype.itemsize
     if kind == "b":
         return 1.0
@@ -185,27 +186,20 @@ def data_range_of(image):
     )
 
 
-def exact_in_float32(image):
-    """True where float32 holds every product of differences of this image exactly."""
-    return image.pixels.dtype.str[1:] in (*_EXACT_IN_FLOAT32, "b1") and (
-        image.channels <= _MAX_EXACT_CHANNELS
-    )
+def exact_in_float32(image: Image) -> bool:
+    """Return whether float32 holds every product of differences of this image exactly."""
+    few = image.channels <= _MAX_EXACT_CHANNELS
+    return few and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
 
 
-def feature_planes(image, lines):
-    """The features of an image's pixels as the C core reads them.
-
-    Parameters
-    ----------
-    image : Image
-    lines : Lines
-        Of the image, for a window.
+def feature_planes(image: Image, lines: Lines) -> tuple[bool, Array]:
+    """Return the features of the pixels as the C core reads them, and whether they are exact.
 
     Returns
     -------
     exact : bool
-        Whether float32 holds every product of differences of the features.  It does for values
-        of 8 bits: their graph is then that of the float64 image, bit for bit.
+        Whether float32 holds every product of differences of the features. It does for 8-bit
+        values, whose graph is that of the float64 image, bit for bit.
     planes : (C, rows, stride) ndarray
         NaN on the border, in gaps and where pixels are masked; float32 if `exact`, else of the
         image's floating type.
@@ -231,14 +225,14 @@ def feature_planes(image, lines):
     return exact, planes
 
 
-def place_of(position):
-    """The position of a pixel in words."""
+def place_of(position: tuple[int, ...]) -> str:
+    """Describe the position of a pixel."""
     if len(position) == 2:
         return f"row {position[0]}, column {position[1]}"
     return f"position {position}"
 
 
-def _check_dtype(dtype):
+def _check_dtype(dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "buif":
         raise TypeError(
             f"an image of dtype {dtype} holds no real numbers; convert it first, for example "
@@ -246,34 +240,33 @@ def _check_dtype(dtype):
         )
 
 
-def _check_axes(shape, channel_axis, most_axes):
+def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> int | None:
     """`channel_axis` as a non-negative axis or None, checked against the shape."""
     axes = len(shape)
     if channel_axis is None:
         if 2 <= axes <= most_axes:
             return None
         hint = (
-            f"; a colour image of shape {shape} needs channel_axis= "
-            "(-1 where the channels come last)"
+            f"; a color image of shape {shape} needs channel_axis= (-1 if the channels come last)"
             if axes == 3
             else ""
         )
         allowed = "2 axes (rows, columns)" if most_axes == 2 else f"2 to {most_axes} axes"
         raise ValueError(f"an image has {allowed}, this one {axes}{hint}")
-    if not isinstance(channel_axis, numbers.Integral) or isinstance(channel_axis, bool):
+    if not isinstance(channel_axis, Integral) or isinstance(channel_axis, bool):
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
     if not 3 <= axes <= most_axes + 1:
         allowed = "3" if most_axes == 2 else f"3 to {most_axes + 1}"
         raise ValueError(
             f"channel_axis={channel_axis} is for arrays of {allowed} axes, this one has {axes}: "
-            f"shape {shape}; use channel_axis=None for a grey image"
+            f"shape {shape}; use channel_axis=None for a grayscale image"
         )
-    if not -axes <= channel_axis < axes:
+    if not -axes <= int(channel_axis) < axes:
         raise ValueError(f"channel_axis={channel_axis} is outside an array of shape {shape}")
     return int(channel_axis) % axes
 
 
-def _check_mask(mask, shape):
+def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | None:
     if mask is None:
         return None
     valid = np.array(mask)
@@ -286,7 +279,7 @@ def _check_mask(mask, shape):
     return valid
 
 
-def _finite_range(pixels, valid):
+def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[float, float]:
     """Smallest and largest value; an error that says where values are not finite."""
     values = pixels if valid is None else pixels[valid]
     low, high = values.min(), values.max()

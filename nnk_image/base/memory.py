@@ -1,14 +1,16 @@
-"""How large things get: what a call needs against what is free, and how wide indices must be.
+"""How much memory a call needs and what is free, and how wide indices must be."""
 
-A clear MemoryError comes before any thrashing.
-"""
+from __future__ import annotations
 
-import os
+import math
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import psutil
 
 SMALL = 1 << 26
 """Needs of fewer bytes are not compared with what is free: asking would take longer."""
@@ -16,57 +18,45 @@ SMALL = 1 << 26
 INDEX32_LIMIT = 2**31 - 1
 """Largest number that indices of 32 bits hold."""
 
-
 IMAGE_ADVICE = (
-    "use float32, a smaller window, or tiles: nnk_image.denoise_tiles, "
-    "nnk_image.wavelets.TiledWavelets, or the border that nnk_image.halo gives"
+    "use float32, a smaller window, or tiles: nnk_image.denoise_tiles for files, "
+    "nnk_image.tiled for lazy arrays"
 )
 
 
-def index_dtype(largest):
-    """int32 where it holds indices and counts up to `largest`, else int64."""
+def index_dtype(largest: int) -> np.dtype[Any]:
+    """Return int32 where it holds indices and counts up to `largest`, else int64."""
     return np.dtype(np.int32 if largest <= INDEX32_LIMIT else np.int64)
 
 
-def require(n_bytes, what, advice=IMAGE_ADVICE):
-    """Raise MemoryError unless `n_bytes` are free.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Needed at the least.
-    what : str
-        What needs them, for the message.
-    advice : str
-        What to do, for the message.
-
-    Raises
-    ------
-    MemoryError
-        With both figures and what to do.
-    """
+def require(n_bytes: int, what: str, advice: str = IMAGE_ADVICE) -> None:
+    """Raise MemoryError, with both figures and advice, unless `n_bytes` for `what` are free."""
     if n_bytes < SMALL:
         return
     free = available()
-    if free is not None and n_bytes > free:
+    if n_bytes > free:
         raise MemoryError(
             f"{what} needs at least {n_bytes / 2**30:.1f} GiB, {max(free, 0) / 2**30:.1f} GiB are "
             f"free; {advice}"
         )
 
 
-def require_per_pixel(image, channel_axis, bytes_of, what):
-    """`require` for an image that has not been looked at yet, by its shape alone.
+def require_per_pixel(
+    image: Any, channel_axis: int | None, bytes_of: Callable[[int, int], float], what: str
+) -> None:
+    """`require` for an image that has not been checked yet, by its shape alone.
 
     Parameters
     ----------
     image : array_like
+        The image; its values are not read.
     channel_axis : int or None
+        Axis of its channels.
     bytes_of : callable
-        ``bytes_of(itemsize, channels)`` per pixel, itemsize that of the floating type the
-        image is computed in.
+        ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating
+        type in which the image is processed.
     what : str
-        As for `require`.
+        What needs the memory, for the message.
     """
     if not isinstance(getattr(image, "dtype", None), np.dtype | None):
         image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
@@ -76,10 +66,7 @@ def require_per_pixel(image, channel_axis, bytes_of, what):
     channels = 1
     if isinstance(channel_axis, int) and -len(shape) <= channel_axis < len(shape) > 2:
         channels = int(shape[channel_axis])
-    pixels = 1
-    for side in shape:
-        pixels *= int(side)
-    pixels //= max(1, channels)
+    pixels = math.prod(map(int, shape)) // max(1, channels)
     itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
     size = "x".join(map(str, shape))
     require(int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}")
@@ -103,54 +90,27 @@ def bytes_of_text(size):
     raise ValueError(f"max_memory={size!r} must be a number of bytes, or a text such as '4GiB'")
 
 
-def available():
-    """Bytes this process may still take, None where the system does not tell."""
-    known = [n for n in (_system(), _control_group(), _address_space()) if n is not None]
-    return min(known, default=None)
+def available() -> int:
+    """Return the bytes that this process may still take."""
+    free = psutil.virtual_memory().available
+    return int(min(free, _of_container(), _of_address_space()))
 
 
-def _system():
-    meminfo = _fields("/proc/meminfo")
-    if "MemAvailable" in meminfo:
-        return 1024 * int(meminfo["MemAvailable"].split()[0])
+def _of_container(folder: Path = Path("/sys/fs/cgroup")) -> float:
+    """Bytes left of a container's limit; file caches, which can be given back, count as free."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _control_group():
-    """Bytes left of a container's limit; caches count as left, for they can be given back."""
-    folder = Path("/sys/fs/cgroup")
-    try:
-        limit = (folder / "memory.max").read_text().strip()
-        if limit == "max":
-            return None
+        limit = float((folder / "memory.max").read_text().replace("max", "inf"))
         used = int((folder / "memory.current").read_text())
-        statistics = (folder / "memory.stat").read_text().split()
+        words = (folder / "memory.stat").read_text().split()
     except (OSError, ValueError):
-        return None
-    cached = dict(zip(statistics[::2], statistics[1::2], strict=True)).get("inactive_file", 0)
-    return int(limit) - used + int(cached)
+        return math.inf
+    return limit - used + int(words[words.index("inactive_file") + 1])
 
 
-def _address_space():
-    """Bytes left of the limit of the address space (RLIMIT_AS)."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    mapped = _fields("/proc/self/status").get("VmSize")
-    if limit == resource.RLIM_INFINITY or mapped is None:
-        return None
-    return limit - 1024 * int(mapped.split()[0])
-
-
-def _fields(path):
-    """A file of 'name: value' lines as a dictionary, empty where there is none."""
-    try:
-        lines = Path(path).read_text().splitlines()
-    except OSError:
-        return {}
-    return dict(line.split(":", 1) for line in lines if ":" in line)
+def _of_address_space() -> float:
+    """Bytes left of the limit of the address space, on Linux."""
+    if not hasattr(psutil, "RLIMIT_AS"):
+        return math.inf
+    process = psutil.Process()
+    limit = process.rlimit(psutil.RLIMIT_AS)[0]
+    return math.inf if limit == psutil.RLIM_INFINITY else limit - process.memory_info().vms

@@ -232,7 +232,7 @@ def test_noise_of_the_lower_half_of_the_frequencies():
 
 def test_three_axes_that_may_be_colour_are_asked_about():
     for shape in [(3, 20, 20), (20, 20, 4)]:
-        with pytest.raises(ValueError, match=r"colour image or a volume.*channel_axis.*spacing"):
+        with pytest.raises(ValueError, match=r"color image or a volume.*channel_axis.*spacing"):
             denoise(np.zeros(shape), 5)
         assert denoise(np.zeros(shape), 5, spacing=1).shape == shape
 
@@ -240,7 +240,7 @@ def test_three_axes_that_may_be_colour_are_asked_about():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"spacing": (1, 1)}, r"spacing=\(1, 1\) must be one number, or 3 numbers"),
+        ({"spacing": (1, 1)}, r"spacing must be one number, or one per axis \(3\), got \(1, 1\)"),
         ({"spacing": (1, 0, 1)}, "spacing"),
         ({"sigma": np.ones((20, 20))}, r"sigma has shape \(20, 20\).*\(6, 20, 20\)"),
         ({"sigma": NoiseModel(5, rows=3)}, r"stripes .* denoise its slices one by one"),

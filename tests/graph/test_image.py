@@ -200,9 +200,9 @@ def test_images_without_pixels(shape, build):
     [
         ((), None, "2 to 4 axes, this one 0"),
         ((5,), None, "2 to 4 axes, this one 1"),
-        ((5, 5, 3), None, r"say channel_axis= \(-1 where the channels come last\), or .*spacing="),
+        ((5, 5, 3), None, r"pass channel_axis= \(-1 if the channels come last\), or .*spacing="),
         ((2, 2, 5, 5, 3), None, "2 to 4 axes, this one 5"),
-        ((5, 5), -1, "use channel_axis=None for a grey image"),
+        ((5, 5), -1, "use channel_axis=None for a grayscale image"),
         ((2, 2, 2, 2, 2, 3), -1, "arrays of 3 to 5 axes, this one has 6"),
         ((5, 5, 3), 3, r"channel_axis=3 is outside .*\(5, 5, 3\)"),
         ((5, 5, 3), -4, "channel_axis=-4 is outside"),

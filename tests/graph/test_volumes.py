@@ -112,9 +112,9 @@ def test_exact_weights_of_a_volume():
 @pytest.mark.parametrize(
     ("shape", "options", "says"),
     [
-        ((5, 6, 3), {}, "may be a colour image or a volume"),
-        ((4, 5, 6), {}, "may be a colour image or a volume"),
-        ((5, 6, 7), {"spacing": (1, 1)}, "must be one number, or 3 numbers, one for each axis"),
+        ((5, 6, 3), {}, "may be a color image or a volume"),
+        ((4, 5, 6), {}, "may be a color image or a volume"),
+        ((5, 6, 7), {"spacing": (1, 1)}, r"must be one number, or one per axis \(3\)"),
         ((5, 6, 7), {"spacing": -2.0}, "spacing=-2.0"),
         ((5, 6, 7), {"spacing": (1, 0, 1)}, "spacing=0 must be"),
         ((5, 6, 7), {"window": (3, 3)}, "window has 2 sides, the image 3 axes"),

@@ -75,5 +75,5 @@ def test_compaction_of_a_volume():
 
 
 def test_what_may_be_colour_is_asked_about():
-    with pytest.raises(ValueError, match="colour image or a volume"):
+    with pytest.raises(ValueError, match="color image or a volume"):
         energy_compaction(np.zeros((20, 20, 3)))
