@@ -73,7 +73,7 @@ def test_an_adjacency_that_does_not_fit(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 22 << 20)
     noise = np.random.default_rng(0).random((512, 512)) * 255
     with pytest.raises(MemoryError, match=r"the adjacency of [0-9]+ entries needs at least"):
-        image_graph(noise, window=5, sigma_f=1e-3)
+        image_graph(noise, window=5, sigma_f=1e-3).adjacency  # noqa: B018
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -96,8 +96,8 @@ def test_what_denoising_needs_by_noise(monkeypatch, channels):
     monkeypatch.setattr(memory, "require", note)
     white, levels = most(20), np.linspace(5, 20, 12_000).reshape(100, 120)
     assert white == 6 + 7 * channels
-    not_white = [levels, NoiseModel(levels=levels), NoiseModel(gain=4.0), NoiseModel(5.0, rows=3.0)]
-    not_white += [NoiseModel(curve=[[0, 255], [5, 20]]), NoiseModel(autocovariance=np.eye(3)), None]
+    not_white = [levels, NoiseModel(gain=4.0), NoiseModel(5.0, rows=3.0)]
+    not_white += [NoiseModel(curve=[[0, 255], [5, 20]]), NoiseModel.from_autocovariance(np.eye(3)), None]
     for sigma in not_white:
         assert most(sigma) == white + 2 * channels
     assert most(NoiseModel(20.0)) == white
