@@ -7,7 +7,6 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.fft import dct
 
-from nnk_image.base.imports import uninterrupted
 
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
@@ -137,16 +136,14 @@ def _pygsp_design(name, n_scales, lmax):
     least = _LEAST_SCALES.get(name, 1)
     if n_scales < least:
         raise ValueError(f"n_scales={n_scales}, but {name!r} has at least {least} wavelet bands")
-    with uninterrupted():
-        from pygsp import filters, graphs
+    from pygsp import filters, graphs
 
     class Spectrum(graphs.Graph):
         """A graph that only says where its spectrum ends: all that designs ask for."""
 
         lmax = property(lambda self: lmax)
 
-    with uninterrupted():  # it imports more
-        graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
+    graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
     if name in _SIZED:
         bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
     else:

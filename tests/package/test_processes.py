@@ -128,8 +128,8 @@ WORKERS = """
     ("pool", "scheduler"),
     [
         ("plain", ""),
-        *(("joblib", backend) for backend in ("threading", "loky", "multiprocessing")),
-        *(("dask", scheduler) for scheduler in ("synchronous", "processes")),
+        *(("joblib", backend) for backend in ("threading", "loky")),
+        ("dask", "processes"),
     ],
 )
 def test_workers_give_the_same_bits_and_start_no_thread_unasked(expected, pool, scheduler):

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from child import PRINT_THE_CHAIN, python
 from graph_checks import assert_equal
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,29 +134,21 @@ def test_use_simd(simd):
     assert _core.simd_variant() == VARIANTS[-1]
 
 
-def python(script, **environment):
-    """Run a script in a fresh interpreter."""
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("name", [*VARIANTS, ""])
-def test_environment_chooses_the_variant(name):
-    script = "from nnk_image import _core; print(_core.simd_variant())"
-    done = python(script, NNK_IMAGE_SIMD=name)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == (name or VARIANTS[-1])
+def test_the_environment_chooses_the_variant_and_no_other_bits(name, expected):
+    script = f"from nnk_image import _core; print(_core.simd_variant()); {PRINT_THE_CHAIN}"
+    assert python(script, NNK_IMAGE_SIMD=name) == [name or VARIANTS[-1], expected, expected]
 
 
 @pytest.mark.parametrize("name", ["sse9", "AVX2", "generic ", "neon9"])
 def test_unknown_variant_in_the_environment(name):
-    done = python("import nnk_image; nnk_image.image_graph", NNK_IMAGE_SIMD=name)
+    done = subprocess.run(
+        [sys.executable, "-c", "import nnk_image; nnk_image.image_graph"],
+        env=os.environ | {"NNK_IMAGE_SIMD": name},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     last_line = done.stderr.strip().splitlines()[-1]
     assert last_line.startswith(("ValueError: ", "ImportError: "))
