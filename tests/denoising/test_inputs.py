@@ -8,17 +8,10 @@ from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.graph_smoothing import polish
 
-METHODS = ("sgw", "quick", "fast", "balanced", "best")
-
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255
 COLOUR = RNG.random((17, 19, 3)) * 255
 TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 10)]
-
-
-@pytest.fixture(params=METHODS)
-def method(request):
-    return request.param
 
 
 # --- types and layouts -------------------------------------------------------------------

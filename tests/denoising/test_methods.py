@@ -9,16 +9,9 @@ from hypothesis import strategies as st
 
 from nnk_image import denoise, estimate_sigma
 
-METHODS = ("sgw", "quick", "fast", "balanced", "best")
-
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255
 COLOUR = RNG.random((17, 19, 3)) * 255
-
-
-@pytest.fixture(scope="module", params=METHODS)
-def method(request):
-    return request.param
 
 
 # --- invariances -------------------------------------------------------------------------

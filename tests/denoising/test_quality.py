@@ -116,24 +116,6 @@ def test_colour_is_denoised_jointly():
         assert psnr(clean, joint) > psnr(clean, np.stack(single, axis=-1)) + 0.3
 
 
-def test_tuning_by_sure_helps():
-    """Close to the best of its candidates, hence hardly ever worse than the usual setting."""
-    gains = []
-    for name in ("camera", "brick", "cell"):
-        clean, image = noisy(name, 15)
-        tuned = psnr(clean, denoise(image, 15, method="sgw", tune="sure"))
-        gains.append(tuned - psnr(clean, denoise(image, 15, method="sgw")))
-    assert min(gains) > -0.1
-    assert np.mean(gains) > 0
-
-
-def test_tune_is_for_sgw_only():
-    with pytest.raises(ValueError, match="is for method='sgw', not 'fast'"):
-        denoise(np.eye(9), 0.1, tune="sure")
-    with pytest.raises(ValueError, match="tune='magic' must be 'sure'"):
-        denoise(np.eye(9), 0.1, method="sgw", tune="magic")
-
-
 # --- a guide -----------------------------------------------------------------------------
 
 

@@ -168,7 +168,7 @@ def test_denoising_blind_is_nearly_as_good_as_knowing():
     covariance = np.zeros((5, 5))
     for (y, x), weight in np.ndenumerate(kernel):
         covariance[2 - y : 5 - y, 2 - x : 5 - x] += weight * kernel * 400
-    known = nnk_image.denoise(noisy, NoiseModel(autocovariance=covariance))
+    known = nnk_image.denoise(noisy, NoiseModel.from_autocovariance(covariance))
     blind = nnk_image.denoise(noisy)
     errors = [np.mean((result - clean) ** 2) for result in (known, blind)]
     assert errors[1] < 1.1 * errors[0]

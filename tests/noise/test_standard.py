@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from patches import aggregate, all_groups, patches_at
+from pictures import assert_same_everywhere
 
 import nnk_image
-from nnk_image import _core
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.patch_filter import PatchGroups
 from nnk_image.denoising.presets import Preset
@@ -196,22 +196,18 @@ def correlated(rng, shape):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_same_bits_for_threads_and_variants(image, dtype):
-    noise = noise_of(image, variances=True)
-    values, results = image.astype(dtype), []
-    try:
-        for variant in _core.simd_variants():
-            _core.use_simd(variant)
-            for n_jobs in (1, 3):
-                groups = PatchGroups(image.shape, 5, SMALL, 12, noise)
-                with RowExecutor(n_jobs) as executor:
-                    groups.match(values, executor, noise)
-                    for options in ({"first": True}, {}, {"right": True}):
-                        result, _ = groups.filter(0, *[values] * 3, 0.0, executor, **options)
-                        results.append(result)
-    finally:
-        _core.use_simd()
-    for number, other in enumerate(results):
-        np.testing.assert_array_equal(results[number % 3], other)
+    noise, values = noise_of(image, variances=True), image.astype(dtype)
+    groups = PatchGroups(image.shape, 5, SMALL, 12, noise)
+
+    def run(n_jobs):
+        with RowExecutor(n_jobs) as executor:
+            groups.match(values, executor, noise)
+            return [
+                groups.filter(0, *[values] * 3, 0.0, executor, **options)[0]
+                for options in ({"first": True}, {}, {"right": True})
+            ]
+
+    assert_same_everywhere(run)
 
 
 def test_white_noise_has_no_tables():

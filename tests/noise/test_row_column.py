@@ -1,4 +1,4 @@
-"""Stripes: offsets of rows and columns are found in an image, taken away, and nothing else is."""
+"""Row and column noise is found in an image and removed, and nothing else is."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.base.image import check_image
-from nnk_image.noise import stripes
+from nnk_image.noise import row_column
 
 CLEAN = nnk_image.standard_image("camera").astype(float)
 RNG = np.random.default_rng(31)
@@ -21,45 +21,47 @@ def rms(values):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_levels_of_rows_and_columns(dtype):
-    rows, columns = stripes.stripe_levels(check_image((CLEAN + WHITE + ROWS).astype(dtype)))
+    rows, columns = row_column.row_column_levels(check_image((CLEAN + WHITE + ROWS).astype(dtype)))
     assert rows == pytest.approx(ROWS.std(), rel=0.1)
     assert columns == 0
-    rows, columns = stripes.stripe_levels(check_image(CLEAN + WHITE + ROWS + COLUMNS))
+    rows, columns = row_column.row_column_levels(check_image(CLEAN + WHITE + ROWS + COLUMNS))
     assert rows == pytest.approx(ROWS.std(), rel=0.1)
     assert columns == pytest.approx(COLUMNS.std(), rel=0.3)
 
 
 @pytest.mark.parametrize("name", ["camera", "brick", "grass", "gravel", "text", "chelsea"])
 @pytest.mark.parametrize("sigma", [0, 3, 20])
-def test_pictures_without_stripes_have_none(name, sigma):
+def test_pictures_without_row_and_column_noise_have_none(name, sigma):
     picture = nnk_image.standard_image(name).astype(float)
     noisy = picture + np.random.default_rng(2).normal(0, sigma, picture.shape)
     axis = -1 if picture.ndim == 3 else None
-    assert stripes.stripe_levels(check_image(noisy, axis)) == (0, 0)
+    assert row_column.row_column_levels(check_image(noisy, axis)) == (0, 0)
 
 
-def test_the_two_fields_of_a_video_are_no_stripes():
+def test_the_two_fields_of_a_video_are_no_row_noise():
     fields = CLEAN + 10 * (np.arange(len(CLEAN)) % 2)[:, None]
-    assert stripes.stripe_levels(check_image(fields + WHITE)) == (0, 0)
+    assert row_column.row_column_levels(check_image(fields + WHITE)) == (0, 0)
 
 
-def test_first_guess_finds_most_and_treats_both_axes_alike():
+def test_offsets_are_found_most_and_treats_both_axes_alike():
     noisy = CLEAN + WHITE + ROWS
-    (found,) = stripes.first_guess(check_image(noisy), 12, 0)
+    (found,) = row_column.estimate_offsets(check_image(noisy), 12, 0)
     assert rms(found - (ROWS - ROWS.mean())) < 0.35 * ROWS.std()
     np.testing.assert_array_equal(np.ptp(found, axis=1), 0)
-    (turned,) = stripes.first_guess(check_image(noisy.T.copy()), 0, 12)
+    (turned,) = row_column.estimate_offsets(check_image(noisy.T.copy()), 0, 12)
     np.testing.assert_allclose(turned, found.T, atol=1e-9)
 
 
-def test_stripes_alone_leave_a_flat_image_flat():
+def test_offsets_alone_leave_a_flat_image_flat():
     flat = 100 + np.zeros((64, 48)) + RNG.normal(0, 5, (64, 1)) + RNG.normal(0, 3, (1, 48))
-    image = stripes.without(check_image(flat), stripes.first_guess(check_image(flat), 5, 3))
+    image = row_column.without_offsets(
+        check_image(flat), row_column.estimate_offsets(check_image(flat), 5, 3)
+    )
     assert np.std(image.pixels) < 0.25 * 5
     assert np.mean(image.pixels) == pytest.approx(flat.mean())
 
 
-def test_denoising_removes_stripes_given_or_found():
+def test_denoising_removes_what_is_given_or_estimated():
     noisy = CLEAN + WHITE + ROWS
     plain = rms(denoise(noisy, float(np.hypot(10, 12))) - CLEAN)
     given = rms(denoise(noisy, NoiseModel(10.0, rows=12.0)) - CLEAN)
@@ -113,10 +115,10 @@ def test_threads_and_progress():
     np.testing.assert_array_equal(denoise(noisy, model, n_jobs=2), one)
 
 
-def test_a_spectrum_with_stripes_is_split():
+def test_a_spectrum_with_row_noise_is_split():
     psd = np.full((128, 256), 9.0)
     psd[:, 0] += 16 * 256
-    model = NoiseModel(psd=psd)
+    model = NoiseModel.from_psd(psd)
     assert model.sigma == pytest.approx((3.0,))
     assert model.rows == pytest.approx(4.0, rel=1e-6)
     assert model.columns == 0
@@ -129,12 +131,12 @@ def test_a_spectrum_with_stripes_is_split():
 
 def test_smooth_noise_is_not_split():
     distance = np.hypot(*np.mgrid[-20:21, -20:21])
-    model = NoiseModel(autocovariance=np.exp(-((distance / 6) ** 2)))
+    model = NoiseModel.from_autocovariance(np.exp(-((distance / 6) ** 2)))
     assert (model.rows, model.columns) == (0, 0)
     assert model.correlation.shape == (41, 41)
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
-def test_bad_stripes_are_refused(value):
+def test_bad_offsets_are_refused(value):
     with pytest.raises((TypeError, ValueError), match="rows="):
         NoiseModel(rows=value)

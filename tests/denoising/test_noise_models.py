@@ -1,0 +1,179 @@
+"""denoise with a NoiseModel: levels of pixels, brightness, correlation, Poisson noise."""
+
+import numpy as np
+import pytest
+from pictures import assert_same_everywhere, mean_square, progress_of
+
+import nnk_image
+from nnk_image import NoiseModel, denoise
+from nnk_image.denoising.methods import METHODS
+
+CLEAN = nnk_image.standard_image("camera")[:96, 100:200].astype(float)
+COLOR = np.stack([CLEAN, CLEAN[::-1], CLEAN[:, ::-1]], axis=-1)
+SMOOTH = np.outer([1, 2, 1], [1, 2, 1]) / 6.0
+BINOMIAL = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36.0
+ONE_LEVEL = [name for name, method in METHODS.items() if not method.uneven]
+
+
+def smooth_noise(shape, seed=0):
+    """Noise of variance 1 whose correlation is that of a 3x3 binomial filter."""
+    white = np.random.default_rng(seed).normal(size=shape)
+    return np.fft.ifft2(np.fft.fft2(white) * np.fft.fft2(SMOOTH, shape)).real
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_and_models_are_the_same(method, dtype):
+    noisy = (CLEAN + np.random.default_rng(3).normal(0, 15, CLEAN.shape)).astype(dtype)
+    expected = denoise(noisy, 15, method=method)
+    for same in (
+        NoiseModel(15),
+        np.full(noisy.shape, 15.0),
+        NoiseModel(levels=np.full(noisy.shape, 15.0)),
+    ):
+        np.testing.assert_array_equal(denoise(noisy, same, method=method), expected)
+    np.testing.assert_array_equal(denoise(noisy, 10, strength=1.5, method=method), expected)
+
+
+def test_correlated_noise_needs_its_covariance():
+    noisy = CLEAN + 20 * smooth_noise(CLEAN.shape)
+    model = NoiseModel(20.0, correlation=BINOMIAL)
+    for method in ("fast", "best"):
+        known = mean_square(denoise(noisy, model, method=method), CLEAN)
+        assert known < 0.62 * mean_square(denoise(noisy, 20, method=method), CLEAN)
+
+
+def test_levels_that_change_across_the_image():
+    levels = np.tile(np.linspace(5, 50, CLEAN.shape[1]), (len(CLEAN), 1))
+    noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
+    known = mean_square(denoise(noisy, levels), CLEAN)
+    assert known < 0.8 * min(
+        mean_square(denoise(noisy, sigma), CLEAN) for sigma in (20, 25, 30, 35)
+    )
+
+
+def by_brightness(seed=0):
+    """An image whose dark parts are noisy, and the curve of its noise."""
+    curve = np.array([[0, 60, 255], [30, 30, 4]])
+    levels = np.interp(CLEAN, *curve)
+    return CLEAN + levels * np.random.default_rng(seed).normal(size=CLEAN.shape), curve
+
+
+def test_levels_that_change_with_the_brightness():
+    noisy, curve = by_brightness()
+    known = mean_square(denoise(noisy, NoiseModel(curve=curve)), CLEAN)
+    assert known < 0.8 * min(
+        mean_square(denoise(noisy, sigma), CLEAN) for sigma in (15, 20, 25, 30)
+    )
+    # Only the shape of the curve counts beside sigma, and strength is on top of both.
+    rms = np.sqrt(np.mean(curve[1] ** 2))
+    louder = NoiseModel(rms / 2, curve=[curve[0], 7 * curve[1]])
+    again = denoise(noisy, louder, strength=2)
+    np.testing.assert_allclose(again, denoise(noisy, NoiseModel(curve=curve)), atol=1e-9)
+
+
+def test_a_level_curve_is_one_number():
+    noisy, _ = by_brightness()
+    level = denoise(noisy, NoiseModel(curve=[[0, 255], [20, 20]]))
+    np.testing.assert_array_equal(level, denoise(noisy, 20))
+
+
+@pytest.mark.parametrize("method", ONE_LEVEL)
+def test_methods_of_one_level_take_the_mean_of_a_curve(method):
+    noisy, curve = by_brightness()
+    sigma = NoiseModel(curve=curve).sigma
+    given = denoise(noisy, NoiseModel(curve=curve), method=method)
+    np.testing.assert_array_equal(given, denoise(noisy, sigma, method=method))
+
+
+def test_absent_pixels_do_not_enter_the_brightness():
+    noisy, curve = by_brightness()
+    mask = np.ones(CLEAN.shape, bool)
+    mask[20:25, 30:60] = False
+    with_nan = np.where(mask, noisy, np.nan)
+    results = [denoise(z, NoiseModel(curve=curve), mask=mask) for z in (noisy, with_nan)]
+    np.testing.assert_array_equal(results[0][mask], results[1][mask])
+
+
+def test_brightness_of_the_largest_numbers():
+    """The sum of the channels, and that of all pixels, would be infinite."""
+    noisy, curve = by_brightness()
+    color, factor = np.stack([noisy, noisy + 1, noisy + 2], axis=-1), 2.0**1015
+    mask = np.ones(CLEAN.shape, bool)
+    mask[20:25, 30:60] = False
+    small, large = (
+        denoise(
+            scale * color, NoiseModel(curve=scale * np.array(curve)), channel_axis=-1, mask=mask
+        )
+        for scale in (1.0, factor)
+    )
+    np.testing.assert_allclose(large / factor, small, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
+def test_levels_of_any_size(scale):
+    levels = np.linspace(5, 30, CLEAN.size).reshape(CLEAN.shape)
+    noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
+    expected = denoise(noisy, levels)
+    np.testing.assert_array_equal(denoise(scale * noisy, scale * levels) / scale, expected)
+
+
+@pytest.mark.parametrize(("gain", "read"), [(1, 5), (12, 12)])
+def test_poisson_noise(gain, read):
+    rng = np.random.default_rng(0)
+    noisy = gain * rng.poisson(CLEAN / gain) + rng.normal(0, read, CLEAN.shape)
+    result = denoise(noisy, NoiseModel(read, gain=gain))
+    best = min(mean_square(denoise(noisy, sigma), CLEAN) for sigma in (10, 15, 20, 30, 45))
+    assert mean_square(result, CLEAN) < 0.93 * best
+    assert result.mean() == pytest.approx(noisy.mean(), rel=1e-9)
+    shifted = denoise(noisy * 2 + 50, NoiseModel(2 * read, gain=2 * gain, offset=50))
+    np.testing.assert_allclose(shifted, 2 * result + 50, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", ["poisson", "correlated", "levels", "curve"])
+def test_same_bits_for_threads_and_variants(method, model):
+    image = CLEAN[:40, :50] + smooth_noise((40, 50))
+    noise = {
+        "poisson": NoiseModel(2, gain=3.0),
+        "correlated": NoiseModel(12.0, correlation=BINOMIAL),
+        "levels": NoiseModel(levels=np.linspace(5, 30, 2000).reshape(40, 50)),
+        "curve": NoiseModel(curve=[[0, 200], [5, 30]]),
+    }[model]
+    if noise.is_uneven and method in ONE_LEVEL:
+        with pytest.raises(ValueError, match=f"method='{method}' assumes noise of one level"):
+            denoise(image, noise, method=method)
+        return
+    assert_same_everywhere(lambda n_jobs: denoise(image, noise, method=method, n_jobs=n_jobs))
+
+
+@pytest.mark.parametrize("counts", [0.5, 3, 30])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_progress_of_rounds_neither_ends_early_nor_goes_on(method, counts, channels):
+    """Whatever the number of rounds, most of the total is counted before the last report."""
+    light = COLOR[:45, :51, :channels]
+    seen = np.random.default_rng(0).poisson(light * counts / light.mean()).astype(float)
+    noise = NoiseModel(0.1, gain=1.0, rows=0.3)
+    options = {"method": method, "channel_axis": -1}
+    done, total = progress_of(lambda report: denoise(seen, noise, **options, progress=report))
+    assert 0.6 * total < done[-2]
+
+
+@pytest.mark.parametrize("sigma", [[2, 20, 20], [0, 20, 0]])
+def test_progress_of_channels_one_by_one(sigma):
+    color = COLOR[:45, :51]
+    done, total = progress_of(
+        lambda report: denoise(color, sigma, channel_axis=-1, progress=report)
+    )
+    assert 0.8 * total < done[-2]
+
+
+def test_color_with_a_mask():
+    color = COLOR.copy()
+    mask = np.ones(CLEAN.shape, bool)
+    mask[10:14, 20:30] = False
+    color[~mask] = np.nan
+    among = 100 * np.array([[1, 0.4, 0.4], [0.4, 1, 0.4], [0.4, 0.4, 1]])
+    covariance = among[..., None, None] * BINOMIAL
+    for noise in (NoiseModel.from_autocovariance(covariance), NoiseModel(3.0, gain=[1, 2, 3])):
+        result = denoise(color, noise, channel_axis=-1, mask=mask)
+        assert np.isnan(result[~mask]).all()
+        assert np.isfinite(result[mask]).all()

@@ -1,0 +1,50 @@
+"""Noisy pictures, how well they are denoised, and results that must not depend on who computes."""
+
+import numpy as np
+
+from nnk_image import _core, standard_image
+
+
+def picture(name):
+    """A bundled image in float64."""
+    return standard_image(name).astype(float)
+
+
+def with_noise(clean, sigma, seed=0):
+    """An image with white Gaussian noise."""
+    return clean + np.random.default_rng(seed).normal(0, sigma, clean.shape)
+
+
+def mean_square(image, clean):
+    """Mean square error."""
+    return float(np.mean((image - clean) ** 2))
+
+
+def psnr(clean, image, peak=255):
+    """Peak signal-to-noise ratio in dB."""
+    return 10 * np.log10(peak**2 / mean_square(image, clean))
+
+
+def assert_same_everywhere(run, jobs=(1, 3)):
+    """Check that ``run(n_jobs)`` gives the same bits for all vector variants and thread numbers."""
+    results = []
+    try:
+        for variant in _core.simd_variants():
+            _core.use_simd(variant)
+            results += [run(n_jobs) for n_jobs in jobs]
+    finally:
+        _core.use_simd()
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
+    return results[0]
+
+
+def progress_of(run):
+    """Reports (done, ...) and the total of ``run(progress)``, checked: they rise to the total."""
+    calls = []
+    run(lambda done, total: calls.append((done, total)))
+    done, totals = zip(*calls, strict=True)
+    assert len(set(totals)) == 1
+    assert list(done) == sorted(set(done))
+    assert done[-1] == totals[0]
+    return done, totals[0]
