@@ -48,8 +48,9 @@ class Statistics:
     def of(cls, image: Image, spacing=None):
         """Return the statistics of a whole image."""
         values = image.pixels if image.valid is None else image.pixels[image.valid]
-        means = (values[..., c].mean(dtype=np.float64) for c in range(image.channels))
-        return cls((image.low, image.high), spacing, tuple(map(float, means)))
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest numbers
+            means = [float(values[..., c].mean(dtype=np.float64)) for c in range(image.channels)]
+        return cls((image.low, image.high), spacing, tuple(means))
 
     def completed(self, channels):
         """Return the statistics with `noise_to_signal` and `spread` of (C, H, W) opponent channels.

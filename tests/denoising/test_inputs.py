@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from nnk_image import denoise, image_graph, standard_image
+from nnk_image.base import memory
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.graph_smoothing import polish
+from nnk_image.denoising.methods import METHODS
 
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255
@@ -216,3 +218,19 @@ def test_pixels_with_next_to_nothing_in_common_stay():
     assert 0 < image_graph(closer.pixels[..., 0], sigma_f=0.3).adjacency.data.max() < 5e-38
     with RowExecutor() as executor:
         np.testing.assert_array_equal(polish(closer, executor), closer.pixels)
+
+
+# --- memory ------------------------------------------------------------------------------
+
+
+def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeypatch):
+    monkeypatch.setattr(memory, "SMALL", 0)
+    needed = 8 * NOISE.size * METHODS[method].numbers_per_pixel(1, True)
+    results = []
+    for free in (1.2 * needed, 1 << 40):
+        monkeypatch.setattr(memory, "available", lambda free=free: int(free))
+        results.append(denoise(NOISE, 25, method=method))
+    np.testing.assert_array_equal(*results)
+    monkeypatch.setattr(memory, "available", lambda: int(0.9 * needed))
+    with pytest.raises(MemoryError, match=rf"denoise\(method='{method}'\) .* denoise_tiles"):
+        denoise(NOISE, 25, method=method)

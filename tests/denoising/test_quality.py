@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from skimage.metrics import peak_signal_noise_ratio
-from skimage.restoration import denoise_bilateral
+from skimage.restoration import denoise_bilateral, denoise_nl_means, denoise_tv_chambolle
 
 from nnk_image import bilateral_graph, denoise, image_graph, standard_image
 from nnk_image.denoising.wavelet_lowpass import SIGMA_D, SIGMA_F
@@ -94,6 +94,29 @@ def test_mean_psnr_on_set12(method, step, sigma, least):
         values.append(psnr(clean, denoise(image, sigma, method=method)))
     assert len(values) == 12 // step
     assert np.mean(values) >= least
+
+
+@pytest.mark.parametrize(("sigma", "least"), [(15, 32.19), (25, 29.65), (50, 26.32)])
+def test_mean_psnr_on_bundled_photographs(sigma, least):
+    """Of the default method, with scikit-image's settings chosen with the clean images at hand."""
+    names = ("camera", "astronaut_grey", "coffee_grey", "chelsea_grey")
+    pairs = [[part[20:212, 30:222] for part in noisy(name, sigma)] for name in names]
+
+    def mean_psnr(method):
+        return np.mean([psnr(clean, method(image)) for clean, image in pairs])
+
+    ours = mean_psnr(lambda image: denoise(image, sigma))
+    patches = {"patch_size": 7, "patch_distance": 10, "sigma": sigma}
+    nl_means = max(
+        mean_psnr(lambda image, h=h: denoise_nl_means(image, h=h * sigma, **patches))
+        for h in (0.4, 0.6, 0.8, 1)
+    )
+    variation = max(
+        mean_psnr(lambda image, w=w: denoise_tv_chambolle(image, weight=w * sigma))
+        for w in (0.6, 0.8, 1, 1.2, 1.5)
+    )
+    assert ours >= least
+    assert ours > max(nl_means, variation) + 1.2
 
 
 @pytest.mark.parametrize("sigma", [15, 30])

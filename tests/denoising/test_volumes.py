@@ -231,7 +231,7 @@ def test_three_axes_that_may_be_colour_are_asked_about():
 )
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
-        denoise(np.zeros((6, 20, 20)), **{"sigma": 5, **options})
+        denoise(RNG.normal(0, 9, (6, 20, 20)), **{"sigma": 5, **options})
 
 
 def test_the_noise_model_of_a_volume_is_not_that_of_an_image():
