@@ -224,7 +224,7 @@ def test_pixels_with_next_to_nothing_in_common_stay():
 
 
 def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeypatch):
-    """Needed is the most that is asked for: by `denoise` at once, or by the operator of the graph."""
+    """Needed is the most that is asked for, by `denoise` at once or by the operator of a graph."""
     image, asked = np.tile(NOISE, (6, 7)), []
     with monkeypatch.context() as patch:
         patch.setattr(memory, "require", lambda n_bytes, *_: asked.append(n_bytes))
