@@ -4,7 +4,7 @@ The manifest ``napari.yaml`` beside this file names `denoise_layer`; napari make
 parameters.  Nothing here imports napari before napari calls it.
 """
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -12,37 +12,42 @@ from nnk_image.denoising.api import denoise
 from nnk_image.denoising.methods import METHODS
 from nnk_image.io.metadata import to_samples
 
-_SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: find it"}
-_METHOD = {"choices": list(METHODS), "tooltip": "quick, fast, balanced, best: ever slower, better"}
+if TYPE_CHECKING:
+    import napari.layers
+    import napari.qt.threading
+    import napari.types
+
+_SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: estimate it"}
+_METHOD = {"choices": list(METHODS), "tooltip": "quick, fast, balanced, best: slower and better"}
 _STRENGTH = {"min": 0.1, "max": 5, "step": 0.1, "tooltip": "Above 1 removes more"}
-_PLANES = {"label": "plane by plane", "tooltip": "Each plane by itself, not the volume at once"}
+_PLANES = {"label": "plane by plane", "tooltip": "Each plane by itself, not the whole volume"}
 
 
 def denoise_layer(
-    layer: "napari.layers.Image",  # noqa: F821
+    layer: "napari.layers.Image",
     sigma: Annotated[float, _SIGMA] = 0.0,
     method: Annotated[str, _METHOD] = "fast",
     strength: Annotated[float, _STRENGTH] = 1.0,
     planes: Annotated[bool, _PLANES] = False,
-) -> "napari.qt.threading.FunctionWorker[napari.types.LayerDataTuple]":  # noqa: F821
+) -> "napari.qt.threading.FunctionWorker[napari.types.LayerDataTuple]":
     """Denoise a layer in the background; the result becomes a new layer.
 
     Parameters
     ----------
     layer : napari.layers.Image
-        A picture, in colour or not, a volume, or a time series; its scale is the spacing of the
-        pixels.
+        An image in grayscale or color, a volume, or a time series; its scale is the spacing of
+        the pixels.
     sigma : float
-        Standard deviation of the noise in the layer's units; 0 for what `estimate_noise` finds.
+        Standard deviation of the noise in the layer's units; 0 (default) to estimate it.
     method, strength
         As for `nnk_image.denoise`.
     planes : bool
-        Denoise each plane of a stack by itself.
+        Denoise each plane of a stack by itself. Default: the whole volume.
 
     Returns
     -------
     napari.qt.threading.FunctionWorker
-        Already started; it gives the data of the new layer.
+        Already started; it returns the data of the new layer.
     """
     from napari.qt.threading import thread_worker
 
@@ -50,30 +55,31 @@ def denoise_layer(
     return work(layer, sigma, method, strength, planes)
 
 
-def denoised_layer(layer, sigma, method, strength, planes):
-    """(data, attributes, kind) of the new layer; parameters as of `denoise_layer`."""
+def denoised_layer(
+    layer: Any, sigma: float, method: str, strength: float, planes: bool
+) -> tuple[Any, dict[str, Any], str]:
+    """Return data, attributes and kind of the new layer; parameters as for `denoise_layer`."""
     if layer is None:
-        raise ValueError("there is no image layer to denoise: open a picture first")
+        raise ValueError("there is no image layer to denoise: open an image first")
     if layer.multiscale:
         raise ValueError(
             f"layer {layer.name!r} is a pyramid: denoise its file with `nnk-image denoise`, or add "
             "its finest level as a layer"
         )
-    options = {"method": method, "strength": strength, "n_jobs": -1}
-    sigma, pixels = sigma or None, np.asarray(layer.data)
+    options: dict[str, Any] = {"method": method, "strength": strength, "n_jobs": -1}
+    level, pixels = sigma or None, np.asarray(layer.data)
     values = pixels[..., :3] if layer.rgb else pixels  # without transparency
     if layer.rgb:
         options["channel_axis"] = -1
-    if layer.ndim == 2:
-        data = denoise(values, sigma, **options)
-    elif planes:
+    if layer.ndim > 2 and planes:
         stack = values.reshape(-1, *values.shape[layer.ndim - 2 :])
-        data = np.stack([denoise(plane, sigma, **options) for plane in stack])
+        data = np.stack([denoise(plane, level, **options) for plane in stack])
         data = data.reshape(values.shape)
     else:
-        options["spacing"] = [abs(float(s)) for s in layer.scale]
-        data = denoise(values, sigma, **options)
-    if layer.rgb:  # napari shows colours as bytes, or as floats from 0 to 1
+        if layer.ndim > 2:
+            options["spacing"] = [abs(float(s)) for s in layer.scale]
+        data = denoise(values, level, **options)
+    if layer.rgb:  # napari shows colors as bytes, or as floats from 0 to 1
         data = to_samples(data, pixels.dtype) if pixels.dtype.kind == "u" else data.clip(0, 1)
         data = np.concatenate([data, pixels[..., 3:]], axis=-1)
     attributes = {"name": f"{layer.name} denoised", "rgb": layer.rgb}

@@ -6,7 +6,6 @@ import io
 import math
 
 import numpy as np
-from PIL import Image
 
 from nnk_image.graph.window import window_on
 
@@ -154,5 +153,7 @@ def _thumbnail(graph):
     degrees = graph.degrees[middle][::step, ::step].astype(float)
     grey = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)
     file = io.BytesIO()
+    from PIL import Image
+
     Image.fromarray(grey.astype(np.uint8)).save(file, "PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

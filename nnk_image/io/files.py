@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
-from nnk_image.io import pictures, volumes
+from nnk_image.io import pictures, tiff, volumes
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, to_samples
 
 _WRITES = {
@@ -92,8 +92,6 @@ def read(
     with _opened(path) as stream, _refusing(path):
         kind = _kind(stream)
         if kind == "TIFF":
-            from nnk_image.io import tiff
-
             return tiff.read(stream, max_pixels, axes)
         if kind == "NPY":
             return volumes.read_npy(path, max_pixels, axes)
@@ -292,8 +290,6 @@ def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
     if kind == "TIFF":
-        from nnk_image.io import tiff
-
         tiff.check(array, metadata)
     elif kind == "NIFTI":
         volumes.check_nifti(array, metadata)
@@ -305,8 +301,6 @@ def _encode(
     stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str
 ) -> None:
     if kind == "TIFF":
-        from nnk_image.io import tiff
-
         tiff.write(stream, array, metadata)
     elif kind == "NIFTI":
         volumes.write_nifti(stream, array, metadata, packed=extension == ".nii.gz")

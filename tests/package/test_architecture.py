@@ -27,7 +27,7 @@ ORDER = (
 """What lies directly below `nnk_image`: each may import from those before it, and from itself."""
 
 OPTIONAL = (
-    *("matplotlib", "napari", "networkx", "nibabel", "sklearn"),
+    *("matplotlib", "imagecodecs", "napari", "networkx", "nibabel", "sklearn"),
     *("tqdm", "zarr"),
 )
 SLOW = ("PIL", "pygsp", "scipy.spatial", "signal", "threading")  # most calls do without them
