@@ -118,9 +118,3 @@ def reserve_room(path: str | os.PathLike[str]) -> None:
                     raise
         elif os.name == "posix" and shutil.disk_usage(path).free < size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Make `data` the content of the file `path`; see `atomic_output`."""
-    with atomic_output(path) as file:
-        file.write(data)

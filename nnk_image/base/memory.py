@@ -72,14 +72,8 @@ def require_per_pixel(
     require(int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}")
 
 
-def bytes_of_text(size):
-    """A number of bytes from a number, or a text such as '500MB', '4GiB'.
-
-    Raises
-    ------
-    ValueError
-        It is no such thing, or not positive.
-    """
+def bytes_of_text(size: int | str) -> int:
+    """Return a number of bytes, given as such or as text: '500MB', '4GiB'."""
     match = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B?\s*", str(size))
     with suppress(ValueError):
         if match:

@@ -14,12 +14,12 @@ from functools import cache, partial
 from numbers import Integral
 from queue import Empty, SimpleQueue
 from threading import Lock, get_ident
-from types import TracebackType
 from typing import Any
 
 Progress = bool | Callable[[int, int], object]
+Work = Callable[[int, int], Any]
+Function = Callable[[], Any]
 Chunks = list[tuple[int, int]]
-Task = tuple[Future[Any], Callable[[], Any]]
 
 PIXELS_PER_CHUNK = 1 << 18
 """Most pixels in a chunk: 25 to 40 ms of the slowest stage."""
@@ -120,9 +120,7 @@ class RowExecutor:
             self._bar = _tqdm()(total=self._total, desc=self._description, unit="row", leave=False)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop()
         if kind is None and self._done < self._total:  # stages that were not needed are done
             self.advance(self._total - self._done)
@@ -135,7 +133,7 @@ class RowExecutor:
 
     def run(
         self,
-        work: Callable[[int, int], object],
+        work: Work,
         n_rows: int,
         width: int = 1,
         rows_per_chunk: int | None = None,
@@ -167,7 +165,7 @@ class RowExecutor:
 
     def run_in_order(
         self,
-        work: Callable[[int, int], Any],
+        work: Work,
         consume: Callable[[Any], object],
         n_rows: int,
         rows_per_chunk: int,
@@ -180,7 +178,7 @@ class RowExecutor:
         chunks = _equal_chunks(n_rows, rows_per_chunk)
         self._run_chunks(work, consume, chunks, self.n_jobs, counts_as)
 
-    def run_all(self, functions: Sequence[Callable[[], object]], n_threads: int) -> None:
+    def run_all(self, functions: Sequence[Function], n_threads: int) -> None:
         """Call functions without arguments on `n_threads` threads; all done on return.
 
         They begin in their order, so that each may `wait_for` earlier ones.  They report their
@@ -188,7 +186,7 @@ class RowExecutor:
         """
         errors: list[BaseException] = []
 
-        def guarded(function: Callable[[], object]) -> None:
+        def guarded(function: Function) -> None:
             try:
                 function()
             except BaseException as error:
@@ -228,7 +226,7 @@ class RowExecutor:
 
     def _run_chunks(
         self,
-        work: Callable[[int, int], Any],
+        work: Work,
         consume: Callable[[Any], object],
         chunks: Chunks,
         n_threads: int,
@@ -245,12 +243,10 @@ class RowExecutor:
         self._call([partial(work, *rows) for rows in chunks], n_threads, done)
 
     def _call(
-        self,
-        functions: Sequence[Callable[[], Any]],
-        n_threads: int,
-        done: Callable[[int, Any], object],
+        self, functions: Sequence[Function], n_threads: int, done: Callable[[int, Any], object]
     ) -> None:
         """Call each function, and ``done(number, result)`` on this thread, in their order."""
+        self._stopped = False
         n_threads = min(n_threads, len(functions))
         if n_threads <= 1:
             for number, function in enumerate(functions):
@@ -276,7 +272,7 @@ class RowExecutor:
         if self._pool is None or self._pool_size < n_threads:
             self._stop()
             self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
-        self._stopped = False
+            self._stopped = False
         return self._pool
 
     def _stop(self) -> None:
@@ -287,7 +283,7 @@ class RowExecutor:
             self._pool = None  # only now: an interrupted shutdown is repeated
 
 
-def _take_one(tasks: deque[Task]) -> bool:
+def _take_one(tasks: deque[tuple[Future[Any], Function]]) -> bool:
     """Do the first task that no thread has begun; False if there is none."""
     for place, (future, function) in enumerate(tasks):
         if future.cancel():

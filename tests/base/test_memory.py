@@ -97,7 +97,11 @@ def test_what_denoising_needs_by_noise(monkeypatch, channels):
     white, levels = most(20), np.linspace(5, 20, 12_000).reshape(100, 120)
     assert white == 6 + 7 * channels
     not_white = [levels, NoiseModel(gain=4.0), NoiseModel(5.0, rows=3.0)]
-    not_white += [NoiseModel(curve=[[0, 255], [5, 20]]), NoiseModel.from_autocovariance(np.eye(3)), None]
+    not_white += [
+        NoiseModel(curve=[[0, 255], [5, 20]]),
+        NoiseModel.from_autocovariance(np.eye(3)),
+        None,
+    ]
     for sigma in not_white:
         assert most(sigma) == white + 2 * channels
     assert most(NoiseModel(20.0)) == white

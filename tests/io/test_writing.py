@@ -15,7 +15,7 @@ from on_posix import not_as_root, only_on_posix
 from PIL import Image
 
 from nnk_image.base import atomic
-from nnk_image.base.atomic import atomic_output, write_bytes_atomically
+from nnk_image.base.atomic import atomic_output
 from nnk_image.io import ImageFileError, read, write
 from nnk_image.io.files import check_writable
 
@@ -229,8 +229,11 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, failure, 
 def test_full_disk_while_writing(tmp_path, monkeypatch):
     real_open = open
     monkeypatch.setattr("builtins.open", lambda path, mode, **_: real_open("/dev/full", "wb"))
-    with pytest.raises(ImageFileError, match="No space left"):
-        write_bytes_atomically(tmp_path / "x.png", bytes(100_000))
+    with (
+        pytest.raises(ImageFileError, match="No space left"),
+        atomic_output(tmp_path / "x") as file,
+    ):
+        file.write(bytes(100_000))
     assert os.listdir(tmp_path) == []
 
 
