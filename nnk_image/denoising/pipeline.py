@@ -165,10 +165,10 @@ def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:
     if any(noise.gain):
         rounds = plan_rounds(noise, channels, method, statistics.means)
         return Plan((channels,), tuple(rounds), True)
-    levels, groups = sigmas[channels], (channels,)
+    levels, n_groups = sigmas[channels], 1
     if not noise.is_joint and levels.max() / UNEVEN > levels.min():
-        groups = tuple(np.split(channels, len(channels)))
-    return Plan(groups, (Round(method),))
+        n_groups = len(channels)
+    return Plan(tuple(np.split(channels, n_groups)), (Round(method),))
 
 
 def standardize(image: Image, noise: NoiseModel, channels, limits):

@@ -17,7 +17,7 @@ class Gram:
     For a precomputed kernel the points are the matrix itself.
     """
 
-    def __init__(self, points: Array, kernel: Kernel, sigma: float) -> None:
+    def __init__(self, points: Array, kernel: Kernel, sigma: Any) -> None:
         self.points, self.kernel, self.sigma = points, kernel, sigma
         self._kept: Array | None = None
 

@@ -148,7 +148,7 @@ def self_similarities(kernel: Kernel, points: NDArray[Any]) -> NDArray[np.float6
     if kernel.by_distance:
         return similarities(kernel, np.zeros(len(points)))
     if kernel.formula.unit:
-        return similarities(kernel, points.any(axis=1).astype(np.float64))
+        return similarities(kernel, np.asarray(points.any(axis=1), np.float64))
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 

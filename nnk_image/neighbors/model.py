@@ -307,12 +307,13 @@ class NeighborhoodModel:
         if self.options.psd != "clip":
             report_indefinite(bad, solved.residual, self.options.psd)
             return
-        for q in np.flatnonzero(bad):
+        for q in map(int, np.flatnonzero(bad)):
             part = slice(solved.start[q], solved.start[q] + solved.count[q])
             found = solved.index[part].copy()
             K, b, own_similarity = self._problem(queries, q, found)
             clipped = nearest_psd(K[None], b[None], np.array([own_similarity]))
-            self._solve_one(q, found, *(part[0] for part in clipped), solved)
+            K, b, similarity = (part[0] for part in clipped)
+            self._solve_one(q, found, K, b, similarity, solved)
 
 
 def _keep_mutual(solved: Solved, own: bool) -> None:

@@ -145,22 +145,22 @@ def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd
 def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Check a problem (K, b), and return it as contiguous float64 arrays."""
     arrays = []
-    for name, array in (("K", K), ("b", b)):
-        array = np.asarray(array)
+    for name, values in (("K", K), ("b", b)):
+        array = np.asarray(values)
         if array.dtype.kind not in "buif":
             raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
         array = ready_for_c(array, np.float64)
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds numbers that are not finite")
         arrays.append(array)
-    K, b = arrays
-    if b.ndim < 1 or K.shape != (*b.shape, b.shape[-1]):
+    kernel, to_query = arrays
+    if to_query.ndim < 1 or kernel.shape != (*to_query.shape, to_query.shape[-1]):
         raise ValueError(
-            f"K of shape {K.shape} and b of shape {b.shape} do not fit; (..., k, k) and (..., k) "
-            "are expected"
+            f"K of shape {kernel.shape} and b of shape {to_query.shape} do not fit; "
+            "(..., k, k) and (..., k) are expected"
         )
-    if K.size:
-        asymmetry = np.abs(K - K.swapaxes(-1, -2)).max()
-        if asymmetry > 1e-8 * np.abs(K).max():
+    if kernel.size:
+        asymmetry = np.abs(kernel - kernel.swapaxes(-1, -2)).max()
+        if asymmetry > 1e-8 * np.abs(kernel).max():
             raise ValueError(f"K is not symmetric: |K - K'| is up to {asymmetry:g}")
-    return K, b
+    return kernel, to_query

@@ -21,7 +21,7 @@ def check_sigma(sigma: object) -> float | str:
         return sigma
     if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
         raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")
-    if not (sigma == 0 or _SMALLEST <= sigma <= _LARGEST):
+    if not (sigma == 0 or _SMALLEST <= float(sigma) <= _LARGEST):
         raise ValueError(f"sigma={sigma} must be positive, from {_SMALLEST} to {_LARGEST}")
     return float(sigma)
 

@@ -164,8 +164,9 @@ def offsets_as_correlation(noise: NoiseModel, shape, means, share) -> NoiseModel
     a, b = (min(_REACH, n - 1) for n in shape)
     covariance = np.zeros((2 * a + 1, 2 * b + 1))
     covariance[a, b] = variance
-    if noise.correlation is not None:
-        covariance = variance * cut(noise.mean_correlation(), (a, b))
+    correlation = noise.mean_correlation()
+    if correlation is not None:
+        covariance = variance * cut(correlation, (a, b))
     covariance[a] += (share * noise.rows) ** 2
     covariance[:, b] += (share * noise.columns) ** 2
     middle = covariance[a, b]

@@ -26,7 +26,7 @@ and its blocks follow each other closely down the rows, to use them while they a
 from functools import partial
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class _Block(NamedTuple):
     """A block of orders: how many, and for each tile its sweeps, strip by strip."""
 
     n_orders: int
-    tiles: list
+    tiles: list[Any]
 
 
 class SkewedSweeps:

@@ -192,7 +192,7 @@ class SpectralGraphWavelets:
         return self._apply(image, coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Adjoint transform, ``sum_s g_s(L) c_s``.
+        """Apply the adjoint transform, ``sum_s g_s(L) c_s``.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class SpectralGraphWavelets:
             return self._synthesize(values, executor)
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Least-squares inverse: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
+        """Invert by least squares: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
 
         It returns the image whose coefficients these are, or the one whose coefficients
         come nearest (random walk, regularised: in the inner product of `synthesize`).
