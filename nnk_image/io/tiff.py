@@ -293,7 +293,9 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     """Return the description of the first page, with the pages of OME listed in their order."""
     text: str = file.pages.first.description
     if not file.is_ome:
-        by_tifffile = text.startswith(('{"shape', "shape=("))  # it holds for this layout only
+        by_tifffile = text.lstrip(" \0").startswith(
+            ('{"shape', "shape=(")
+        )  # it holds for this layout only
         return "" if by_tifffile else text
     root = ElementTree.fromstring(text)
     name = root.tag.rpartition("}")[0] + "}"
