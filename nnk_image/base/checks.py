@@ -56,7 +56,7 @@ def check_number(name: str, value: Any, least: float = 0.0) -> float:
     return number
 
 
-def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:
     """Return an argument that is one of some strings."""
     if value not in choices:
         names = ", ".join(map(repr, choices))

@@ -103,7 +103,7 @@ def _spacing(file: Mapping[str, npt.NDArray[Any]], axes: int) -> tuple[float, ..
 
 
 def _matrix_of(file: Mapping[str, npt.NDArray[Any]], n_nodes: int) -> csr_array:
-    """The CSR arrays as a matrix of positive weights in canonical format."""
+    """Return the CSR arrays as a matrix of positive weights in canonical format."""
     indptr, indices, data = file["indptr"], file["indices"], file["data"]
     if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
         raise ValueError(f"indptr is {indptr.dtype}, indices are {indices.dtype}")

@@ -14,7 +14,7 @@ def check_kind(kind):
 
 
 def check_adjacency(adjacency):
-    """A symmetric adjacency as canonical float CSR; raises on anything else.
+    """Return a symmetric adjacency as canonical float CSR; raises on anything else.
 
     Raises
     ------

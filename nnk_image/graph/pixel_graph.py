@@ -226,5 +226,5 @@ class ImageGraph:
         )
 
     def _repr_html_(self) -> str:
-        """A card with its figures and degrees, shown by notebooks."""
+        """Return a card with figures and degrees, as notebooks show it."""
         return card(self)

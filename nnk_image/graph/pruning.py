@@ -116,7 +116,7 @@ class GraphSpec:
         return values.astype(self.planes.dtype)
 
     def kernel(self):
-        """The kernel that weighs edges, for the C core."""
+        """Return the kernel that weighs edges, for the C core."""
         spatial = self.window.spatial_kernel(self.sigma_d).astype(self.image.dtype)
         return _core.Kernel(
             self.planes, spatial, self.lines.border, self.lines.radius, self.two_sigma2

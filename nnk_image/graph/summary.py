@@ -14,7 +14,7 @@ THUMBNAIL = 128
 
 
 def summary(graph):
-    """The figures of a graph as plain numbers, for JSON.
+    """Return the figures of a graph as plain numbers, for JSON.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _reduction(graph):
 
 
 def lines_of(graph):
-    """The figures of a graph as text.
+    """Return the figures of a graph as text.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def lines_of(graph):
 
 
 def card(graph):
-    """The figures of a graph as HTML, with a thumbnail of its degrees; nothing is fetched.
+    """Return the figures of a graph as HTML, with a thumbnail of its degrees; nothing is fetched.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def card(graph):
 
 
 def _thumbnail(graph):
-    """The degrees as the URI of a small PNG; those of the middle slice of a volume."""
+    """Return the degrees as the URI of a small PNG; those of the middle slice of a volume."""
     step = -(-max(graph.shape[-2:]) // THUMBNAIL)
     middle = tuple(n // 2 for n in graph.shape[:-2])
     degrees = graph.degrees[middle][::step, ::step].astype(float)

@@ -131,13 +131,13 @@ def n_offsets(window, axes):
 
 
 def window_of(window):
-    """The square `Window` of images (two axes) that holds a checked window, of whatever sides."""
+    """Return the square `Window` of images (two axes) that holds a checked window."""
     radius = (max(window) if isinstance(window, tuple) else window) // 2
     return _window((radius,) * 2, (1.0, 1.0), (1,), radius)
 
 
 def window_on(shape, window, spacing):
-    """The `Window` for images of a shape, and their `Lines`.
+    """Return the `Window` for images of a shape, and their `Lines`.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _pairs(squares, delta, near):
 
 
 def _plane_numbers(offsets, forward):
-    """The edge plane of each offset: its index in `forward`, or -1 minus that of its negative."""
+    """Return for each offset its index in `forward`, or -1 minus that of its negative."""
     number = {tuple(o): i for i, o in enumerate(forward.tolist())}
     planes = []
     for offset in offsets.tolist():

@@ -166,14 +166,13 @@ class FlatNoise:
         """(C,) standard deviations to denoise with.
 
         In grayscale images these are between the levels of all bins and of the quietest. What a
-        camera has filtered, strongly here and weakly there, is stronger: in color a margin is added.
-        Noise that is too strong for its level somewhere stays in the image as a whole blotch, while
-        noise that is a little weaker costs next to nothing.
-
-        Texture may have raised the levels: where neighbors correlate more than those of noise
-        do, where there are no signs of noise (see below), and where differences of neighbors are
-        so far from Gaussian that they are fine detail, as stars are.  Then the levels of the
-        quietest bins are taken, less a margin, and chroma for no noisier than luminance.
+        camera has filtered, strongly here and weakly there, is stronger: in color a margin is
+        added. Noise that is too strong for its level somewhere stays in the image as a whole
+        blotch, while noise that is a little weaker costs next to nothing. Texture may have
+        raised the levels: where neighbors correlate more than those of noise do, where there
+        are no signs of noise (see below), and where differences of neighbors are so far from
+        Gaussian that they are fine detail, as stars are. Then the levels of the quietest bins
+        are taken, less a margin, and chroma for no noisier than luminance.
         """
         if len(self.levels) == 1:
             return np.sqrt(self.levels * self.quiet)

@@ -185,7 +185,7 @@ class BlockMatrix:
         self._weights.fill(operator, y0, y1)
 
     def padded(self, image):
-        """A copy of an image with zeros at its sides and in its gaps, as the C core wants them."""
+        """Return a copy of an image with zeros at its sides and in its gaps."""
         rows = self._new_image()
         if self.has_gaps:
             rows[:] = 0
@@ -195,11 +195,11 @@ class BlockMatrix:
         return rows
 
     def zeros(self):
-        """An image of zeros, padded."""
+        """Return an image of zeros, padded."""
         return np.zeros((self.height, self.rows.stride), self.dtype)
 
     def inside(self, rows):
-        """The image within padded rows."""
+        """Return the image within padded rows."""
         inner = rows[:, self._inner]
         return (inner[self._lines.rows] if self.has_gaps else inner).reshape(self.shape)
 

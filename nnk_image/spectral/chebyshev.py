@@ -37,7 +37,7 @@ class GridRecurrence:
 
     @classmethod
     def of_graph(cls, graph, dtype, executor, keep=True):
-        """The graph of an `ImageGraph`, straight from its planes of bits where it has them."""
+        """Take the graph of an `ImageGraph` straight from its planes of bits where it has them."""
         spacing = check_spacing(graph.spacing, len(graph.shape))
         window, _ = window_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges

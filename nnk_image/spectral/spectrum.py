@@ -9,7 +9,7 @@ IMAGE_BOUND_RATIO = 1.65
 
 
 def spectral_bound(degree, kind, largest_edge_sum, tau=None):
-    """A number that no eigenvalue exceeds; it costs next to nothing and is always the same.
+    """Bound the eigenvalues from above; it costs next to nothing and is always the same.
 
     ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
     T. D. Morley 1985), which `largest_edge_sum` returns; 2 for the normalised and random
@@ -20,7 +20,7 @@ def spectral_bound(degree, kind, largest_edge_sum, tau=None):
 
 
 def bound_of_degrees(largest, kind, largest_edge_sum, tau, dtype):
-    """The same from the largest degree, of degrees of a type."""
+    """Compute the bound from the largest degree, given the type of the degrees."""
     if largest == 0:
         return 0.0
     if kind == "regularized":

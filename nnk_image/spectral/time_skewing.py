@@ -117,12 +117,12 @@ class SkewedSweeps:
         self._blocks = []
 
     def split(self, coefficients):
-        """The columns of (n_bands, order) coefficients, in parts for the blocks."""
+        """Return the columns of (n_bands, order) coefficients, in parts for the blocks."""
         n_blocks = -(-coefficients.shape[1] // self._most_orders)
         return np.array_split(coefficients, n_blocks, axis=1)
 
     def add(self, scale, shift, images, coefficients, start, clenshaw):
-        """A block of orders after those before it (arguments: `_core.ChebyshevSweep`)."""
+        """Return a block of orders after those before it (arguments: `_core.ChebyshevSweep`)."""
         coefficients = np.ascontiguousarray(coefficients)
         n_orders = coefficients.shape[1]
         goes_on = self._n_done + n_orders < self._n_orders
@@ -221,7 +221,7 @@ class SkewedSweeps:
         return n_orders * self._matrix.border + 3 * _ROWS_PER_FILLING
 
     def _tiles(self, given):
-        """The sweeps of a block, by tile and strip; `given` are those arguments all have."""
+        """Return the sweeps of a block, by tile and strip; `given` are those arguments all have."""
         moves = 0 if self._apart else self._n_done * self._matrix.border
         moved = [row + moves for row in self._boundaries]
         tiles, below = [], [None] * len(self._strips)
@@ -243,7 +243,7 @@ class SkewedSweeps:
 
 
 def _parts(blocks, most_orders):
-    """Lists of successive blocks of so many orders together at most, or of a single block."""
+    """Return lists of successive blocks: single, or with at most `most_orders` in all."""
     parts, n_orders = [], most_orders
     for block in blocks:
         n_orders += block.n_orders

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.fft import dct
 
-
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
 _PROJECTION_POINTS = 2000  # the quadrature has converged for every design below this
@@ -83,7 +82,7 @@ class FilterBank:
 
 
 def design(filters, n_scales, lmax):
-    """A filter bank for the spectrum [0, lmax].
+    """Return a filter bank for the spectrum [0, lmax].
 
     Parameters
     ----------
@@ -119,7 +118,7 @@ def design(filters, n_scales, lmax):
 
 
 def _values_of(band, values, shape):
-    """What function number `band` returned, as reals of the eigenvalues' shape."""
+    """Check what function number `band` returned, as reals of the eigenvalues' shape."""
     values = np.asarray(values)
     if values.dtype.kind not in "buif" or values.shape not in ((), shape):
         raise ValueError(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nnk_image._core import simd_variant, simd_variants
 from nnk_problems import SUPPORT, random_problem
 from scipy.spatial.distance import cdist
 
 from nnk_image import nnk_neighbors, nnk_weights
+from nnk_image._core import simd_variant, simd_variants
 from nnk_image.neighbors import _core
 
 
