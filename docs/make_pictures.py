@@ -32,7 +32,7 @@ CAP, CELL = np.s_[60:140, 290:370], np.s_[125:215, 165:255]
 """Parts of the portrait and of the cell, for the guide."""
 
 PIXELS = {"edge of the coat": (80, 30), "leg of the tripod": (195, 171)}
-"""Pixels of the photographer whose neighbours are drawn."""
+"""Pixels of the photographer whose neighbors are drawn."""
 
 DOUBTFUL = (1632, 1729, 378)
 """Digits on which classes compete."""
@@ -70,7 +70,7 @@ WAYS = {
         ],
     ),
 }
-"""Colour -> a public function, where its name stands, and its arrows (start, end)."""
+"""Color -> a public function, where its name stands, and its arrows (start, end)."""
 
 
 def main():
@@ -90,7 +90,7 @@ def main():
 
 
 def save(figure, name):
-    """Write a figure below the folder of this file, in few colours."""
+    """Write a figure below the folder of this file, in few colors."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(128)
@@ -111,11 +111,11 @@ def draw_crop(axes):
         draw_links(ax, np.column_stack([x, y]), graph.adjacency[inside][:, inside])
         per_pixel = graph.adjacency.nnz / graph.n_nodes
         name = {"nnk": "NNK", "bilateral": "bilateral"}[graph.kind]
-        ax.set_title(f"{name}: {per_pixel:.0f} neighbours a pixel", fontsize=14)
+        ax.set_title(f"{name}: {per_pixel:.0f} neighbors a pixel", fontsize=14)
 
 
 def draw_points(axes):
-    """Two moons, linked to their nearest neighbours and by NNK."""
+    """Two moons, linked to their nearest neighbors and by NNK."""
     points, _ = make_moons(150, noise=0.08, random_state=0)
     for ax, method, name in zip(axes, ("knn", "nnk"), ("10 nearest", "NNK"), strict=True):
         graph = nnk_image.nnk_graph(points, 10, method=method, symmetrize="max")
@@ -268,7 +268,7 @@ def draw_counted_light():
 
 
 def draw_signal():
-    """Neighbours of two pixels, and four bands, for graph_researcher.md."""
+    """Neighbors of two pixels, and four bands, for graph_researcher.md."""
     image = nnk_image.standard_image("camera")
     graph = nnk_image.image_graph(image, sigma_f=10)
     bands = nnk_image.SpectralGraphWavelets(graph).analyze(image)
@@ -276,7 +276,7 @@ def draw_signal():
     axes = figure.subplots(2, 3).ravel()
     for ax, (name, pixel) in zip(axes, PIXELS.items(), strict=False):
         plotting.plot_neighbors(image, graph, pixel, ax)
-        ax.set_title(f"{name}: {graph.neighbour_counts[pixel]} of 120", fontsize=11)
+        ax.set_title(f"{name}: {graph.neighbor_counts[pixel]} of 120", fontsize=11)
     for ax, band in zip(axes[2:], (1, 3, 5, 7), strict=True):
         values = bands[band - 1]
         limit = np.percentile(abs(values), 99)

@@ -81,9 +81,9 @@ def laplacian(adjacency, kind="combinatorial"):
 def node_terms(degree, kind, tau=None):
     """Diagonal a and divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
 
-    ``D - W``; random walk ``I - D^-1 W``; regularised ``(D + tau I)^-1 (D - W)``, tau by
+    ``D - W``; random walk ``I - D^-1 W``; regularized ``(D + tau I)^-1 (D - W)``, tau by
     default `regularization`.  The last two are similar to symmetric matrices, ``S^1/2 L
-    S^-1/2``; for the random walk that is the normalised Laplacian.
+    S^-1/2``; for the random walk that is the normalized Laplacian.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def node_terms(degree, kind, tau=None):
 
 
 def regularization(degree):
-    """tau of the regularised Laplacian: the mean degree of the nodes that have edges."""
+    """tau of the regularized Laplacian: the mean degree of the nodes that have edges."""
     linked = degree > 0
     # ravel() gives the same values in the same order as the mask would, but is faster.
     values = degree.ravel() if linked.all() else degree[linked]

@@ -1,4 +1,4 @@
-"""Algorithm 4: which pixels of the window are neighbours.
+"""Algorithm 4: which pixels of the window are neighbors.
 
 A `GraphSpec` holds what a graph is to be made of, checked and laid out for the C core.
 `choose_edges` prunes the window of every pixel; the edges are bits, one plane per offset.
@@ -105,7 +105,7 @@ class GraphSpec:
 
     @property
     def row_work(self):
-        """Work in a row, as a number of grey pixels with the default window: for chunks of rows."""
+        """Work in a row, as a number of gray pixels with the default window: for chunks of rows."""
         return int(self.lines.width * self.window.work * self.image.channels)
 
     def thresholds(self, delta):
@@ -143,11 +143,11 @@ def _require_memory(image, channel_axis, n_offsets, kind):
     """Raise MemoryError unless the graph of an image, of which only the shape counts, may fit."""
     if isinstance(image, Image):
         return
-    neighbours = n_offsets if kind == "bilateral" else 4
+    neighbors = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):
-        """Feature planes, edge planes, and CSR rows of the fewest neighbours there may be."""
-        return itemsize * channels + n_offsets / 8 + neighbours * (4 + itemsize)
+        """Feature planes, edge planes, and CSR rows of the fewest neighbors there may be."""
+        return itemsize * channels + n_offsets / 8 + neighbors * (4 + itemsize)
 
     memory.require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
 

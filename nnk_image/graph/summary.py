@@ -151,9 +151,9 @@ def _thumbnail(graph):
     step = -(-max(graph.shape[-2:]) // THUMBNAIL)
     middle = tuple(n // 2 for n in graph.shape[:-2])
     degrees = graph.degrees[middle][::step, ::step].astype(float)
-    grey = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)
+    gray = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)
     file = io.BytesIO()
     from PIL import Image
 
-    Image.fromarray(grey.astype(np.uint8)).save(file, "PNG")
+    Image.fromarray(gray.astype(np.uint8)).save(file, "PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

@@ -15,7 +15,7 @@ from nnk_image import _core
 from nnk_image.base.geometry import PixelGrid
 
 MAX_WINDOW = 63
-"""Largest window side: neighbours hardly change beyond 7, cost grows with the area."""
+"""Largest window side: neighbors hardly change beyond 7, cost grows with the area."""
 
 MAX_OFFSETS = MAX_WINDOW**2
 """Most pixels of a window, whatever its sides."""
@@ -80,7 +80,7 @@ class Window:
     def delta(self):
         """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k], in units of `spacing`.
 
-        Neighbour j can prune k where the factor is not negative and j is not k.
+        Neighbor j can prune k where the factor is not negative and j is not k.
         """
         return _delta(self.offsets, self.spacing)
 
@@ -98,7 +98,7 @@ class Window:
 def check_window(window, axes=2):
     """`window` as an int, odd, from 3 to `MAX_WINDOW`, or as a tuple of such, one per axis.
 
-    In a tuple 1 is allowed too: no neighbours along that axis.
+    In a tuple 1 is allowed too: no neighbors along that axis.
     """
     if isinstance(window, bool) or not isinstance(window, numbers.Integral | tuple | list):
         raise TypeError(
@@ -116,7 +116,7 @@ def check_window(window, axes=2):
             f"window={window} must be odd, from {least} to {MAX_WINDOW}: the side in pixels"
         )
     if max(sides) == 1:
-        raise ValueError(f"window={window} holds no neighbour: one side must be 3 at the least")
+        raise ValueError(f"window={window} holds no neighbor: one side must be 3 at the least")
     if math.prod(sides) > MAX_OFFSETS:
         raise ValueError(
             f"window={window} holds {math.prod(sides)} pixels in {axes} axes, "

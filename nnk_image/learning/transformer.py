@@ -51,7 +51,7 @@ class NNKGraphTransformer(
 
     Examples
     --------
-    Two moons are two components, and a new point's neighbours are on its own moon:
+    Two moons are two components, and a new point's neighbors are on its own moon:
 
     >>> from scipy.sparse.csgraph import connected_components
     >>> from sklearn.datasets import make_moons

@@ -23,7 +23,7 @@ _FEWEST = 3  # points: two have one link, whatever the scale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NNKScale:
-    """Points as seen at one scale, and their NNK neighbourhoods; made by `nnk_scales`.
+    """Points as seen at one scale, and their NNK neighborhoods; made by `nnk_scales`.
 
     Attributes
     ----------

@@ -285,7 +285,7 @@ def estimate_sigma(
     flat = _correlated_noise(checked)
     if flat is not None:
         warnings.warn(
-            "the noise of this image is correlated between neighbours, by "
+            "the noise of this image is correlated between neighbors, by "
             f"{np.median(flat.neighbors):.2f}: estimate_sigma, made for white noise, reads "
             "too little; use estimate_noise, or denoise(image) without sigma",
             stacklevel=2,
@@ -350,7 +350,7 @@ def _level(channel: Floats, chosen: npt.NDArray[np.bool_]) -> float:
 
 
 def _gradient_energy(patches: Floats) -> Floats:
-    """Sum of the squared differences of neighbours within each patch."""
+    """Sum of the squared differences of neighbors within each patch."""
     square = patches.reshape(-1, PATCH, PATCH)
     rows, columns = np.diff(square, axis=1), np.diff(square, axis=2)
     energy = np.einsum("nij,nij->n", rows, rows) + np.einsum("nij,nij->n", columns, columns)

@@ -35,12 +35,12 @@ class LaplacianOperator:
     recurrence : GridRecurrence or CsrRecurrence
         The graph; `of_graph` makes it.
     kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-        The Laplacian.  The normalised one is evaluated through its similarity to the
+        The Laplacian.  The normalized one is evaluated through its similarity to the
         random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
     executor : RowExecutor
         For the work of setting up.
     tau : float, optional
-        Of the regularised Laplacian; default: the mean degree.
+        Of the regularized Laplacian; default: the mean degree.
     bound : float, optional
         The whole image's bound, where this is a part of it.
     pruned : bool
@@ -53,7 +53,7 @@ class LaplacianOperator:
     dtype : numpy.dtype
         float32 or float64: of the signals and all arithmetic.
     tau : float or None
-        As used; None but for the regularised Laplacian.
+        As used; None but for the regularized Laplacian.
     bound : float
         No eigenvalue exceeds it (0 for a graph without edges).
     """
@@ -156,7 +156,7 @@ def _check_laplacian(kind, tau):
     check_kind(kind)
     if tau is None:
         return None
-    tau = check_positive("tau", tau, "regularisation, in units of the degrees")
+    tau = check_positive("tau", tau, "regularization, in units of the degrees")
     if kind != "regularized":
         raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {kind!r}")
     return tau

@@ -12,8 +12,8 @@ def spectral_bound(degree, kind, largest_edge_sum, tau=None):
     """Bound the eigenvalues from above; it costs next to nothing and is always the same.
 
     ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
-    T. D. Morley 1985), which `largest_edge_sum` returns; 2 for the normalised and random
-    walk; for the regularised ``2 d / (d + tau)`` with d the largest degree; 0 for a graph
+    T. D. Morley 1985), which `largest_edge_sum` returns; 2 for the normalized and random
+    walk; for the regularized ``2 d / (d + tau)`` with d the largest degree; 0 for a graph
     without edges.
     """
     return bound_of_degrees(float(degree.max()), kind, largest_edge_sum, tau, degree.dtype)

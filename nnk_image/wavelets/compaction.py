@@ -161,7 +161,7 @@ class EnergyCompaction:
         n_bands = len(self.graphs[0].orders[0].energy)
         heads = "".join(f"{f'1-{b + 1}' if b else '1':>9}" for b in range(n_bands))
         lines += [
-            "cumulative energy in bands, normalised (total: raw)",
+            "cumulative energy in bands, normalized (total: raw)",
             f"{'order':>5} {'graph':>10}{heads}{'total':>9}{'ms':>8}",
         ]
         for i in range(len(self.graphs[0].orders)):
@@ -228,7 +228,7 @@ def energy_compaction(
     Notes
     -----
     The frame is not tight, and polynomials of low order do not keep to its bounds:
-    totals differ between orders and graphs.  Compare normalised energies.
+    totals differ between orders and graphs.  Compare normalized energies.
 
     References
     ----------

@@ -57,7 +57,7 @@ class SpectralGraphWavelets:
         image's, where this is a part of it.  Default: `lmax` if that is a number, else a
         bound that follows from the degrees.
     tau : float, optional
-        Of the regularised Laplacian, in units of the degrees.  Default: the mean degree.
+        Of the regularized Laplacian, in units of the degrees.  Default: the mean degree.
     dtype : numpy dtype, optional
         float32 or float64 arithmetic.  Default: that of the adjacency.
     approximation : {'interpolation', 'projection', 'jackson'}
@@ -203,7 +203,7 @@ class SpectralGraphWavelets:
         -------
         (H, W[, C]) ndarray
             For the random-walk Laplacian the adjoint in the inner product weighted by
-            the degrees (regularised: by degrees plus tau).
+            the degrees (regularized: by degrees plus tau).
 
         Raises
         ------
@@ -218,7 +218,7 @@ class SpectralGraphWavelets:
         """Invert by least squares: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
 
         It returns the image whose coefficients these are, or the one whose coefficients
-        come nearest (random walk, regularised: in the inner product of `synthesize`).
+        come nearest (random walk, regularized: in the inner product of `synthesize`).
 
         Parameters
         ----------

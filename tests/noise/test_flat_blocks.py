@@ -154,7 +154,7 @@ def test_noise_that_varies_in_few_directions_of_patch_space(width):
 def test_estimate_sigma_warns_where_it_reads_too_little():
     clean = picture("camera")
     noisy = clean + 20 * correlated(KERNELS["binomial"], clean.shape, 1)
-    with pytest.warns(UserWarning, match="correlated between neighbours"):
+    with pytest.warns(UserWarning, match="correlated between neighbors"):
         assert estimate_sigma(noisy) < 10
     with warnings.catch_warnings():
         warnings.simplefilter("error")
