@@ -105,7 +105,8 @@ class NNKGraphTransformer(
         -------
         self
         """
-        check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
+        if self.symmetrize is not None:
+            check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
         self._fit_model(validate_data(self, X, dtype=[np.float64, np.float32]))
         solved = self._model.solve()
         self.error_ = solved.error

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import triu
 
-from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.plotting.figures import COLORS, Array, one_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.image import AxesImage
+
+    from nnk_image.graph.pixel_graph import ImageGraph
 
 Crop = tuple[slice, slice]
 

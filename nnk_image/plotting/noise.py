@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nnk_image.noise.model import NoiseModel
 from nnk_image.plotting.figures import Array, row_of_axes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from nnk_image.noise.model import NoiseModel
 
 
 def plot_noise(

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.plotting.figures import COLORS, row_of_axes, show, value_range_of
-from nnk_image.wavelets import EnergyCompaction
 
 if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from matplotlib.lines import Line2D
+
+    from nnk_image.wavelets import EnergyCompaction
 
 
 def plot_bands(
