@@ -1,10 +1,11 @@
-"""How far the result of an operation at one pixel depends on the image around it."""
+"""How far a result depends on the image around it, and the overlapping tiles that follow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 LANES = 8
 """Pixels of the longest SIMD block; parts of an image begin at multiples of it along rows."""
@@ -55,3 +56,67 @@ class Reach:
     def at_half_size(self) -> Reach:
         """Overlap in the image, of an operation on the image at half size."""
         return Reach(tuple(2 * b for b in self.border), tuple(2 * u for u in self.unit))
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A part of an image, as slices of its axes without that of the channels.
+
+    Attributes
+    ----------
+    core : tuple of slice
+        What is computed; the cores of all tiles cover the image without overlap.
+    padded : tuple of slice
+        What is read for it.
+    """
+
+    core: tuple[slice, ...]
+    padded: tuple[slice, ...]
+
+    @property
+    def inside(self) -> tuple[slice, ...]:
+        """The core within the padded part."""
+        return tuple(
+            slice(core.start - padded.start, core.stop - padded.start)
+            for core, padded in zip(self.core, self.padded, strict=True)
+        )
+
+
+def cut(shape: Sequence[int], side: Sequence[int], reach: Reach) -> list[Tile]:
+    """Return the tiles of an image whose cores have the given sides, row by row."""
+    axes = [
+        [
+            (
+                slice(start, min(start + length, n)),
+                slice(max(0, start - border) // unit * unit, min(start + length + border, n)),
+            )
+            for start in range(0, n, length)
+        ]
+        for n, length, border, unit in zip(shape, side, reach.border, reach.unit, strict=True)
+    ]
+    return [Tile(*map(tuple, zip(*pairs, strict=True))) for pairs in product(*axes)]
+
+
+def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tuple[int, ...]:
+    """Return sides of nearly square tiles that have at most `most_pixels` with their overlap.
+
+    Raises
+    ------
+    MemoryError
+        If not even the smallest tiles fit.
+    """
+    side = list(shape)
+
+    def pixels() -> int:
+        axes = zip(shape, side, reach.border, reach.unit, strict=True)
+        return math.prod(min(n, length + 2 * border + unit) for n, length, border, unit in axes)
+
+    while pixels() > most_pixels:
+        axis = max(range(len(side)), key=side.__getitem__)
+        side[axis] = (side[axis] - 1) * 7 // 8 // reach.unit[axis] * reach.unit[axis]
+        if side[axis] == 0:
+            raise MemoryError(
+                f"max_memory allows tiles of {int(most_pixels)} pixels, too few for an overlap of "
+                f"{reach.border} pixels on each side: increase it"
+            )
+    return tuple(side)

@@ -1,0 +1,717 @@
+"""Images larger than memory: denoising and graph wavelets in overlapping tiles, with dask and zarr.
+
+Each tile is read with the overlap that makes its result equal that for the whole image, bit for
+bit.  Numbers of the whole image, such as its range, are computed first, from all tiles.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import nnk_image
+from nnk_image.base import memory
+from nnk_image.base.atomic import ImageFileError
+from nnk_image.base.checks import check_choice, check_positive, working_dtype
+from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.base.reach import Reach, Tile, cut, largest_side
+from nnk_image.denoising import tiles as parts
+from nnk_image.denoising.methods import EVEN_ONLY, FLOATS_PER_PIXEL, METHODS, relative_spacing
+from nnk_image.graph.laplacian import check_kind
+from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
+from nnk_image.graph.window import check_window
+from nnk_image.noise.estimation import noise_of
+from nnk_image.noise.model import NoiseModel
+from nnk_image.spectral.chebyshev import GridRecurrence
+from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, bound_of_degrees
+from nnk_image.wavelets import filter_bank
+from nnk_image.wavelets.transform import SpectralGraphWavelets
+
+try:
+    import dask
+    import dask.array as da
+    from dask.callbacks import Callback
+except ImportError as error:
+    raise ImportError("nnk_image.tiled needs dask: pip install 'nnk_image[tiled]'") from error
+
+__all__ = ["analyze", "denoise", "filter"]
+
+Slices = tuple[slice, ...]
+
+_MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
+_BESIDE = 2  # numbers held for each value of a tile, beside those of the method
+_BYTES_PER_PIXEL, _BYTES_PER_BAND = 300, 8  # held by wavelets: for the graph, for each band
+_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLICES = 512, 4, 8  # where noise is estimated
+_ATTRIBUTE = "nnk_image"  # of a zarr array: arguments of the call that writes it, and the noise
+
+
+def denoise_tiles(
+    source: Any,
+    target: Any,
+    sigma: float | Sequence[float] | NoiseModel | None = None,
+    *,
+    method: str = "fast",
+    channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
+    strength: float = 1.0,
+    max_memory: int | str = "1GiB",
+    n_jobs: int | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+) -> NoiseModel:
+    """Denoise an image that is larger than memory, tile by tile.
+
+    If the noise is given, and is white or correlated within each channel, the result equals that
+    of `denoise` for the whole image bit for bit.  For ``method='best'``, Poisson noise, and noise
+    correlated between channels it differs by less than 0.01 dB.
+
+    Parameters
+    ----------
+    source : path or array_like
+        A .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices, such as a
+        memory map or a zarr, HDF5 or dask array.  Of a pyramid the first level is read.  Integers
+        of at most 16 bits in files are processed in float32, which holds them exactly.
+    target : path or array_like
+        Name of a .zarr file to write, of the type of the source if that is an integer type; or any
+        object of the shape of `source` that takes values in slices, such as a memory map.
+        Integers are rounded and clipped to their range.
+    sigma : float, sequence of one float per channel, or NoiseModel, optional
+        As for `denoise`, without per-pixel levels and without row and column noise.  Default:
+        estimated from 16 squares of 512 x 512 pixels, or from the whole of a smaller image.
+    method, channel_axis, spacing, strength
+        As for `denoise`.  The channel axis of a TIFF file is known from the file.
+    max_memory : int or str
+        Bytes for all tiles that are processed at the same time, such as 2**30 or '4GiB'.
+    n_jobs : int, optional
+        Number of tiles processed at the same time, each on one thread; None (default) is 1, -1 one
+        per processor.
+    progress : bool or callable
+        True shows a progress bar (needs tqdm); a callable gets ``(done, total)`` rows of tiles.
+
+    Returns
+    -------
+    NoiseModel
+        The noise that was removed, before `strength`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `denoise`; if a file cannot be read; if `target` is a file that exists and was not
+        begun by a call with the same arguments.
+    MemoryError
+        If `max_memory` is too small for the smallest tiles.
+
+    Notes
+    -----
+    If a call that writes a file is interrupted, even by SIGKILL, the same call resumes the work:
+    only tiles with missing chunks are processed.
+
+    Examples
+    --------
+    >>> import numpy as np, nnk_image
+    >>> clean = nnk_image.standard_image("camera").astype(np.float32)
+    >>> noisy = clean + np.random.default_rng(0).normal(0, 20, clean.shape).astype(np.float32)
+    >>> result = np.empty_like(noisy)
+    >>> model = nnk_image.denoise_tiles(noisy, result, 20, method="sgw", max_memory="3MiB")
+    >>> bool((result == nnk_image.denoise(noisy, 20, method="sgw")).all())
+    True
+    """
+    with open_source(source) as image, RowExecutor(n_jobs) as executor:
+        channel_axis = (
+            getattr(image, "channel_axis", None) if channel_axis is None else channel_axis
+        )
+        threads = executor.n_jobs
+        most = memory.bytes_of_text(max_memory) // threads
+        job = _Denoising(image, sigma, method, channel_axis, spacing, strength, most)
+        scheduler = "threads" if threads > 1 else "synchronous"
+        with dask.config.set(scheduler=scheduler, num_workers=threads):
+            array, noise, left = _opened_target(target, image, job)
+            if not left:
+                return noise
+            (whole,) = dask.compute(job.whole(noise))
+            tasks = [
+                dask.delayed(_write)(array, job.layout.slices(tile.core), job.denoised(tile, whole))
+                for tile in left
+            ]
+            rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
+            with RowExecutor(None, progress, sum(rows), "denoise") as report:
+                finished = dict(zip((task.key for task in tasks), rows, strict=True))
+                with Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))):
+                    dask.compute(*tasks, optimize_graph=False)
+    return noise
+
+
+def denoise(
+    image: da.Array,
+    sigma: float | Sequence[float] | NoiseModel | None = None,
+    *,
+    method: str = "fast",
+    channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
+    strength: float = 1.0,
+    max_memory: int | str = "512MiB",
+) -> da.Array:
+    """Denoise a dask array lazily.
+
+    Nothing is computed before ``compute``; then the result is that of `nnk_image.denoise_tiles`.
+
+    Parameters
+    ----------
+    image : dask.array.Array
+        (H, W), one axis more with `channel_axis`, or a volume, with any chunks.
+    sigma, method, channel_axis, spacing, strength
+        As for `nnk_image.denoise_tiles`.
+    max_memory : int or str
+        Bytes for one task, which uses one thread.  Large tiles are faster, because tiles overlap.
+
+    Returns
+    -------
+    dask.array.Array
+        Of the shape and chunks of `image`: float32 for float16 and float32 images, float64 for all
+        others.
+
+    Raises
+    ------
+    TypeError, ValueError, MemoryError
+        As `nnk_image.denoise_tiles`; errors in the values are raised when they are computed.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np, nnk_image, nnk_image.tiled
+    >>> image = nnk_image.standard_image("camera").astype(np.float32)
+    >>> lazy = nnk_image.tiled.denoise(da.from_array(image, chunks=100), 10, method="sgw")
+    >>> bool((lazy.compute() == nnk_image.denoise(image, 10, method="sgw")).all())
+    True
+    """
+    _check_lazy(image)
+    most = memory.bytes_of_text(max_memory)
+    job = _Denoising(image, sigma, method, channel_axis, spacing, strength, most)
+    whole, layout = job.whole(job.noise), job.layout
+    arrays = [
+        da.from_delayed(job.denoised(t, whole), layout.chunk(t.core), layout.dtype)
+        for t in job.tiles
+    ]
+    spatial = [axis for axis in range(image.ndim) if axis != layout.axis]
+    return _assembled(arrays, layout.shape, job.side, spatial).rechunk(image.chunks)
+
+
+def analyze(
+    image: da.Array, sigma_f: float, *, max_memory: int | str = "512MiB", **options: Any
+) -> da.Array:
+    """Compute spectral graph wavelet coefficients of a dask array lazily.
+
+    The result is that of `SpectralGraphWavelets.of_image` for the whole image, bit for bit.
+
+    Parameters
+    ----------
+    image : dask.array.Array
+        (H, W), one axis more with `channel_axis`, or a volume, with any chunks.
+    sigma_f : float
+        Intensity width of the kernel, in the image's units.
+    max_memory : int or str
+        Bytes for one task, which uses one thread.
+    **options
+        `window`, `sigma_d`, `channel_axis` and `spacing` as for `image_graph`; all others as for
+        `SpectralGraphWavelets`.  `lmax` must be a number or None, and `tau` is required for the
+        regularized Laplacian.  Without `lmax` and `bound`, the bound on the spectrum is computed
+        first, from all tiles.
+
+    Returns
+    -------
+    dask.array.Array
+        (n_bands, H, W[, C]), one chunk per tile.
+
+    Raises
+    ------
+    TypeError, ValueError, MemoryError
+        As `SpectralGraphWavelets.of_image`; if tiles need more than `max_memory`.
+
+    Examples
+    --------
+    >>> import dask.array as da, nnk_image, nnk_image.tiled
+    >>> image = da.from_array(nnk_image.standard_image("camera"), chunks=100)
+    >>> nnk_image.tiled.analyze(image, 10, window=3, order=20).shape
+    (7, 256, 256)
+    """
+    return _transformed(image, None, max_memory, {"sigma_f": sigma_f, **options})
+
+
+def filter(
+    image: da.Array,
+    response: Callable[[npt.NDArray[Any]], npt.ArrayLike],
+    sigma_f: float,
+    *,
+    max_memory: int | str = "512MiB",
+    **options: Any,
+) -> da.Array:
+    """Apply one function of the graph Laplacian to a dask array lazily.
+
+    Parameters
+    ----------
+    image, sigma_f, max_memory, **options
+        As for `analyze`.
+    response : callable
+        As for `SpectralGraphWavelets.filter`.
+
+    Returns
+    -------
+    dask.array.Array
+        (H, W[, C]), one chunk per tile.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np, nnk_image, nnk_image.tiled
+    >>> image = da.from_array(nnk_image.standard_image("camera"), chunks=100)
+    >>> nnk_image.tiled.filter(image, lambda x: np.exp(-x), 10, window=3, order=20).shape
+    (256, 256)
+    """
+    return _transformed(image, response, max_memory, {"sigma_f": sigma_f, **options})[0]
+
+
+# --- parts of an image ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Shape without channels, axis and number of channels, and type of the results."""
+
+    shape: tuple[int, ...]
+    axis: int | None
+    channels: int
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, image: Any, channel_axis: int | None, spaced: bool) -> _Layout:
+        shape = spatial_shape(image, channel_axis, spaced)
+        axis = None if channel_axis is None else channel_axis % len(image.shape)
+        channels = 1 if axis is None else image.shape[axis]
+        return cls(shape, axis, channels, working_dtype(np.dtype(image.dtype)))
+
+    def with_channels(self, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
+        """Insert what belongs to the axis of the channels, if there is one."""
+        if self.axis is None:
+            return tuple(spatial)
+        return (*spatial[: self.axis], channels, *spatial[self.axis :])
+
+    def slices(self, spatial: Slices) -> Slices:
+        return self.with_channels(spatial, slice(None))
+
+    def chunk(self, spatial: Slices) -> tuple[int, ...]:
+        return self.with_channels([part.stop - part.start for part in spatial], self.channels)
+
+    def checked(self, pixels: Any, spatial: Slices) -> Image:
+        try:
+            return check_image(pixels, self.axis, None, MOST_AXES)
+        except ValueError as error:
+            place = ", ".join(str(part.start) for part in spatial)
+            raise ValueError(f"in the part that begins at ({place}): {error}") from error
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """A part of an array, which is read where it is used."""
+
+    source: Any
+    slices: Slices
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return np.asarray(self.source[self.slices], dtype)
+
+
+def _part(image: Any, layout: _Layout, spatial: Slices) -> Any:
+    """Return a part of an image as an argument of a task, not read yet."""
+    slices = layout.slices(spatial)
+    return image[slices] if isinstance(image, da.Array) else _Unread(image, slices)
+
+
+def _task(function: Any, image: Any, layout: _Layout, spatial: Slices, *arguments: Any) -> Any:
+    """Return the task ``function(Image of a part, executor, *arguments)``."""
+    return dask.delayed(_run)(function, _part(image, layout, spatial), layout, spatial, arguments)
+
+
+def _run(function: Any, pixels: Any, layout: _Layout, spatial: Slices, arguments: Any) -> Any:
+    with RowExecutor() as executor:
+        return function(layout.checked(pixels, spatial), executor, *arguments)
+
+
+def _assembled(
+    arrays: list[da.Array], shape: Sequence[int], side: Sequence[int], axes: Sequence[int]
+) -> da.Array:
+    """Join the arrays of all tiles along `axes`, the axes of space."""
+    if not axes:
+        return arrays[0]
+    n = len(arrays) // -(-shape[0] // side[0])
+    groups = (arrays[i : i + n] for i in range(0, len(arrays), n))
+    return da.concatenate(
+        [_assembled(group, shape[1:], side[1:], axes[1:]) for group in groups], axes[0]
+    )
+
+
+def _check_lazy(image: Any) -> None:
+    if not isinstance(image, da.Array):
+        raise TypeError(
+            f"image must be a dask array, not {type(image).__name__}: use dask.array.from_array, "
+            "or the function for arrays in memory"
+        )
+
+
+# --- denoising -----------------------------------------------------------------------------------
+
+
+class _Denoising:
+    """Denoising of one image in tiles, as tasks; `noise` is a task if it is to be estimated."""
+
+    def __init__(
+        self,
+        image: Any,
+        sigma: Any,
+        method: str,
+        channel_axis: int | None,
+        spacing: Any,
+        strength: float,
+        max_bytes: int,
+    ) -> None:
+        check_choice("method", method, METHODS)
+        layout = self.layout = _Layout.of(image, channel_axis, spacing is not None)
+        if 1 in layout.shape[:-2]:
+            raise ValueError(
+                f"image has shape {layout.shape}: leave out axes of one pixel before the last two, "
+                "such as image[0]"
+            )
+        self.image, self.method, self.sigma = image, method, sigma
+        self.spacing = relative_spacing(spacing, len(layout.shape))
+        self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
+        self.noise = self._estimated() if sigma is None else self._given(sigma)
+        of_pixel, of_channel, not_white = FLOATS_PER_PIXEL[method]
+        numbers = of_pixel + (of_channel + not_white + _BESIDE) * layout.channels
+        reach = METHODS[method].reach(layout.shape, layout.channels, self.spacing)
+        most_pixels = max_bytes / (numbers * layout.dtype.itemsize)
+        self.side = largest_side(layout.shape, reach, most_pixels)
+        self.tiles = cut(layout.shape, self.side, reach)
+
+    def whole(self, noise: Any) -> Any:
+        """Return a task that computes the numbers of the whole image."""
+        image, layout = self.image, self.layout
+        noise = dask.delayed(NoiseModel.scaled)(noise, self.strength)
+        measured = [_task(_measure, image, layout, tile.core, noise) for tile in self.tiles]
+        whole = dask.delayed(_whole)(measured, layout, noise, self.spacing)
+        if self.method != "sgw":
+            return whole
+        degrees = [
+            _task(_degrees, image, layout, tile.padded, whole, tile.inside)
+            for tile in cut(layout.shape, self.side, parts.reach_of_degrees(len(layout.shape)))
+        ]
+        return dask.delayed(parts.with_degrees)(whole, degrees, layout.dtype)
+
+    def denoised(self, tile: Tile, whole: Any) -> Any:
+        """Return a task that computes the core of a tile."""
+        arguments = whole, self.method, tile.inside
+        return _task(_denoise, self.image, self.layout, tile.padded, *arguments)
+
+    def _given(self, sigma: Any) -> NoiseModel:
+        if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
+            raise ValueError(
+                "per-pixel noise levels are not supported when denoising in tiles: give a number "
+                "per channel, or a NoiseModel without levels"
+            )
+        layout = self.layout
+        noise = NoiseModel.of(sigma, parts.empty_image(layout.shape, layout.channels, layout.dtype))
+        if noise.has_stripes:
+            raise ValueError(
+                "row and column noise cannot be removed in tiles: remove it before, or set rows "
+                "and columns of the NoiseModel to 0"
+            )
+        return noise.without_curve() if self.method in EVEN_ONLY else noise
+
+    def _estimated(self) -> Any:
+        """Return a task that estimates the noise from squares all over the image."""
+        layout, leading = self.layout, self.layout.shape[:-2]
+        rows, columns = (_samples(n) for n in layout.shape[-2:])
+        numbers = np.linspace(0, math.prod(leading) - 1, _SAMPLED_SLICES).round().astype(int)
+        places = [np.unravel_index(n, leading) if leading else () for n in np.unique(numbers)]
+        planes = [tuple(slice(int(i), int(i) + 1) for i in place) for place in places]
+        sample = [
+            [[_part(self.image, layout, (*plane, y, x)) for x in columns] for y in rows]
+            for plane in planes
+        ]
+        return dask.delayed(_noise_of_sample)(sample, layout, self.method)
+
+
+def _samples(n: int) -> list[slice]:
+    if n <= _SAMPLE_SIDE * _SAMPLES_PER_AXIS:
+        return [slice(0, n)]
+    starts = np.linspace(0, n - _SAMPLE_SIDE, _SAMPLES_PER_AXIS).astype(int).tolist()
+    return [slice(start, start + _SAMPLE_SIDE) for start in starts]
+
+
+def _noise_of_sample(sample: Any, layout: _Layout, method: str) -> NoiseModel:
+    axis = -1 if layout.axis is None else layout.axis
+
+    def channels_last(part: Any) -> npt.NDArray[Any]:
+        pixels = np.asarray(part)
+        return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, axis, -1)
+
+    squares = [[[channels_last(part) for part in row] for row in plane] for plane in sample]
+    planes = [np.concatenate([np.concatenate(row, -2) for row in rows], -3) for rows in squares]
+    pixels = planes[0] if len(layout.shape) == 2 else np.concatenate(planes)
+    noise = noise_of(check_image(pixels, -1, None, MOST_AXES)).with_stripes(0.0, 0.0)
+    return noise.without_curve() if method in EVEN_ONLY else noise
+
+
+def _measure(image: Image, executor: RowExecutor, noise: NoiseModel) -> Any:
+    return parts.measure(image, noise)
+
+
+def _whole(measured: list[Any], layout: _Layout, noise: NoiseModel, spacing: Any) -> Any:
+    image = parts.empty_image(layout.shape, layout.channels, layout.dtype)
+    return parts.whole_image(reduce(add, measured), image, noise, spacing)
+
+
+def _degrees(image: Image, executor: RowExecutor, whole: Any, inside: Slices) -> Any:
+    return parts.degrees_of_part(image, whole, inside, executor)
+
+
+def _denoise(
+    image: Image, executor: RowExecutor, whole: Any, method: str, inside: Slices
+) -> npt.NDArray[Any]:
+    return image.restore(parts.denoise_tile(image, whole, method, inside, executor))
+
+
+# --- wavelets ------------------------------------------------------------------------------------
+
+
+def _transformed(
+    image: Any, response: Any, max_memory: int | str, options: dict[str, Any]
+) -> da.Array:
+    """Return the bands of an image, or the filtered image as a single band."""
+    _check_lazy(image)
+    layout = _Layout.of(
+        image, options.pop("channel_axis", None), options.get("spacing") is not None
+    )
+    axes = len(layout.shape)
+    kind, tau = check_kind(options.get("laplacian", "combinatorial")), options.get("tau")
+    if kind == "regularized" and tau is None:
+        raise ValueError("laplacian='regularized' in tiles needs tau, that of the whole image")
+    if isinstance(options.get("lmax"), str):
+        raise ValueError(f"lmax={options['lmax']!r} is not supported in tiles: give a number")
+    window = check_window(options.get("window") or DEFAULT_WINDOW[axes], axes)
+    sides = window if isinstance(window, tuple) else (window,) * axes
+    graph = {name: options[name] for name in ("sigma_f", "sigma_d", "spacing") if name in options}
+    graph = {"sigma_d": 2.0, **graph, "window": window}
+    n_bands = 1
+    if response is None:
+        design = options.get("filters", "abspline"), options.get("n_scales", 6)
+        n_bands = filter_bank.design(*design, 1.0).n_bands
+    reach = Reach.of_polynomial(options.get("order", 30), sides, kind)
+    most_bytes = memory.bytes_of_text(max_memory)
+    side = largest_side(
+        layout.shape, reach, most_bytes / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
+    )
+    bound = options.pop("bound", None)
+    if bound is None and options.get("lmax") is None:
+        near = cut(layout.shape, side, Reach.of_polynomial(2, sides))
+        rings = [n // 2 for n in sides]
+        largest = [
+            _task(_largest, image, layout, t.padded, graph, kind, t.inside, rings) for t in near
+        ]
+        bound = dask.delayed(_bound)(largest, kind, tau, layout.dtype)
+    channels = () if layout.axis is None else (layout.channels,)
+    arrays = [
+        da.from_delayed(
+            _task(_bands, image, layout, t.padded, {**options, **graph}, bound, response, t.inside),
+            (n_bands, *(part.stop - part.start for part in t.core), *channels),
+            layout.dtype,
+        )
+        for t in cut(layout.shape, side, reach)
+    ]
+    return _assembled(arrays, layout.shape, side, range(1, axes + 1))
+
+
+def _largest(
+    image: Image,
+    executor: RowExecutor,
+    graph: dict[str, Any],
+    kind: str,
+    inside: Slices,
+    radii: list[int],
+) -> tuple[float, float]:
+    """Return the largest degree, and largest sum of the degrees of an edge's ends, of a core."""
+    recurrence = GridRecurrence.of_spec(GraphSpec(image, **graph), "nnk", executor)
+    largest = float(recurrence.degrees[inside].max())
+    if kind != "combinatorial":
+        return largest, 0.0
+    ring = tuple(slice(max(0, i.start - r), i.stop + r) for i, r in zip(inside, radii, strict=True))
+    return largest, recurrence.largest_edge_sum(executor, ring)
+
+
+def _bound(largest: Any, kind: str, tau: float | None, dtype: np.dtype[Any]) -> float:
+    degrees, sums = zip(*largest, strict=True)
+    return bound_of_degrees(max(degrees), kind, lambda: max(sums), tau, dtype)
+
+
+def _bands(
+    image: Image,
+    executor: RowExecutor,
+    options: dict[str, Any],
+    bound: float | None,
+    response: Any,
+    inside: Slices,
+) -> npt.NDArray[Any]:
+    lmax = options.get("lmax")
+    if lmax is None:  # as for the whole image, whose bound is 0 if it has no edges
+        kind = options.get("laplacian", "combinatorial")
+        lmax = bound / IMAGE_BOUND_RATIO if bound and kind == "combinatorial" else bound or 1.0
+        bound = bound or 1.0
+    wavelets = SpectralGraphWavelets.of_image(image, **{**options, "lmax": lmax, "bound": bound})
+    signal = image.pixels if image.channel_axis is not None else image.pixels[..., 0]
+    bands = (
+        wavelets.analyze(signal) if response is None else wavelets.filter(signal, response)[None]
+    )
+    return bands[(slice(None), *inside)]
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+class _File:
+    """An array in a file: small integers are read as float32; `version` changes with the file."""
+
+    def __init__(self, array: Any, path: Path, axes: str = "") -> None:
+        about = path.stat()
+        self.version = [path.name, about.st_size, about.st_mtime_ns]
+        self.channel_axis = axes.index("S") if "S" in axes else None
+        self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
+        small = self.stored.kind in "bui" and self.stored.itemsize <= 2
+        self.dtype = np.dtype(np.float32) if small else self.stored
+
+    def __getitem__(self, slices: Slices) -> npt.NDArray[Any]:
+        return np.asarray(self._array[slices]).astype(self.dtype, copy=False)
+
+
+@contextmanager
+def open_source(source: Any) -> Iterator[Any]:
+    """Open a file to read it in parts; an array is returned as it is."""
+    if not isinstance(source, str | os.PathLike):
+        yield source
+        return
+    path, axes = Path(source), ""
+    with ExitStack() as stack:
+        try:
+            if path.suffix.lower() == ".npy":
+                array = np.lib.format.open_memmap(path, "r")
+            elif path.suffix.lower() == ".zarr":
+                array = _first_array(_zarr().open(path, mode="r"))
+            elif path.suffix.lower() in (".tif", ".tiff"):
+                import tifffile
+
+                level = stack.enter_context(tifffile.TiffFile(path)).series[0].levels[0]
+                store, axes = stack.enter_context(closing(level.aszarr())), level.axes
+                array = _first_array(_zarr().open(store, mode="r"))
+            else:
+                raise ValueError("only .npy, .zarr and TIFF files can be read in parts; convert it")
+            if not set(axes) <= set("TZYXS"):
+                raise ValueError(f"axes {axes}: only those of space, time and color (TZYXS) can be")
+            opened = _File(array, path, axes)
+        except OSError as error:
+            raise ImageFileError(f"{path}: {error.strerror or error}") from error
+        except (ValueError, LookupError) as error:
+            raise ImageFileError(f"{path}: cannot be read ({error})") from error
+        yield opened
+
+
+def _first_array(found: Any) -> Any:
+    """Return an array, or that of the first level of a pyramid."""
+    return found if hasattr(found, "dtype") else _first_array(found["0"])
+
+
+def _zarr() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError("this needs zarr: pip install 'nnk_image[tiled]'") from None
+    return zarr
+
+
+def _opened_target(target: Any, image: Any, job: _Denoising) -> tuple[Any, NoiseModel, list[Tile]]:
+    """Return the array to write to, the noise, and the tiles that are not finished."""
+    if not isinstance(target, str | os.PathLike):
+        if tuple(target.shape) != tuple(image.shape):
+            raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
+        return target, dask.compute(job.noise)[0], job.tiles
+    path, stored = Path(target), np.dtype(getattr(image, "stored", image.dtype))
+    if path.suffix.lower() != ".zarr":
+        raise ImageFileError(
+            f"{path}: only .zarr files can be written in tiles; for others, give an array that "
+            "takes values in slices, such as numpy.lib.format.open_memmap or tifffile.memmap"
+        )
+    noise = job.sigma.to_json() if isinstance(job.sigma, NoiseModel) else repr(job.sigma)
+    arguments = {
+        "version": nnk_image.__version__,
+        "source": [getattr(image, "version", None), str(image.dtype), list(image.shape)],
+        "noise": [noise, job.method, job.strength],
+        "axes": [job.layout.axis, job.spacing and list(job.spacing)],
+        "tiles": list(job.side),
+    }
+    config = {"write_empty_chunks": True}
+    if not path.exists():
+        (model,) = dask.compute(job.noise)
+        array = _zarr().create_array(
+            path,
+            shape=image.shape,
+            dtype=stored if stored.kind in "bui" else job.layout.dtype,
+            chunks=job.layout.with_channels(_chunks(job), job.layout.channels),
+            attributes={_ATTRIBUTE: {"arguments": arguments, "noise": model.to_json()}},
+            config=config,
+        )
+        return array, model, job.tiles
+    try:
+        array = _zarr().open_array(path, mode="r+", config=config)
+        begun = array.attrs[_ATTRIBUTE]
+    except (OSError, LookupError, ValueError) as error:
+        raise ImageFileError(f"{path}: exists; remove it or choose another name") from error
+    if begun["arguments"] != arguments:
+        raise ImageFileError(
+            f"{path}: was begun with other arguments, max_memory and n_jobs included, or another "
+            "source: repeat that call to resume it, or remove the file"
+        )
+    left = [tile for tile in job.tiles if not _is_written(array, path, job.layout, tile)]
+    return array, NoiseModel.from_json(begun["noise"]), left
+
+
+def _chunks(job: _Denoising) -> list[int]:
+    """Return sides of chunks that belong to one tile each."""
+    chunks = []
+    for n, side in zip(job.layout.shape, job.side, strict=True):
+        pieces = -(-side // _MOST_CHUNK)
+        while side < n and side % pieces:
+            pieces += 1
+        chunks.append(-(-side // pieces))
+    return chunks
+
+
+def _is_written(array: Any, path: Path, layout: _Layout, tile: Tile) -> bool:
+    slices = layout.with_channels(tile.core, slice(0, layout.channels))
+    numbers = product(
+        *(range(s.start // c, -(-s.stop // c)) for s, c in zip(slices, array.chunks, strict=True))
+    )
+    return all((path / array.metadata.encode_chunk_key(n)).exists() for n in numbers)
+
+
+def _write(array: Any, slices: Slices, pixels: npt.NDArray[Any]) -> None:
+    """Write a part, rounded and clipped for integers."""
+    dtype = np.dtype(array.dtype)
+    if dtype.kind in "bui":
+        limits = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        pixels = np.clip(np.rint(pixels), *limits)
+    array[slices] = pixels.astype(dtype, copy=False)
