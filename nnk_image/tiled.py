@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
-from functools import reduce
-from itertools import product
-from operator import add
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +18,22 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base import memory
-from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.checks import check_choice, check_positive, working_dtype
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.image import MOST_AXES, Image, check_image, relative_spacing, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Reach, Tile, cut, largest_side
-from nnk_image.denoising import tiles as parts
-from nnk_image.denoising.methods import EVEN_ONLY, FLOATS_PER_PIXEL, METHODS, relative_spacing
+from nnk_image.denoising import parts
+from nnk_image.denoising.methods import METHODS
+from nnk_image.denoising.statistics import Statistics
 from nnk_image.graph.laplacian import check_kind
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.graph.window import check_window
-from nnk_image.noise.estimation import noise_of
-from nnk_image.noise.model import NoiseModel
+from nnk_image.io import arrays
+from nnk_image.noise.estimation import estimated_noise
+from nnk_image.noise.model import NoiseModel, given_noise
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, bound_of_degrees
-from nnk_image.wavelets import filter_bank
-from nnk_image.wavelets.transform import SpectralGraphWavelets
+from nnk_image.wavelets import SpectralGraphWavelets, filter_bank
 
 try:
     import dask
@@ -50,11 +46,9 @@ __all__ = ["analyze", "denoise", "filter"]
 
 Slices = tuple[slice, ...]
 
-_MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
 _BESIDE = 2  # numbers held for each value of a tile, beside those of the method
 _BYTES_PER_PIXEL, _BYTES_PER_BAND = 300, 8  # held by wavelets: for the graph, for each band
 _SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLICES = 512, 4, 8  # where noise is estimated
-_ATTRIBUTE = "nnk_image"  # of a zarr array: arguments of the call that writes it, and the noise
 
 
 def denoise_tiles(
@@ -127,29 +121,62 @@ def denoise_tiles(
     >>> bool((result == nnk_image.denoise(noisy, 20, method="sgw")).all())
     True
     """
-    with open_source(source) as image, RowExecutor(n_jobs) as executor:
-        channel_axis = (
-            getattr(image, "channel_axis", None) if channel_axis is None else channel_axis
-        )
+    with arrays.open_source(source) as image, RowExecutor(n_jobs) as executor:
+        if channel_axis is None:
+            channel_axis = getattr(image, "channel_axis", None)
         threads = executor.n_jobs
         most = memory.bytes_of_text(max_memory) // threads
         job = _Denoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"
         with dask.config.set(scheduler=scheduler, num_workers=threads):
-            array, noise, left = _opened_target(target, image, job)
-            if not left:
-                return noise
-            (whole,) = dask.compute(job.whole(noise))
-            tasks = [
-                dask.delayed(_write)(array, job.layout.slices(tile.core), job.denoised(tile, whole))
-                for tile in left
-            ]
-            rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
-            with RowExecutor(None, progress, sum(rows), "denoise") as report:
+            array, noise, left = _target(target, image, job)
+            if left:
+                (whole,) = dask.compute(job.whole(noise))
+                tasks = [job.written(array, tile, whole) for tile in left]
+                rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
                 finished = dict(zip((task.key for task in tasks), rows, strict=True))
-                with Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))):
+                with (
+                    RowExecutor(None, progress, sum(rows), "denoise") as report,
+                    Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))),
+                ):
                     dask.compute(*tasks, optimize_graph=False)
     return noise
+
+
+def _target(target: Any, image: Any, job: _Denoising) -> tuple[Any, NoiseModel, list[Tile]]:
+    """Return the array to write to, the noise, and the tiles that are not finished."""
+    if not isinstance(target, str | os.PathLike):
+        if tuple(target.shape) != tuple(image.shape):
+            raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
+        return target, dask.compute(job.noise)[0], job.tiles
+    path, layout = Path(target), job.layout
+    arguments = {
+        "version": nnk_image.__version__,
+        "source": [getattr(image, "version", None), str(image.dtype), list(image.shape)],
+        "noise": [job.given, job.method, job.strength],
+        "axes": [layout.axis, job.spacing and list(job.spacing)],
+        "tiles": list(job.side),
+    }
+    begun = arrays.resume(path, arguments)
+    if begun is not None:
+        array, note = begun
+        noise = NoiseModel.from_json(note["noise"])
+        slices = map(layout.slices, (tile.core for tile in job.tiles))
+        written = (arrays.is_written(array, path, part) for part in slices)
+        left = [tile for tile, done in zip(job.tiles, written, strict=True) if not done]
+        return array, noise, left
+    (noise,) = dask.compute(job.noise)
+    stored = np.dtype(getattr(image, "stored", image.dtype))
+    dtype = stored if stored.kind in "bui" else layout.dtype
+    chunks = map(arrays.chunk_side, job.side, layout.shape)
+    array = arrays.create(
+        path,
+        {"arguments": arguments, "noise": noise.to_json()},
+        layout.with_channels(tuple(chunks), layout.channels),
+        shape=image.shape,
+        dtype=dtype,
+    )
+    return array, noise, job.tiles
 
 
 def denoise(
@@ -198,12 +225,12 @@ def denoise(
     most = memory.bytes_of_text(max_memory)
     job = _Denoising(image, sigma, method, channel_axis, spacing, strength, most)
     whole, layout = job.whole(job.noise), job.layout
-    arrays = [
+    blocks = [
         da.from_delayed(job.denoised(t, whole), layout.chunk(t.core), layout.dtype)
         for t in job.tiles
     ]
     spatial = [axis for axis in range(image.ndim) if axis != layout.axis]
-    return _assembled(arrays, layout.shape, job.side, spatial).rechunk(image.chunks)
+    return _assembled(blocks, layout.shape, job.side, spatial).rechunk(image.chunks)
 
 
 def analyze(
@@ -346,13 +373,13 @@ def _run(function: Any, pixels: Any, layout: _Layout, spatial: Slices, arguments
 
 
 def _assembled(
-    arrays: list[da.Array], shape: Sequence[int], side: Sequence[int], axes: Sequence[int]
+    blocks: list[da.Array], shape: Sequence[int], side: Sequence[int], axes: Sequence[int]
 ) -> da.Array:
     """Join the arrays of all tiles along `axes`, the axes of space."""
     if not axes:
-        return arrays[0]
-    n = len(arrays) // -(-shape[0] // side[0])
-    groups = (arrays[i : i + n] for i in range(0, len(arrays), n))
+        return blocks[0]
+    n = len(blocks) // -(-shape[0] // side[0])
+    groups = (blocks[i : i + n] for i in range(0, len(blocks), n))
     return da.concatenate(
         [_assembled(group, shape[1:], side[1:], axes[1:]) for group in groups], axes[0]
     )
@@ -382,57 +409,69 @@ class _Denoising:
         strength: float,
         max_bytes: int,
     ) -> None:
-        check_choice("method", method, METHODS)
+        chosen = METHODS[check_choice("method", method, METHODS)]
         layout = self.layout = _Layout.of(image, channel_axis, spacing is not None)
         if 1 in layout.shape[:-2]:
             raise ValueError(
                 f"image has shape {layout.shape}: leave out axes of one pixel before the last two, "
                 "such as image[0]"
             )
-        self.image, self.method, self.sigma = image, method, sigma
+        self.image, self.method, self._uneven = image, method, chosen.uneven
         self.spacing = relative_spacing(spacing, len(layout.shape))
         self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
-        self.noise = self._estimated() if sigma is None else self._given(sigma)
-        of_pixel, of_channel, not_white = FLOATS_PER_PIXEL[method]
-        numbers = of_pixel + (of_channel + not_white + _BESIDE) * layout.channels
-        reach = METHODS[method].reach(layout.shape, layout.channels, self.spacing)
+        self.given = sigma.to_json() if isinstance(sigma, NoiseModel) else repr(sigma)
+        self.noise = self._estimated() if sigma is None else self._checked(sigma)
+        numbers = chosen.numbers_per_pixel(layout.channels, white=False)
+        numbers += _BESIDE * layout.channels
+        reach = chosen.reach(layout.shape, layout.channels, self.spacing)
         most_pixels = max_bytes / (numbers * layout.dtype.itemsize)
         self.side = largest_side(layout.shape, reach, most_pixels)
         self.tiles = cut(layout.shape, self.side, reach)
 
     def whole(self, noise: Any) -> Any:
-        """Return a task that computes the numbers of the whole image."""
+        """Return a task that computes the noise to remove and the `Statistics` of the image."""
         image, layout = self.image, self.layout
-        noise = dask.delayed(NoiseModel.scaled)(noise, self.strength)
-        measured = [_task(_measure, image, layout, tile.core, noise) for tile in self.tiles]
-        whole = dask.delayed(_whole)(measured, layout, noise, self.spacing)
+        noise = dask.delayed(_scaled)(noise, self.strength)
+        ranges = [_task(_range, image, layout, tile.core) for tile in self.tiles]
+        statistics = dask.delayed(parts.Range.statistics)(ranges, self.spacing)
         if self.method != "sgw":
-            return whole
+            numbers = [
+                _task(_moments, image, layout, tile.core, noise, self.method, statistics)
+                for tile in self.tiles
+            ]
+            return dask.delayed(_completed)(noise, statistics, numbers, None)
+        reach = parts.reach_of_degrees(len(layout.shape))
         degrees = [
-            _task(_degrees, image, layout, tile.padded, whole, tile.inside)
-            for tile in cut(layout.shape, self.side, parts.reach_of_degrees(len(layout.shape)))
+            _task(_degrees, image, layout, tile.padded, noise, statistics, tile.inside)
+            for tile in cut(layout.shape, self.side, reach)
         ]
-        return dask.delayed(parts.with_degrees)(whole, degrees, layout.dtype)
+        return dask.delayed(_completed)(noise, statistics, degrees, layout.dtype)
 
     def denoised(self, tile: Tile, whole: Any) -> Any:
         """Return a task that computes the core of a tile."""
         arguments = whole, self.method, tile.inside
         return _task(_denoise, self.image, self.layout, tile.padded, *arguments)
 
-    def _given(self, sigma: Any) -> NoiseModel:
+    def written(self, array: Any, tile: Tile, whole: Any) -> Any:
+        """Return a task that writes the core of a tile."""
+        arguments = whole, self.method, tile.inside, array, self.layout.slices(tile.core)
+        return _task(_denoise, self.image, self.layout, tile.padded, *arguments)
+
+    def _checked(self, sigma: Any) -> NoiseModel:
         if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
             raise ValueError(
                 "per-pixel noise levels are not supported when denoising in tiles: give a number "
                 "per channel, or a NoiseModel without levels"
             )
         layout = self.layout
-        noise = NoiseModel.of(sigma, parts.empty_image(layout.shape, layout.channels, layout.dtype))
-        if noise.has_stripes:
+        pixels = np.broadcast_to(np.zeros((), layout.dtype), (*layout.shape, layout.channels))
+        noise = given_noise(sigma, Image(pixels, layout.dtype, None, 0.0, 1.0, None))
+        if noise.has_row_or_column_noise:
             raise ValueError(
-                "row and column noise cannot be removed in tiles: remove it before, or set rows "
-                "and columns of the NoiseModel to 0"
+                f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
+                "removed in tiles: remove it before, or leave it out of the noise model"
             )
-        return noise.without_curve() if self.method in EVEN_ONLY else noise
+        return noise if self._uneven else replace(noise, curve=None)
 
     def _estimated(self) -> Any:
         """Return a task that estimates the noise from squares all over the image."""
@@ -441,11 +480,11 @@ class _Denoising:
         numbers = np.linspace(0, math.prod(leading) - 1, _SAMPLED_SLICES).round().astype(int)
         places = [np.unravel_index(n, leading) if leading else () for n in np.unique(numbers)]
         planes = [tuple(slice(int(i), int(i) + 1) for i in place) for place in places]
-        sample = [
+        squares = [
             [[_part(self.image, layout, (*plane, y, x)) for x in columns] for y in rows]
             for plane in planes
         ]
-        return dask.delayed(_noise_of_sample)(sample, layout, self.method)
+        return dask.delayed(_noise_of)(squares, layout, self._uneven)
 
 
 def _samples(n: int) -> list[slice]:
@@ -455,37 +494,61 @@ def _samples(n: int) -> list[slice]:
     return [slice(start, start + _SAMPLE_SIDE) for start in starts]
 
 
-def _noise_of_sample(sample: Any, layout: _Layout, method: str) -> NoiseModel:
-    axis = -1 if layout.axis is None else layout.axis
+def _noise_of(squares: Any, layout: _Layout, uneven: bool) -> NoiseModel:
+    """Return the noise of squares in planes, without row and column noise."""
 
     def channels_last(part: Any) -> npt.NDArray[Any]:
         pixels = np.asarray(part)
-        return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, axis, -1)
+        return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
 
-    squares = [[[channels_last(part) for part in row] for row in plane] for plane in sample]
-    planes = [np.concatenate([np.concatenate(row, -2) for row in rows], -3) for rows in squares]
+    planes = [
+        np.concatenate([np.concatenate([*map(channels_last, row)], -2) for row in plane], -3)
+        for plane in squares
+    ]
     pixels = planes[0] if len(layout.shape) == 2 else np.concatenate(planes)
-    noise = noise_of(check_image(pixels, -1, None, MOST_AXES)).with_stripes(0.0, 0.0)
-    return noise.without_curve() if method in EVEN_ONLY else noise
+    noise = estimated_noise(check_image(pixels, -1, None, MOST_AXES))
+    return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
 
 
-def _measure(image: Image, executor: RowExecutor, noise: NoiseModel) -> Any:
-    return parts.measure(image, noise)
+def _scaled(noise: NoiseModel, strength: float) -> NoiseModel:
+    return noise.scaled(strength)
 
 
-def _whole(measured: list[Any], layout: _Layout, noise: NoiseModel, spacing: Any) -> Any:
-    image = parts.empty_image(layout.shape, layout.channels, layout.dtype)
-    return parts.whole_image(reduce(add, measured), image, noise, spacing)
+def _range(image: Image, executor: RowExecutor) -> parts.Range:
+    return parts.Range.of(image)
 
 
-def _degrees(image: Image, executor: RowExecutor, whole: Any, inside: Slices) -> Any:
-    return parts.degrees_of_part(image, whole, inside, executor)
+def _moments(image: Image, executor: RowExecutor, *arguments: Any) -> Any:
+    return parts.moments(image, *arguments)
+
+
+def _degrees(image: Image, executor: RowExecutor, *arguments: Any) -> Any:
+    return parts.degrees(image, *arguments, executor)
+
+
+def _completed(
+    noise: NoiseModel, statistics: Statistics, numbers: list[Any], dtype: np.dtype[Any] | None
+) -> tuple[NoiseModel, Statistics]:
+    if dtype is None:
+        return noise, parts.with_moments(statistics, numbers)
+    return noise, parts.with_degrees(statistics, numbers, dtype)
 
 
 def _denoise(
-    image: Image, executor: RowExecutor, whole: Any, method: str, inside: Slices
-) -> npt.NDArray[Any]:
-    return image.restore(parts.denoise_tile(image, whole, method, inside, executor))
+    image: Image,
+    executor: RowExecutor,
+    whole: tuple[NoiseModel, Statistics],
+    method: str,
+    inside: Slices,
+    target: Any = None,
+    slices: Slices = (),
+) -> npt.NDArray[Any] | None:
+    """Return the denoised part, or write it."""
+    noise, statistics = whole
+    pixels = parts.denoise_part(image, noise, method, statistics, inside, executor)
+    if target is None:
+        return image.restore(pixels)
+    return arrays.write(target, slices, image.restore(pixels))
 
 
 # --- wavelets ------------------------------------------------------------------------------------
@@ -527,7 +590,7 @@ def _transformed(
         ]
         bound = dask.delayed(_bound)(largest, kind, tau, layout.dtype)
     channels = () if layout.axis is None else (layout.channels,)
-    arrays = [
+    blocks = [
         da.from_delayed(
             _task(_bands, image, layout, t.padded, {**options, **graph}, bound, response, t.inside),
             (n_bands, *(part.stop - part.start for part in t.core), *channels),
@@ -535,7 +598,7 @@ def _transformed(
         )
         for t in cut(layout.shape, side, reach)
     ]
-    return _assembled(arrays, layout.shape, side, range(1, axes + 1))
+    return _assembled(blocks, layout.shape, side, range(1, axes + 1))
 
 
 def _largest(
@@ -579,139 +642,3 @@ def _bands(
         wavelets.analyze(signal) if response is None else wavelets.filter(signal, response)[None]
     )
     return bands[(slice(None), *inside)]
-
-
-# --- files ---------------------------------------------------------------------------------------
-
-
-class _File:
-    """An array in a file: small integers are read as float32; `version` changes with the file."""
-
-    def __init__(self, array: Any, path: Path, axes: str = "") -> None:
-        about = path.stat()
-        self.version = [path.name, about.st_size, about.st_mtime_ns]
-        self.channel_axis = axes.index("S") if "S" in axes else None
-        self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
-        small = self.stored.kind in "bui" and self.stored.itemsize <= 2
-        self.dtype = np.dtype(np.float32) if small else self.stored
-
-    def __getitem__(self, slices: Slices) -> npt.NDArray[Any]:
-        return np.asarray(self._array[slices]).astype(self.dtype, copy=False)
-
-
-@contextmanager
-def open_source(source: Any) -> Iterator[Any]:
-    """Open a file to read it in parts; an array is returned as it is."""
-    if not isinstance(source, str | os.PathLike):
-        yield source
-        return
-    path, axes = Path(source), ""
-    with ExitStack() as stack:
-        try:
-            if path.suffix.lower() == ".npy":
-                array = np.lib.format.open_memmap(path, "r")
-            elif path.suffix.lower() == ".zarr":
-                array = _first_array(_zarr().open(path, mode="r"))
-            elif path.suffix.lower() in (".tif", ".tiff"):
-                import tifffile
-
-                level = stack.enter_context(tifffile.TiffFile(path)).series[0].levels[0]
-                store, axes = stack.enter_context(closing(level.aszarr())), level.axes
-                array = _first_array(_zarr().open(store, mode="r"))
-            else:
-                raise ValueError("only .npy, .zarr and TIFF files can be read in parts; convert it")
-            if not set(axes) <= set("TZYXS"):
-                raise ValueError(f"axes {axes}: only those of space, time and color (TZYXS) can be")
-            opened = _File(array, path, axes)
-        except OSError as error:
-            raise ImageFileError(f"{path}: {error.strerror or error}") from error
-        except (ValueError, LookupError) as error:
-            raise ImageFileError(f"{path}: cannot be read ({error})") from error
-        yield opened
-
-
-def _first_array(found: Any) -> Any:
-    """Return an array, or that of the first level of a pyramid."""
-    return found if hasattr(found, "dtype") else _first_array(found["0"])
-
-
-def _zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise ImportError("this needs zarr: pip install 'nnk_image[tiled]'") from None
-    return zarr
-
-
-def _opened_target(target: Any, image: Any, job: _Denoising) -> tuple[Any, NoiseModel, list[Tile]]:
-    """Return the array to write to, the noise, and the tiles that are not finished."""
-    if not isinstance(target, str | os.PathLike):
-        if tuple(target.shape) != tuple(image.shape):
-            raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
-        return target, dask.compute(job.noise)[0], job.tiles
-    path, stored = Path(target), np.dtype(getattr(image, "stored", image.dtype))
-    if path.suffix.lower() != ".zarr":
-        raise ImageFileError(
-            f"{path}: only .zarr files can be written in tiles; for others, give an array that "
-            "takes values in slices, such as numpy.lib.format.open_memmap or tifffile.memmap"
-        )
-    noise = job.sigma.to_json() if isinstance(job.sigma, NoiseModel) else repr(job.sigma)
-    arguments = {
-        "version": nnk_image.__version__,
-        "source": [getattr(image, "version", None), str(image.dtype), list(image.shape)],
-        "noise": [noise, job.method, job.strength],
-        "axes": [job.layout.axis, job.spacing and list(job.spacing)],
-        "tiles": list(job.side),
-    }
-    config = {"write_empty_chunks": True}
-    if not path.exists():
-        (model,) = dask.compute(job.noise)
-        array = _zarr().create_array(
-            path,
-            shape=image.shape,
-            dtype=stored if stored.kind in "bui" else job.layout.dtype,
-            chunks=job.layout.with_channels(_chunks(job), job.layout.channels),
-            attributes={_ATTRIBUTE: {"arguments": arguments, "noise": model.to_json()}},
-            config=config,
-        )
-        return array, model, job.tiles
-    try:
-        array = _zarr().open_array(path, mode="r+", config=config)
-        begun = array.attrs[_ATTRIBUTE]
-    except (OSError, LookupError, ValueError) as error:
-        raise ImageFileError(f"{path}: exists; remove it or choose another name") from error
-    if begun["arguments"] != arguments:
-        raise ImageFileError(
-            f"{path}: was begun with other arguments, max_memory and n_jobs included, or another "
-            "source: repeat that call to resume it, or remove the file"
-        )
-    left = [tile for tile in job.tiles if not _is_written(array, path, job.layout, tile)]
-    return array, NoiseModel.from_json(begun["noise"]), left
-
-
-def _chunks(job: _Denoising) -> list[int]:
-    """Return sides of chunks that belong to one tile each."""
-    chunks = []
-    for n, side in zip(job.layout.shape, job.side, strict=True):
-        pieces = -(-side // _MOST_CHUNK)
-        while side < n and side % pieces:
-            pieces += 1
-        chunks.append(-(-side // pieces))
-    return chunks
-
-
-def _is_written(array: Any, path: Path, layout: _Layout, tile: Tile) -> bool:
-    slices = layout.with_channels(tile.core, slice(0, layout.channels))
-    numbers = product(
-        *(range(s.start // c, -(-s.stop // c)) for s, c in zip(slices, array.chunks, strict=True))
-    )
-    return all((path / array.metadata.encode_chunk_key(n)).exists() for n in numbers)
-
-
-def _write(array: Any, slices: Slices, pixels: npt.NDArray[Any]) -> None:
-    """Write a part, rounded and clipped for integers."""
-    dtype = np.dtype(array.dtype)
-    if dtype.kind in "bui":
-        limits = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        pixels = np.clip(np.rint(pixels), *limits)
-    array[slices] = pixels.astype(dtype, copy=False)
