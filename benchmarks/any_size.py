@@ -1,6 +1,7 @@
 """Images larger than memory, through the command line in tiles; killed and resumed; thin images."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -15,10 +16,7 @@ import tifffile
 
 from benchmarks.machine import resident
 from benchmarks.timing import Table
-from nnk_image import denoise, image_graph, standard_image
-from nnk_image.base.tile_plan import TilePlan
-from nnk_image.denoising.large import TiledDenoising
-from nnk_image.io.arrays import TargetArray, open_source
+from nnk_image import denoise, image_graph, standard_image, tiled
 
 SIGMA = 20.0
 TIFF_TILE = 512
@@ -78,19 +76,19 @@ def files(options):
 
 
 def killed(options):
-    """Killed when half of the tiles are finished, and called again."""
-    columns = {"": "", "tiles": "d", "finished": "d", "CPU s, whole": ".0f", "again": ".0f"}
+    """Killed when half of the chunks are finished, and called again."""
+    columns = {"": "", "chunks": "d", "finished": "d", "CPU s, whole": ".0f", "again": ".0f"}
     columns |= {"pixels that differ": "d"}
     table = Table("SIGKILL halfway, then the same call again", columns)
     for method, side in _slides(options):
         with tempfile.TemporaryDirectory() as folder:
             source = slide(Path(folder, "slide.tif"), side)
             whole, broken = Path(folder, "whole.zarr"), Path(folder, "broken.zarr")
-            tiles = _count_tiles(source, method, options)
             seconds = _waited(_started(_command(source, whole, method, options)))["CPU s"]
-            finished = _kill_after(tiles // 2, _command(source, broken, method, options), broken)
+            chunks = _count_chunks(whole)
+            finished = _kill_after(chunks // 2, _command(source, broken, method, options), broken)
             again = _waited(_started(_command(source, broken, method, options)))["CPU s"]
-            figures = tiles, finished, seconds, again, _differing(whole, broken)
+            figures = chunks, finished, seconds, again, _differing(whole, broken)
             row = dict(zip(list(columns)[1:], figures, strict=True))
             table.rows.append({"": f"{side}x{side} uint8 {method}"} | row)
     return table
@@ -103,16 +101,18 @@ def cut(options):
     for method in options.cut_methods:
         row = {"": method, "images": options.cut_images, "tiles": 0, "images that differ": 0}
         for seed in range(options.cut_images):
-            image, side, channel_axis = _random_image(seed)
-            work = TiledDenoising(image, method, channel_axis, None, SIGMA, 1.0, "100GiB")
-            units = work.plan.reach.unit
-            side = [max(unit, n // unit * unit) for n, unit in zip(side, units, strict=True)]
-            side = tuple(map(min, work.shape, side))
-            work.plan = TilePlan(work.shape, side, work.plan.reach)
-            result = np.full(image.shape, np.nan, work.dtype)
-            work.run(TargetArray(result))
-            whole = denoise(image, SIGMA, method=method, channel_axis=channel_axis)
-            row["tiles"] += len(work.plan)
+            image, wanted, axis = _random_image(seed)
+
+            def side(shape, reach, most_pixels, wanted=wanted, row=row):
+                units = zip(wanted, reach.unit, shape, strict=True)
+                sides = tuple(min(n, max(unit, s // unit * unit)) for s, unit, n in units)
+                row["tiles"] += math.prod(-(-n // s) for n, s in zip(shape, sides, strict=True))
+                return sides
+
+            tiled.largest_side = side
+            whole = denoise(image, SIGMA, method=method, channel_axis=axis)
+            result = np.full(image.shape, np.nan, whole.dtype)
+            tiled.denoise_tiles(image, result, SIGMA, method=method, channel_axis=axis)
             row["images that differ"] += not np.array_equal(whole, result)
         table.rows.append(row)
     return table
@@ -205,25 +205,21 @@ def _waited(process):
     }
 
 
-def _count_tiles(source, method, options):
-    """How many tiles `denoise_tiles` makes of a file."""
-    with open_source(source, as_float32=True) as image:
-        told = method, None, None, SIGMA, 1.0, options.tile_memory
-        return len(TiledDenoising(image, *told).plan)
+def _count_chunks(path):
+    """Return the number of chunks of a zarr array that are finished."""
+    return sum("." not in chunk.name for chunk in path.glob("c/*/*"))
 
 
 def _kill_after(number, command, target):
-    """Kill the work when so many tiles are finished; how many were then."""
-    journal = target.with_name(f".{target.name}.unfinished.tiles")
+    """Kill the work when so many chunks are finished; how many were then."""
     process = _started(command)
-    while not journal.exists() or len(journal.read_text().splitlines()) <= number:
+    while _count_chunks(target) <= number:
         if process.poll() is not None:
             raise RuntimeError("ended before it was killed: choose a larger side")
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert not target.exists()
-    return len(journal.read_text().splitlines()) - 1
+    return _count_chunks(target)
 
 
 def _differing(path, other):

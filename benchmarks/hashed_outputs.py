@@ -173,8 +173,6 @@ def transforms():
         results = nnk_image.energy_compaction(nnk_image.standard_image(name)[:100, :120])
         energies = [order.energy for graph in results.graphs for order in graph.orders]
         yield f"compaction {name}", digest(*energies)
-    for order, window, kind in itertools.product((0, 7, 30), (3, 11), LAPLACIANS):
-        yield f"halo {order} {window} {kind}", digest(nnk_image.halo(order, window, kind))
 
 
 def denoised():

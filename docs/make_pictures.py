@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, make_moons
 
 import nnk_image
 from nnk_image import plotting
-from nnk_image.base.tile_plan import plan_tiles
+from nnk_image.base.reach import cut, largest_side
 from nnk_image.denoising.methods import METHODS
 
 CROP = np.s_[52:80, 112:140]
@@ -158,7 +158,8 @@ def draw_tile():
     """A tile of 'fast', the border that it is cut out with, and its way to the result."""
     image = np.tile(nnk_image.standard_image("camera_512"), (3, 3))[:TILED, :TILED]
     noisy = image + np.random.default_rng(0).normal(0, 30, image.shape).astype(np.float32)
-    plan = plan_tiles(image.shape, METHODS["fast"].reach(image.shape, 1), TILED**2 // 3)
+    reach = METHODS["fast"].reach(image.shape, 1, None)
+    plan = cut(image.shape, largest_side(image.shape, reach, TILED**2 // 3), reach)
     tile = next(t for t in plan if min(a.start for a in t.padded))  # the first with all its border
     clean = nnk_image.denoise(noisy[tile.padded], 30)[tile.inside]
     figure = Figure(figsize=(12, 4.6), layout="constrained")

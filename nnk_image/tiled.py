@@ -25,6 +25,7 @@ from nnk_image.base.reach import Reach, Tile, cut, largest_side
 from nnk_image.denoising import parts
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
+from nnk_image.graph.build import build_graph
 from nnk_image.graph.laplacian import check_kind
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.graph.window import check_window
@@ -33,7 +34,8 @@ from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.model import NoiseModel, given_noise
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, bound_of_degrees
-from nnk_image.wavelets import SpectralGraphWavelets, filter_bank
+from nnk_image.wavelets import filter_bank
+from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 try:
     import dask
@@ -559,44 +561,41 @@ def _transformed(
 ) -> da.Array:
     """Return the bands of an image, or the filtered image as a single band."""
     _check_lazy(image)
-    layout = _Layout.of(
-        image, options.pop("channel_axis", None), options.get("spacing") is not None
-    )
+    graph = {
+        name: options.pop(name) for name in ("sigma_f", "sigma_d", "spacing") if name in options
+    }
+    layout = _Layout.of(image, options.pop("channel_axis", None), graph.get("spacing") is not None)
     axes = len(layout.shape)
     kind, tau = check_kind(options.get("laplacian", "combinatorial")), options.get("tau")
     if kind == "regularized" and tau is None:
         raise ValueError("laplacian='regularized' in tiles needs tau, that of the whole image")
     if isinstance(options.get("lmax"), str):
-        raise ValueError(f"lmax={options['lmax']!r} is not supported in tiles: give a number")
-    window = check_window(options.get("window") or DEFAULT_WINDOW[axes], axes)
+        raise ValueError(f"lmax={options['lmax']!r} must be a number or None in tiles")
+    window = check_window(options.pop("window", None) or DEFAULT_WINDOW[axes], axes)
     sides = window if isinstance(window, tuple) else (window,) * axes
-    graph = {name: options[name] for name in ("sigma_f", "sigma_d", "spacing") if name in options}
     graph = {"sigma_d": 2.0, **graph, "window": window}
     n_bands = 1
     if response is None:
         design = options.get("filters", "abspline"), options.get("n_scales", 6)
         n_bands = filter_bank.design(*design, 1.0).n_bands
     reach = Reach.of_polynomial(options.get("order", 30), sides, kind)
-    most_bytes = memory.bytes_of_text(max_memory)
-    side = largest_side(
-        layout.shape, reach, most_bytes / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
-    )
+    most_pixels = memory.bytes_of_text(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
+    side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
         near = cut(layout.shape, side, Reach.of_polynomial(2, sides))
-        rings = [n // 2 for n in sides]
-        largest = [
-            _task(_largest, image, layout, t.padded, graph, kind, t.inside, rings) for t in near
-        ]
+        given = graph, kind, [n // 2 for n in sides]
+        largest = [_task(_largest, image, layout, t.padded, *given, t.inside) for t in near]
         bound = dask.delayed(_bound)(largest, kind, tau, layout.dtype)
+    given = graph, options, bound, response
     channels = () if layout.axis is None else (layout.channels,)
     blocks = [
         da.from_delayed(
-            _task(_bands, image, layout, t.padded, {**options, **graph}, bound, response, t.inside),
-            (n_bands, *(part.stop - part.start for part in t.core), *channels),
+            _task(_bands, image, layout, tile.padded, *given, tile.inside),
+            (n_bands, *(part.stop - part.start for part in tile.core), *channels),
             layout.dtype,
         )
-        for t in cut(layout.shape, side, reach)
+        for tile in cut(layout.shape, side, reach)
     ]
     return _assembled(blocks, layout.shape, side, range(1, axes + 1))
 
@@ -606,11 +605,12 @@ def _largest(
     executor: RowExecutor,
     graph: dict[str, Any],
     kind: str,
-    inside: Slices,
     radii: list[int],
+    inside: Slices,
 ) -> tuple[float, float]:
     """Return the largest degree, and largest sum of the degrees of an edge's ends, of a core."""
-    recurrence = GridRecurrence.of_spec(GraphSpec(image, **graph), "nnk", executor)
+    edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
+    recurrence = GridRecurrence.of_graph(edges, image.dtype, executor)
     largest = float(recurrence.degrees[inside].max())
     if kind != "combinatorial":
         return largest, 0.0
@@ -626,6 +626,7 @@ def _bound(largest: Any, kind: str, tau: float | None, dtype: np.dtype[Any]) -> 
 def _bands(
     image: Image,
     executor: RowExecutor,
+    graph: dict[str, Any],
     options: dict[str, Any],
     bound: float | None,
     response: Any,
@@ -636,7 +637,9 @@ def _bands(
         kind = options.get("laplacian", "combinatorial")
         lmax = bound / IMAGE_BOUND_RATIO if bound and kind == "combinatorial" else bound or 1.0
         bound = bound or 1.0
-    wavelets = SpectralGraphWavelets.of_image(image, **{**options, "lmax": lmax, "bound": bound})
+    edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
+    options = {**options, "lmax": lmax, "bound": bound, "dtype": image.dtype}
+    wavelets = SpectralGraphWavelets(edges, **options)
     signal = image.pixels if image.channel_axis is not None else image.pixels[..., 0]
     bands = (
         wavelets.analyze(signal) if response is None else wavelets.filter(signal, response)[None]

@@ -1,84 +1,69 @@
-"""``nnk-image denoise`` of images that are larger than memory, tile by tile."""
+"""``nnk-image denoise`` of images that are larger than memory, in tiles."""
 
+import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import nnk_image
+from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common
-from nnk_image.cli.sources import SPACE
-from nnk_image.io import ImageFileError
 from nnk_image.io.arrays import open_source
 
 
-def add_options(command):
+def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of large images."""
     command.add_argument(
         "--max-memory",
         metavar="SIZE",
-        help="work in tiles that take so much memory, such as 4GiB: for TIFF, .npy and .zarr of "
-        "any size",
-    )
-    command.add_argument(
-        "--anew", action="store_true", help="with tiles: do not go on with an interrupted run"
+        help="process tiles that take this much memory, such as 4GiB: from TIFF, .npy or .zarr "
+        "of any size to .zarr; the same command resumes interrupted work",
     )
 
 
-def is_large(options):
-    """Whether the options ask for work in tiles."""
+def is_large(options: argparse.Namespace) -> bool:
+    """Return whether the options ask for tiles."""
     names = (*options.inputs, options.output)
-    zarr = any(Path(name).suffix.lower() == ".zarr" for name in names)
-    return options.max_memory is not None or zarr
+    return options.max_memory is not None or any(Path(n).suffix.lower() == ".zarr" for n in names)
 
 
-def denoise_file(noise, options):
-    """Denoise one file in tiles; what was done, for the report."""
+def denoise_file(noise: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Denoise one file in tiles and return what was done, for the report."""
     if len(options.inputs) != 1 or options.slices:
-        raise ImageFileError("in tiles one file at a time is denoised, and no slices by themselves")
+        raise ImageFileError("only one file at a time, as a whole, can be denoised in tiles")
     path, start = options.inputs[0], time.perf_counter()
-    with open_source(path, as_float32=True) as source:
-        told = _told(path, source, options)
-        found = nnk_image.denoise_tiles(
-            source,
-            options.output,
-            noise,
-            method=options.method,
-            strength=options.strength,
-            max_memory=options.max_memory or "1GiB",
-            n_jobs=options.jobs,
-            progress=common.wants_progress(),
-            resume=not options.anew,
-            **told,
-        )
-        size = f"{'x'.join(map(str, source.shape))} {source.stored}"
+    with open_source(path) as source:
+        shape, stored = source.shape, source.stored
+    axes = options.axes
+    if axes is not None and len(axes) != len(shape):
+        raise ImageFileError(f"{path}: has {len(shape)} axes, --axes={axes} names {len(axes)}")
+    if axes is not None and not set(axes) <= set("TZYXS"):
+        raise ImageFileError(f"--axes={axes}: only T, Z, Y, X and S can be denoised in tiles")
+    spacing = options.spacing
+    if spacing is None and axes is not None and len(axes.replace("S", "")) > 2:
+        spacing = 1.0
+    removed = nnk_image.denoise_tiles(
+        path,
+        options.output,
+        noise,
+        method=options.method,
+        channel_axis=axes.index("S") if axes is not None and "S" in axes else None,
+        spacing=spacing,
+        strength=options.strength,
+        max_memory=options.max_memory or "1GiB",
+        n_jobs=options.jobs,
+        progress=common.wants_progress(),
+    )
     seconds = time.perf_counter() - start
-    print(f"{path}: {size}, {found}, {seconds:.2f} s -> {options.output}", flush=True)
+    size = f"{'x'.join(map(str, shape))} {stored}"
+    print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}", flush=True)
     return {
         "input": str(path),
         "output": str(options.output),
-        "shape": source.shape,
-        "dtype": str(source.stored),
-        "sigma": sum(found.sigma) / len(found.sigma),
+        "shape": shape,
+        "dtype": str(stored),
+        "sigma": sum(removed.sigma) / len(removed.sigma),
         "sigma_estimated": noise is None,
-        "noise": str(found),
+        "noise": str(removed),
         "seconds": seconds,
     }
-
-
-def _told(path, source, options):
-    """What tells `denoise_tiles` which axis is what."""
-    axes = options.axes or source.axes or {2: "YX"}.get(len(source.shape))
-    if axes is None or len(axes) != len(source.shape):
-        raise ImageFileError(
-            f"{path}: is an array of shape {source.shape}: say with --axes what its axes are, "
-            "such as YXS (S colours) or ZYX"
-        )
-    space = axes.replace("S", "", 1)
-    if not set(space) <= set(SPACE):
-        raise ImageFileError(
-            f"{path}: has axes {axes}: in tiles only those of space, time and colours "
-            f"({', '.join(SPACE)}, S) can be taken; save one of the images"
-        )
-    told = {"channel_axis": axes.index("S") if "S" in axes else None}
-    if len(space) > 2:
-        told["spacing"] = options.spacing or (1.0,) * len(space)
-    return told

@@ -28,7 +28,7 @@ ORDER = (
 
 OPTIONAL = (
     *("matplotlib", "imagecodecs", "napari", "networkx", "nibabel", "sklearn"),
-    *("tqdm", "zarr"),
+    *("tifffile", "tqdm", "zarr"),
 )
 SLOW = ("PIL", "pygsp", "scipy.spatial", "signal", "threading")  # most calls do without them
 IN_FUNCTIONS = {*OPTIONAL, *SLOW, "resource"}  # Windows has no resource

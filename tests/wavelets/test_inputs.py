@@ -438,3 +438,18 @@ def test_directed_graph_of_symmetric_edges_is_a_graph():
     symmetric = replace(GRAPH, directed=True)
     expected = SpectralGraphWavelets(GRAPH).analyze(SIGNAL)
     np.testing.assert_array_equal(SpectralGraphWavelets(symmetric).analyze(SIGNAL), expected)
+
+
+def test_tau_is_for_the_regularized_laplacian():
+    image = np.random.default_rng(3).normal(100, 15, (20, 24))
+    graph = image_graph(image, 5, sigma_f=25)
+    with pytest.raises(ValueError, match=r"tau=2 is for laplacian='regularized'"):
+        SpectralGraphWavelets(graph, laplacian="random_walk", tau=2)
+    with pytest.raises(ValueError, match="tau=-1 must be"):
+        SpectralGraphWavelets(graph, laplacian="regularized", tau=-1)
+    degrees = graph.degrees
+    given, default = (
+        SpectralGraphWavelets(graph, order=6, laplacian="regularized", tau=tau)
+        for tau in (float(degrees[degrees > 0].mean()), None)
+    )
+    np.testing.assert_allclose(given.analyze(image), default.analyze(image), rtol=1e-12)

@@ -1,47 +1,12 @@
-"""Wavelets of volumes: tiles with their halo, energy compaction."""
+"""Energy compaction of volumes."""
 
 import numpy as np
 import pytest
 
 import nnk_image
-from nnk_image import SpectralGraphWavelets, energy_compaction, halo, image_graph
+from nnk_image import SpectralGraphWavelets, energy_compaction, image_graph
 
 RNG = np.random.default_rng(50)
-
-
-@pytest.mark.parametrize(
-    ("window", "laplacian"),
-    [(3, "combinatorial"), ((3, 5, 3), "normalized"), ((1, 3, 5), "random_walk")],
-)
-def test_a_tile_with_its_halo_is_filtered_as_in_the_whole(window, laplacian):
-    order = 3
-    border = halo(order, window, laplacian)
-    border = border if isinstance(border, tuple) else (border,) * 3
-    volume = RNG.normal(100, 20, (22, 26, 24))
-    first, shape = (8, 9, 8), (5, 4, 6)
-    box = tuple(
-        slice(max(0, f - b), min(n, f + s + b))
-        for f, s, b, n in zip(first, shape, border, volume.shape, strict=True)
-    )
-    options = {"order": order, "laplacian": laplacian, "lmax": 30.0, "bound": 40.0}
-
-    def bands(part):
-        return SpectralGraphWavelets(image_graph(part, window, sigma_f=15), **options).analyze(part)
-
-    inside = tuple(slice(f, f + s) for f, s in zip(first, shape, strict=True))
-    moved = tuple(
-        slice(f - b.start, f - b.start + s) for f, b, s in zip(first, box, shape, strict=True)
-    )
-    assert any(b.stop - b.start < n for b, n in zip(box, volume.shape, strict=True))
-    found, expected = bands(volume[box])[:, *moved], bands(volume)[:, *inside]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_a_halo_of_each_axis():
-    assert halo(30, (3, 5, 5)) == (31, 62, 62)
-    assert halo(4, (1, 3, 3), "normalized") == (0, 6, 6)
-    with pytest.raises(ValueError, match="odd"):
-        halo(4, (2, 3, 3))
 
 
 def test_compaction_of_a_slice_is_that_of_the_image():

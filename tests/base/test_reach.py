@@ -1,0 +1,54 @@
+"""Tiles cover the image, with the overlap that they need."""
+
+import math
+
+import numpy as np
+import pytest
+
+from nnk_image.base.reach import Reach, cut, largest_side
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cores_cover_the_image_once_and_borders_are_there(seed):
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(2, 5))
+    shape = tuple(rng.integers(1, 40, axes).tolist())
+    reach = Reach(
+        tuple(rng.integers(0, 9, axes).tolist()), tuple(rng.integers(1, 6, axes).tolist())
+    )
+    covered = np.zeros(shape, int)
+    places = np.arange(math.prod(shape)).reshape(shape)
+    for tile in cut(shape, [int(rng.integers(1, n + 1)) for n in shape], reach):
+        covered[tile.core] += 1
+        np.testing.assert_array_equal(places[tile.padded][tile.inside], places[tile.core])
+        for part, n, core, border, unit in zip(
+            tile.padded, shape, tile.core, reach.border, reach.unit, strict=True
+        ):
+            assert part.start <= max(0, core.start - border)
+            assert part.stop >= min(n, core.stop + border)
+            assert part.start % unit == 0
+    assert (covered == 1).all()
+
+
+def test_tiles_are_as_large_as_allowed_and_no_larger():
+    reach = Reach((10, 10), (4, 8))
+    assert largest_side((300, 400), reach, 120_000) == (300, 400)
+    for most in (2_000, 10_000, 100_000):
+        tiles = cut((3000, 4000), largest_side((3000, 4000), reach, most), reach)
+        pixels = max(math.prod(part.stop - part.start for part in tile.padded) for tile in tiles)
+        assert most / 3 < pixels <= most
+    assert largest_side((5_000_000, 3), reach, 10_000)[1] == 3
+    with pytest.raises(MemoryError, match="max_memory allows tiles of 300 pixels, too few"):
+        largest_side((3000, 4000), reach, 300)
+
+
+@pytest.mark.parametrize(
+    ("order", "window", "kind", "border"),
+    [
+        (30, (5, 5), "combinatorial", (62, 69)),
+        (16, (11, 11), "regularized", (85, 92)),
+        (4, (1, 3, 3), "normalized", (0, 6, 13)),
+    ],
+)
+def test_reach_of_polynomials(order, window, kind, border):
+    assert Reach.of_polynomial(order, window, kind).border == border

@@ -1,0 +1,347 @@
+"""Images in tiles: the bits of the whole; lazy; resumed after a crash."""
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tifffile
+
+from nnk_image import (
+    NoiseModel,
+    SpectralGraphWavelets,
+    denoise,
+    denoise_tiles,
+    estimate_noise,
+    image_graph,
+    standard_image,
+    tiled,
+)
+from nnk_image.graph.laplacian import KINDS
+from nnk_image.io import arrays
+
+cloudpickle = pytest.importorskip("cloudpickle")
+da = pytest.importorskip("dask.array")
+zarr = pytest.importorskip("zarr")
+
+CAMERA = standard_image("camera_512")
+
+
+def noisy(seed, sigma, channels=1, dtype=np.float32, most=420):
+    """Return part of the camera picture with noise, in channels of different brightness."""
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(most // 2, most, 2)
+    clean = np.tile(CAMERA, (2, 2))[:height, -width:, None] * np.linspace(0.8, 1, channels)
+    image = clean + rng.normal(0, sigma, clean.shape)
+    image = np.clip(image, 0, 255).round() if dtype == np.uint8 else image
+    return (image[..., 0] if channels == 1 else image).astype(dtype)
+
+
+@pytest.fixture
+def side_of_tiles(monkeypatch):
+    """Return a function that sets the side of the tiles, rounded to the unit of the method."""
+
+    def choose(*wanted):
+        def side(shape, reach, most_pixels):
+            units = zip(wanted, reach.unit, shape, strict=True)
+            sides = tuple(min(n, max(unit, s // unit * unit)) for s, unit, n in units)
+            assert sides != tuple(shape)
+            return sides
+
+        monkeypatch.setattr(tiled, "largest_side", side)
+
+    return choose
+
+
+def in_tiles(image, sigma=20, **options):
+    result = np.full(image.shape, np.nan, np.float64 if image.dtype != np.float32 else np.float32)
+    denoise_tiles(image, result, sigma, n_jobs=2, **options)
+    return result
+
+
+# --- the same bits -----------------------------------------------------------------------------
+
+CASES = [
+    *(("sgw", 1, dtype, side) for dtype in (np.float32, float, np.uint8) for side in (50, 101)),
+    *(("quick", channels, np.float32, 336) for channels in (1, 3)),
+    ("quick", 1, np.uint8, 150),
+    ("sgw", 3, np.float32, 64),
+    ("fast", 1, np.float32, 130),
+    ("fast", 1, np.uint8, 200),
+    ("fast", 3, np.float32, 150),
+    ("balanced", 1, np.float32, 200),
+]
+
+
+@pytest.mark.parametrize(("method", "channels", "dtype", "side"), CASES)
+def test_bits_of_tiles_are_those_of_the_whole(method, channels, dtype, side, side_of_tiles):
+    most = 900 if (method, channels) == ("quick", 3) else 420
+    image = noisy(side, 20, channels, dtype, most)
+    options = {"method": method, "channel_axis": None if channels == 1 else -1}
+    side_of_tiles(side, side + 30)
+    np.testing.assert_array_equal(in_tiles(image, **options), denoise(image, 20, **options))
+
+
+@pytest.mark.parametrize("method", ["quick", "fast"])
+@pytest.mark.parametrize("shape", [(20_000, 1), (1, 20_000), (5, 9000), (1500, 16)])
+def test_bits_of_thin_images(method, shape, side_of_tiles):
+    image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
+    side_of_tiles(*(n if n < 100 else 600 for n in shape))
+    found = in_tiles(image, method=method)
+    np.testing.assert_array_equal(found, denoise(image, 20, method=method))
+
+
+def test_bits_of_a_volume(side_of_tiles):
+    volume = np.stack([CAMERA[t : t + 40, t : t + 200] for t in range(40)])
+    volume = (volume + np.random.default_rng(3).normal(0, 20, volume.shape)).astype(np.float32)
+    side_of_tiles(40, 40, 100)
+    found = in_tiles(volume, method="quick", spacing=(1, 1, 1))
+    np.testing.assert_array_equal(found, denoise(volume, 20, method="quick", spacing=1))
+
+
+def test_correlated_noise(side_of_tiles):
+    binomial = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36
+    model = NoiseModel.from_autocovariance(400 * binomial)
+    image = noisy(4, 20, most=300)
+    side_of_tiles(96, 96)
+    np.testing.assert_array_equal(in_tiles(image, model), denoise(image, model))
+
+
+@pytest.mark.slow
+def test_best_loses_nothing(side_of_tiles):
+    clean = np.tile(CAMERA, (3, 1))[:1200, 300:460].astype(np.float32)
+    image = clean + np.random.default_rng(5).normal(0, 30, clean.shape).astype(np.float32)
+    side_of_tiles(400, 160)
+    found = in_tiles(image, 30, method="best")
+    assert abs(loss(clean, found, denoise(image, 30, method="best"))) < 0.01
+
+
+@pytest.mark.parametrize("counts", [10, 100])
+def test_poisson_noise(counts, side_of_tiles):
+    clean = CAMERA[100:220, :400] * (counts / 128)
+    image = np.random.default_rng(6).poisson(clean).astype(np.float32)
+    model = NoiseModel(0.0, gain=1.0)
+    side_of_tiles(120, 200)
+    assert abs(loss(clean, in_tiles(image, model), denoise(image, model))) < 0.01
+
+
+def loss(clean, image, other):
+    """Return by how many dB `image` is worse than `other`."""
+    return 10 * np.log10(np.mean((image - clean) ** 2) / np.mean((other - clean) ** 2))
+
+
+def test_noise_is_estimated_from_squares_all_over_the_image():
+    clean = np.tile(CAMERA, (5, 5))
+    image = (clean + np.random.default_rng(11).normal(0, 12, clean.shape)).astype(np.float32)
+    model = denoise_tiles(image, np.empty_like(image), method="quick", n_jobs=2)
+    assert model.sigma[0] == pytest.approx(12, rel=0.03)
+
+
+# --- lazy ----------------------------------------------------------------------------------------
+
+IMAGE = noisy(0, 20, most=310)
+
+
+@pytest.mark.parametrize("chunks", [IMAGE.shape, 64, ((7, 1, IMAGE.shape[0] - 8), -1)])
+def test_any_chunks_give_the_whole(chunks):
+    array = da.from_array(IMAGE, chunks=chunks)
+    lazy = tiled.denoise(array, 20, method="sgw", max_memory="4MB")
+    assert (lazy.chunks, lazy.dtype) == (array.chunks, np.float32)
+    np.testing.assert_array_equal(lazy.compute(), denoise(IMAGE, 20, method="sgw"))
+
+
+def test_nothing_is_read_before_compute():
+    read = []
+
+    def block(block_info=None):
+        (top, bottom), (left, right) = block_info[None]["array-location"]
+        read.append((top, left))
+        return CAMERA[top:bottom, left:right].astype(np.float32)
+
+    chunks = (100, 100, 50), (100, 100, 101)
+    array = da.map_blocks(block, chunks=chunks, dtype=np.float32, meta=IMAGE[:0, :0])
+    for sigma in (20, None):
+        lazy = tiled.denoise(array, sigma, method="quick")
+        assert not read
+    lazy.compute(scheduler="sync")
+    assert len(set(read)) == 9
+
+
+@pytest.mark.parametrize("method", ["sgw", "fast"])
+def test_tasks_do_not_grow_with_the_pixels(method):
+    image = da.zeros((6000, 6000), chunks=3000, dtype=np.float32)
+    lazy = [tiled.denoise(image, 20, method=method), tiled.filter(image, np.exp, 30)]
+    for array in lazy:
+        assert len(cloudpickle.dumps(array)) < 1e6  # the pixels are 144 MB
+
+
+def test_channels_and_estimated_noise():
+    image = IMAGE[None, :150, :150] * np.array([0.9, 1, 0.8], np.float32)[:, None, None]
+    lazy = tiled.denoise(da.from_array(image, chunks=70), channel_axis=0)
+    expected = np.empty_like(image)
+    denoise_tiles(image, expected, channel_axis=0)
+    np.testing.assert_array_equal(lazy.compute(), expected)
+    model = replace(estimate_noise(image, channel_axis=0), rows=0.0, columns=0.0)
+    np.testing.assert_array_equal(expected, denoise(image, model, channel_axis=0))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bands_and_filters_are_those_of_the_whole(seed, side_of_tiles):
+    rng = np.random.default_rng(seed)
+    axes = 3 if seed % 4 == 3 else 2
+    shape = tuple(rng.integers(*((6, 30) if axes == 3 else (30, 190)), axes).tolist())
+    dtype = (np.float32, np.uint8, np.float64)[seed % 3]
+    channels = () if seed % 5 else (3,)
+    image = rng.uniform(0, 255, (*shape, *channels)).astype(dtype)
+    graph = {"window": int(rng.choice([3, 5] if axes == 3 else [3, 7, 11]))}
+    graph |= {"sigma_f": float(rng.uniform(10, 90)), "channel_axis": -1 if channels else None}
+    graph |= {"spacing": (2.0, 1.0, 1.0) if axes == 3 else None}
+    kind = KINDS[seed % len(KINDS)]
+    transform = {"order": 1 + seed % 9, "laplacian": kind, "n_scales": 2}
+    transform |= {"tau": 3.0} if kind == "regularized" else {}
+    whole = SpectralGraphWavelets(image_graph(image, **graph), **transform)
+    side_of_tiles(*(int(rng.integers(1, n)) for n in shape))
+    array = da.from_array(image, chunks=20)
+    bands = tiled.analyze(array, **graph, **transform)
+    assert bands.npartitions > 1
+    np.testing.assert_array_equal(bands.compute(), whole.analyze(image))
+    smooth = tiled.filter(array, lambda x: np.exp(-x), **graph, **transform)
+    np.testing.assert_array_equal(smooth.compute(), whole.filter(image, lambda x: np.exp(-x)))
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop(done, total):
+    """Raise when two thirds are done."""
+    if done > total * 2 / 3:
+        raise Stopped
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
+    image, target = noisy(7, 20, 3, np.uint8, 700), tmp_path / "out.zarr"
+    tifffile.imwrite(tmp_path / "in.tif", image, tile=(64, 64), compression="zlib")
+    call = tmp_path / "in.tif", target
+    options = {"method": "sgw", "max_memory": 9_000_000 * n_jobs, "n_jobs": n_jobs}
+    with pytest.raises(Stopped):
+        denoise_tiles(*call, 20, progress=stop, **options)
+    with pytest.raises(ValueError, match=r"out\.zarr: was begun by another call"):
+        denoise_tiles(*call, 25, **options)
+    written, write = [], arrays.write
+    monkeypatch.setattr(arrays, "write", lambda *args: (written.append(args[1]), write(*args)))
+    totals = []
+    model = denoise_tiles(*call, 20, progress=lambda *report: totals.append(report), **options)
+    assert model == NoiseModel(20)
+    assert totals[-1][0] == totals[-1][1]
+    assert written
+    assert sum(np.prod([s.stop - s.start for s in part[:2]]) for part in written) < image.size / 4
+    expected = denoise(image.astype(np.float32), 20, method="sgw", channel_axis=-1)
+    found = zarr.open(target, mode="r")
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found[:], np.clip(expected.round(), 0, 255))
+    written.clear()
+    assert denoise_tiles(*call, 20, **options) == model  # nothing is left
+    assert not written
+    denoise_tiles(target, tmp_path / "again.zarr", 5, method="sgw", channel_axis=-1)
+
+
+def test_killed_and_called_again(tmp_path):
+    image = np.tile(noisy(1, 20, most=420), (4, 4))
+    np.save(tmp_path / "in.npy", image)
+    code = f"""
+import nnk_image
+folder = {str(tmp_path)!r}
+nnk_image.denoise_tiles(folder + "/in.npy", folder + "/out.zarr", 20, method="sgw",
+                        max_memory="4MB")
+"""
+    target = tmp_path / "out.zarr"
+    with subprocess.Popen([sys.executable, "-P", "-c", code]) as child:
+        while len(list(target.glob("c/*/*"))) < 3:
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.kill()
+    before = {p: p.stat().st_mtime_ns for p in target.glob("c/*/*") if p.suffix == ""}
+    denoise_tiles(tmp_path / "in.npy", target, 20, method="sgw", max_memory="4MB")
+    assert 1 < sum(p.stat().st_mtime_ns == time for p, time in before.items()) <= len(before)
+    expected = denoise(image, 20, method="sgw")
+    np.testing.assert_array_equal(zarr.open(target, mode="r")[:], expected)
+
+
+@pytest.mark.parametrize("name", ["in.npy", "in.tif"])
+@pytest.mark.parametrize("content", [b"", b"hello, world", b"PK\x05\x06" + bytes(18)])
+def test_files_that_are_something_else(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{name}: cannot be read in parts"):
+        denoise_tiles(tmp_path / name, tmp_path / "out.zarr", 20)
+
+
+def test_axes_of_tiff_files(tmp_path):
+    image = noisy(3, 20, dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "c.ome.tif", np.stack([image] * 2), metadata={"axes": "CYX"})
+    with pytest.raises(ValueError, match="axes CYX"):
+        denoise_tiles(tmp_path / "c.ome.tif", tmp_path / "out.zarr", 20)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"method": "mean"}, "method='mean' is unknown"),
+        ({"max_memory": "much"}, "max_memory='much' must be a number of bytes"),
+        ({"max_memory": 1000}, "increase it"),
+        ({"sigma": np.ones((60, 70))}, "per-pixel noise levels are not supported"),
+        ({"sigma": NoiseModel(3.0, rows=2.0)}, "row and column noise"),
+        ({"target": "out.png"}, r"only \.zarr can be written in parts"),
+        ({"target": "."}, r"only \.zarr can be written in parts"),
+        ({"source": "in.png"}, r"only \.npy, \.zarr and TIFF can be read in parts"),
+        ({"source": "absent.npy"}, r"absent\.npy: \w"),
+        ({"strength": 0}, "strength"),
+        ({"source": np.ones((1, 60, 70)), "spacing": 1}, "leave out axes of one pixel"),
+        ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
+    ],
+)
+def test_bad_input_is_explained(changed, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = {"source": np.ones((60, 70)), "target": "out.zarr", "sigma": 3.0} | changed
+    with pytest.raises((ValueError, MemoryError), match=says):
+        denoise_tiles(**options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_files_are_not_overwritten(tmp_path):
+    zarr.create_array(tmp_path / "other.zarr", shape=(60, 70), dtype="f8")
+    with pytest.raises(ValueError, match=r"other\.zarr: exists; remove it"):
+        denoise_tiles(np.ones((60, 70)), tmp_path / "other.zarr", 3)
+
+
+def test_bad_values_are_reported_with_their_tile():
+    image = noisy(12, 20)
+    image[-3, -4] = np.nan
+    with pytest.raises(ValueError, match=r"in the part that begins at \(\d+, \d+\): 1 of "):
+        denoise_tiles(image, np.empty_like(image), 20, method="sgw", max_memory="5MB")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"laplacian": "regularized"}, ValueError, "needs tau"),
+        ({"laplacian": "heavy"}, ValueError, "heavy"),
+        ({"lmax": "lanczos"}, ValueError, "must be a number or None in tiles"),
+        ({"max_memory": "1MB"}, MemoryError, "increase it"),
+        ({"window": 4}, ValueError, "window"),
+    ],
+)
+def test_bad_options_of_wavelets_are_explained(options, error, says):
+    with pytest.raises(error, match=says):
+        tiled.analyze(da.zeros((500, 600)), 10, **options)
+
+
+def test_arrays_that_are_not_lazy_are_refused():
+    with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
+        tiled.denoise(IMAGE, 20)
