@@ -18,7 +18,7 @@ ORDER = (
     "wavelets",
     "noise",
     "denoising",
-    "dask",
+    "tiled",
     "napari",
     "learning",
     "plotting",
