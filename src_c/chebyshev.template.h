@@ -5,7 +5,7 @@
  * read once per block of orders and while still in cache, and the orders in between live
  * in rings of a few rows.  Wide images are swept strip of columns by strip, or
  * these rows would not stay in cache.  A strip recomputes what it needs of its
- * neighbours' pixels.  Threads have tiles of the rows, which move down by
+ * neighbors' pixels.  Threads have tiles of the rows, which move down by
  * `border` rows with each order; of these a tile keeps the first 2 border rows
  * for the one above.  Every pixel is computed by the same operations wherever it
  * is computed, so results do not depend on blocks of orders, strips and tiles.
@@ -17,7 +17,7 @@ typedef struct {
     T *rings; /* of each order ring_rows of ring_stride, from column ring_first on */
     int64_t ring_start[NNK_MAX_ORDERS + 1], ring_rows[NNK_MAX_ORDERS], ring_stride, ring_first;
     T *clenshaw;         /* one padded row */
-    const T **neighbour; /* per offset: where its row of T_{k-1} begins */
+    const T **neighbor; /* per offset: where its row of T_{k-1} begins */
 } CAT(sweep, S);
 
 /* Where the rows of order k of the block (0-based) begin and end in this tile. */
@@ -65,9 +65,9 @@ static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t 
     return s->clenshaw;
 }
 
-/* Where the neighbours of row y begin in order k, per offset; left as it is outside the image,
+/* Where the neighbors of row y begin in order k, per offset; left as it is outside the image,
  * where there are no edges. */
-static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
+static void CAT(set_neighbors, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
     for (int32_t o = 0; o < op->n_offsets;) { /* one row of offsets after the other */
@@ -76,7 +76,7 @@ static void CAT(set_neighbours, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
         const T *row = there >= 0 && there < op->height ? CAT(sweep_row, S)(s, k, there) + op->pad : NULL;
         for (; o < op->n_offsets && op->dy[o] == dy; o++)
             if (row)
-                s->neighbour[o] = row + op->dx[o];
+                s->neighbor[o] = row + op->dx[o];
     }
 }
 
@@ -118,10 +118,10 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     CAT(block_range, S)(s, k, &from, &to);
     const int64_t left = from * CAT(BLOCK, S), right = to * CAT(BLOCK, S);
     const T *clenshaw = s->given->clenshaw ? CAT(clenshaw_row, S)(s, k, y, left, right) + pad : NULL;
-    CAT(set_neighbours, S)(s, k - 1, y);
+    CAT(set_neighbors, S)(s, k - 1, y);
     if (k == 0)
         CAT(prefetch_inputs, S)(s, y + 1, left, right);
-    CAT(multiply_row, S)(op, y, from, to, s->neighbour, out);
+    CAT(multiply_row, S)(op, y, from, to, s->neighbor, out);
     for (int64_t at = left; at < right; at += CAT(BLOCK, S)) {
         CAT(block, S) product = CAT(load_block, S)(out + at);
         if (row_scale)
@@ -261,12 +261,12 @@ static int CAT(sweep_rows, S)(const nnk_grid_operator *op, const nnk_sweep *give
     CAT(sweep, S) s = CAT(new_sweep, S)(op, given);
     s.rings = rings;
     s.clenshaw = calloc((size_t)op->stride, sizeof(T));
-    s.neighbour = malloc(sizeof *s.neighbour * (size_t)op->n_offsets);
+    s.neighbor = malloc(sizeof *s.neighbor * (size_t)op->n_offsets);
     int status = NNK_NO_MEMORY;
-    if (s.clenshaw && s.neighbour) {
+    if (s.clenshaw && s.neighbor) {
         CAT(sweep_down, S)(&s, y0, y1);
         status = NNK_OK;
     }
-    free(s.clenshaw), free(s.neighbour);
+    free(s.clenshaw), free(s.neighbor);
     return status;
 }

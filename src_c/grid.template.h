@@ -9,10 +9,10 @@ static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t 
     *weight = (const T *)op->weight + start.weight + before.weights;
 }
 
-/* Blocks [b0, b1) of row y of W x into out.  neighbour[number]: where x begins for pixel 0 + offset. */
+/* Blocks [b0, b1) of row y of W x into out.  neighbor[number]: where x begins for pixel 0 + offset. */
 static __attribute__((noinline)) void
 CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t b1,
-                     const T *const *restrict neighbour, T *restrict out)
+                     const T *const *restrict neighbor, T *restrict out)
 {
     const nnk_before *before = entries_before(op, y);
     const uint64_t *entry;
@@ -24,7 +24,7 @@ CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t
         CAT(double_block, S) sum = CAT(no_blocks, S)();
         for (; entry < last; entry++) {
             __builtin_prefetch(weight + BYTES_AHEAD / sizeof(T));
-            const T *first = neighbour[first_offset(*entry)], *second = neighbour[second_offset(*entry)];
+            const T *first = neighbor[first_offset(*entry)], *second = neighbor[second_offset(*entry)];
             sum = CAT(add_product, S)(sum, CAT(expand, S)(&weight, edges_of(*entry)), CAT(join, S)(first + at, second + at));
         }
         CAT(store_block, S)(out + at, CAT(fold, S)(sum));

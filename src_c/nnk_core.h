@@ -20,7 +20,7 @@
  * Feature planes   T plane[channels][border + height + border][stride]: the image with a border of
  *                  `border` rows above and below, and `radius` pixels on both sides.  Pixels of
  *                  borders and gaps and masked pixels hold NaN; no test on NaN succeeds, so they
- *                  are never neighbours and never prune, with no special case.
+ *                  are never neighbors and never prune, with no special case.
  *                  stride >= radius + (width rounded up to 64) + radius.
  *
  * Edge planes      uint64 forward[height][half][words], backward likewise, with

@@ -7,7 +7,7 @@ typedef struct {
     int64_t *lines, *sum_lines; /* from a patch's first pixel to its lines, in the image and in the sums */
     int64_t *in_sums;       /* [k] where each member begins in the sums */
     int32_t n, k, row;      /* pixels of a patch; patches, this group; padded n */
-    T *pilot, *value;       /* [k][row]: centred pilot and values */
+    T *pilot, *value;       /* [k][row]: centered pilot and values */
     T *solved, *result;     /* [k][row] */
     T *gram, *cross;        /* [row][row] */
     T *shared, *inner, *theta; /* [square][square], square: padded group; only for correlated noise */
@@ -39,7 +39,7 @@ static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *
 }
 
 /* Subtract the mean patch, which is left in `mean`. */
-static void CAT(centre, S)(T *matrix, int32_t k, int64_t row, T *mean)
+static void CAT(center, S)(T *matrix, int32_t k, int64_t row, T *mean)
 {
     memset(mean, 0, sizeof(T) * (size_t)row);
     for (int32_t m = 0; m < k; m++)
@@ -227,7 +227,7 @@ static void CAT(weigh, S)(const nnk_patches *p, CAT(workspace, S) *w, double lev
             w->weight[m] /= (T)(level * level);
 }
 
-/* (P' P + c I)^-1 of the centred pilot, into gram; returns c, at least `ridge`. */
+/* (P' P + c I)^-1 of the centered pilot, into gram; returns c, at least `ridge`. */
 static T CAT(inverse_gram, S)(CAT(workspace, S) *w, T ridge)
 {
     CAT(gram, S)(w->pilot, w->row, w->gram, w->n, w->k);
@@ -253,7 +253,7 @@ static void CAT(wiener_left, S)(CAT(workspace, S) *w, T ridge)
     }
 }
 
-/* The same for groups of few members: Theta = 1 1'/k + I - c (P P' + c I)^-1, for P is centred. */
+/* The same for groups of few members: Theta = 1 1'/k + I - c (P P' + c I)^-1, for P is centered. */
 static void CAT(wiener_members, S)(CAT(workspace, S) *w, T ridge)
 {
     const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
@@ -291,20 +291,20 @@ static void CAT(shared_noise, S)(const nnk_patches *p, const int32_t *members, c
 {
     const int32_t square = CAT(whole_blocks, S)(w->k);
     nnk_box window = {{0}, {0}};
-    int64_t centre = 0;
+    int64_t center = 0;
     for (int axis = 0; axis < NNK_AXES; axis++) {
         window.shape[axis] = 4 * p->radius[axis] + 1;
-        centre = centre * window.shape[axis] + 2 * p->radius[axis];
+        center = center * window.shape[axis] + 2 * p->radius[axis];
     }
     for (int32_t m = 0; m < w->k; m++)
         w->place[m] = place_in_box(p->shape, &window, w->reference + members[m]);
     for (int32_t i = 0; i < w->k; i++)
         for (int32_t j = 0; j < w->k; j++)
-            w->shared[i * square + j] = between[centre + w->place[j] - w->place[i]];
+            w->shared[i * square + j] = between[center + w->place[j] - w->place[i]];
 }
 
 /* Filter across patches under correlated noise: Theta = I - b N (M - M 1 1' M / 1' M 1) with
- * M = (X V^-1 X' + a N)^-1, where V is the covariance of a patch's noise, X the centred pilot and N the
+ * M = (X V^-1 X' + a N)^-1, where V is the covariance of a patch's noise, X the centered pilot and N the
  * noise that members share, c times `between`.  X = Theta Z, weights 1 / |theta_i|^2. */
 static void CAT(correlated_left, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                     CAT(workspace, S) *w, T c, T a, T b)
@@ -330,12 +330,12 @@ static void CAT(correlated_left, S)(const nnk_patches *p, const nnk_patch_pass *
 static void CAT(wiener, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                            CAT(workspace, S) *w, double noise)
 {
-    CAT(centre, S)(w->pilot, w->k, w->row, w->mean);
+    CAT(center, S)(w->pilot, w->k, w->row, w->mean);
     if (pass->whitening) {
         CAT(correlated_left, S)(p, pass, members, w, (T)(noise * noise), 1, 1);
         return;
     }
-    CAT(centre, S)(w->value, w->k, w->row, w->mean);
+    CAT(center, S)(w->value, w->k, w->row, w->mean);
     if (pass->right)
         CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
     else if (2 * p->group <= w->n)
@@ -386,7 +386,7 @@ static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass
     CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, w, w->value);
     if (pass->whitening) {
         memcpy(w->pilot, w->value, sizeof(T) * (size_t)k * (size_t)row);
-        CAT(centre, S)(w->pilot, k, row, w->mean);
+        CAT(center, S)(w->pilot, k, row, w->mean);
         CAT(correlated_left, S)(p, pass, members, w, (T)(level * level), a2, 1 + a2);
     } else {
         T *m = w->pilot; /* [square][square] */

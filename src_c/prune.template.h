@@ -33,10 +33,10 @@ CAT(near_survivors, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nn
     }
 }
 
-/* Near pass over 64 pixels from `centre`, vector v of those abreast at place[v]: alive[k] gets a bit
+/* Near pass over 64 pixels from `center`, vector v of those abreast at place[v]: alive[k] gets a bit
  * per pixel. */
 static inline __attribute__((always_inline)) void
-CAT(near_pass, S)(const T *centre, const int64_t *place, int64_t stride, int64_t plane_size, int32_t channels,
+CAT(near_pass, S)(const T *center, const int64_t *place, int64_t stride, int64_t plane_size, int32_t channels,
                   int64_t n_pixels, const nnk_window *win, const T *pair_threshold, CAT(vec, S) *near,
                   CAT(vec, S) *d, uint64_t *alive)
 {
@@ -44,7 +44,7 @@ CAT(near_pass, S)(const T *centre, const int64_t *place, int64_t stride, int64_t
         alive[k] = 0;
     for (int64_t x = 0; x < n_pixels; x += CAT(ABREAST, S)) {
         for (int32_t k = 0; k < win->n_offsets; k++) {
-            const T *here = centre + x, *other = here + win->dy[k] * stride + win->dx[k];
+            const T *here = center + x, *other = here + win->dy[k] * stride + win->dx[k];
             CAT(live, S) live[NNK_ABREAST];
             CAT(vec, S) *d_k = k < win->n_near ? near + (size_t)k * channels * NNK_ABREAST : d;
             for (int32_t c = 0; c < channels; c++)
@@ -91,7 +91,7 @@ static inline int CAT(far_pruned, S)(const T *pixel, int64_t stride, int64_t pla
 
 /* Settle the offsets beyond n_near, pixel by pixel: few have survived.  Of the 64 pixels those that are
  * `wanted`, `of_row` in a row. */
-static void CAT(far_pass, S)(const T *centre, uint64_t wanted, int64_t of_row, int64_t stride, int64_t plane_size,
+static void CAT(far_pass, S)(const T *center, uint64_t wanted, int64_t of_row, int64_t stride, int64_t plane_size,
                              int32_t channels, const nnk_window *win, const T *threshold, uint64_t *alive,
                              uint16_t *kept)
 {
@@ -101,7 +101,7 @@ static void CAT(far_pass, S)(const T *centre, uint64_t wanted, int64_t of_row, i
         for (uint64_t left = alive[k] & wanted; left; left &= left - 1) {
             const int x = __builtin_ctzll(left);
             uint16_t *list = kept + (size_t)x * room;
-            const T *pixel = centre + x / of_row * stride + x % of_row;
+            const T *pixel = center + x / of_row * stride + x % of_row;
             if (CAT(far_pruned, S)(pixel, stride, plane_size, channels, win, threshold, k, list, n_kept[x]))
                 alive[k] &= ~(1ull << x);
             else
@@ -109,16 +109,16 @@ static void CAT(far_pass, S)(const T *centre, uint64_t wanted, int64_t of_row, i
         }
 }
 
-static void CAT(near_pass_any, S)(const T *centre, const int64_t *place, int64_t stride, int64_t plane_size,
+static void CAT(near_pass_any, S)(const T *center, const int64_t *place, int64_t stride, int64_t plane_size,
                                   int32_t channels, int64_t n_pixels, const nnk_window *win,
                                   const T *pair_threshold, CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
 {
     if (channels == 1) /* constants let the compiler drop the channel loops */
-        CAT(near_pass, S)(centre, place, stride, plane_size, 1, n_pixels, win, pair_threshold, near, d, alive);
+        CAT(near_pass, S)(center, place, stride, plane_size, 1, n_pixels, win, pair_threshold, near, d, alive);
     else if (channels == 3)
-        CAT(near_pass, S)(centre, place, stride, plane_size, 3, n_pixels, win, pair_threshold, near, d, alive);
+        CAT(near_pass, S)(center, place, stride, plane_size, 3, n_pixels, win, pair_threshold, near, d, alive);
     else
-        CAT(near_pass, S)(centre, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
+        CAT(near_pass, S)(center, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
 }
 
 /* The candidates that are alive in word w of row y; their bits begin at `first`. */
@@ -164,11 +164,11 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
             place[v] = row * stride + v % vectors * CAT(LANES, S);
         }
         for (int64_t w = 0; w < edges->words; w++) {
-            const T *centre = planes + (y + win->border) * stride + win->radius + 64 * w;
+            const T *center = planes + (y + win->border) * stride + win->radius + 64 * w;
             const int64_t left = edges->width - 64 * w, n_pixels = rows > 1 ? 1 : left < 64 ? left : 64;
-            CAT(near_pass_any, S)(centre, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d,
+            CAT(near_pass_any, S)(center, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d,
                                   alive);
-            CAT(far_pass, S)(centre, low_bits(n_rows * of_row), of_row, stride, plane_size, channels, win, threshold,
+            CAT(far_pass, S)(center, low_bits(n_rows * of_row), of_row, stride, plane_size, channels, win, threshold,
                              alive, kept);
             for (int64_t row = 0; row < n_rows; row++)
                 CAT(store_alive, S)(edges, win, y + row, w, alive, row * of_row, of_row);

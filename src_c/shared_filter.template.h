@@ -127,7 +127,7 @@ static void CAT(shared_group, S)(const nnk_patches *p, const nnk_shared_pass *pa
     for (int32_t c = 0; c < pass->channels; c++) {
         T *pilot = w->pilot + c * k * row;
         CAT(gather, S)(p, (const T *)pass->x + c * plane + w->reference, members, k, w, pilot);
-        CAT(centre, S)(pilot, k, row, w->mean);
+        CAT(center, S)(pilot, k, row, w->mean);
     }
     CAT(gram, S)(w->pilot, row, w->gram, n, w->k);
     const T ridge = CAT(add_ridge, S)(w->gram, row, n, (T)(w->k * pass->sigma * pass->sigma));
@@ -136,7 +136,7 @@ static void CAT(shared_group, S)(const nnk_patches *p, const nnk_shared_pass *pa
         w->weight[m] = 1 / (square / n + (T)1 / k);
     for (int32_t c = 0; c < pass->channels; c++) {
         CAT(gather, S)(p, (const T *)pass->y + c * plane + w->reference, members, k, w, w->value);
-        CAT(centre, S)(w->value, k, row, w->mean);
+        CAT(center, S)(w->value, k, row, w->mean);
         CAT(product, S)(w->value, 1, row, w->gram, row, w->result, row, k, row, n);
         for (int32_t m = 0; m < k; m++)
             for (int32_t j = 0; j < row; j++)
