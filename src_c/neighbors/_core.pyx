@@ -15,15 +15,6 @@ from nnk_image._core import simd_variant
 cdef extern from "neighbors.h" nogil:
     enum: NNK_OK
     enum:
-        NNK_GAUSSIAN
-        NNK_LAPLACIAN
-        NNK_LLE
-        NNK_ANGULAR
-        NNK_COSINE
-        NNK_SHIFTED_COSINE
-        NNK_POLYNOMIAL
-        NNK_PRECOMPUTED
-    enum:
         NNK_EXACT
         NNK_ORTHOGONAL_PURSUIT
         NNK_MATCHING_PURSUIT
@@ -69,6 +60,7 @@ cdef extern from "neighbors.h" nogil:
 
     ctypedef struct nnk_neighbor_kernels:
         const char *name
+        const char *(*kernel_name)(int32_t) noexcept nogil
         int (*distances)(const nnk_task *, double *, int64_t, int64_t) noexcept nogil
         int (*solve_task)(const nnk_task *, const nnk_solved *, int64_t, int64_t) noexcept nogil
         int (*solve_given)(const double *, const double *, int32_t, double, double *, double *, int64_t,
@@ -81,16 +73,6 @@ cdef extern from "neighbors.h" nogil:
                             int64_t *, const int64_t *, void *, double *, int64_t, int64_t)
     void nnk_chosen_rows(const nnk_rows *, int64_t *, const int64_t *, void *, double *, int64_t, int64_t)
 
-KERNELS = {
-    "gaussian": NNK_GAUSSIAN,
-    "laplacian": NNK_LAPLACIAN,
-    "lle": NNK_LLE,
-    "angular": NNK_ANGULAR,
-    "cosine": NNK_COSINE,
-    "shifted_cosine": NNK_SHIFTED_COSINE,
-    "polynomial": NNK_POLYNOMIAL,
-    "precomputed": NNK_PRECOMPUTED,
-}
 METHODS = {
     "nnk": NNK_EXACT,
     "omp": NNK_ORTHOGONAL_PURSUIT,
@@ -126,6 +108,17 @@ def use_simd(name):
 
 
 use_simd(simd_variant())
+
+
+def kernel_numbers():
+    """Names of the kernels with their places in the table of kernels.h."""
+    numbers = {}
+    while kernels.kernel_name(len(numbers)) != NULL:
+        numbers[kernels.kernel_name(len(numbers)).decode()] = len(numbers)
+    return numbers
+
+
+KERNELS = kernel_numbers()
 
 
 cdef int check(int status) except -1:

@@ -19,43 +19,23 @@
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
 
-/* Kernels.  With centred rows a_j = x_j - x_q:
- *   GAUSSIAN          exp(-|x_i - x_j|^2 / (2 sigma^2))
- *   LAPLACIAN         exp(-|x_i - x_j| / sigma)
- *   LLE               a_i.a_j + c, b = c: locally linear embedding with non-negative weights
- *   ANGULAR           1/2 + a_i.a_j / (2 |a_i| |a_j|), b = 1 (paper, eq. 7)
- * and without centring:
- *   COSINE            x_i.x_j / (|x_i| |x_j|), 0 for zero vectors
- *   SHIFTED_COSINE    (1 + cosine) / 2, 0 for zero vectors
- *   POLYNOMIAL        (gamma x_i.x_j + coef0)^degree; linear is degree 1
- *   PRECOMPUTED       points is the matrix K itself, query row i holds K_qj
- */
-enum {
-    NNK_GAUSSIAN,
-    NNK_LAPLACIAN,
-    NNK_LLE,
-    NNK_ANGULAR,
-    NNK_COSINE,
-    NNK_SHIFTED_COSINE,
-    NNK_POLYNOMIAL,
-    NNK_PRECOMPUTED
-};
-
 /* How candidates are weighed.
  *   EXACT             non-negative kernel regression
  *   ORTHOGONAL_PURSUIT, MATCHING_PURSUIT  the same problem, greedily
  *   NEAREST           weights are the similarities
  *   K_STAR            k*-nearest neighbours; the error is its lambda
  *   LOCAL_PURSUIT     local non-negative pursuit
- * The last two know distances only: kernels of centred rows go with them.
+ * The last two use distances only: kernels of centred rows go with them.
  */
 enum { NNK_EXACT, NNK_ORTHOGONAL_PURSUIT, NNK_MATCHING_PURSUIT, NNK_NEAREST, NNK_K_STAR, NNK_LOCAL_PURSUIT };
 
 /* What to solve for many queries.
+ *   kind              place of the kernel in the table of kernels.h; degree, gamma and coef0
+ *                     are of the polynomial one
  *   ratio             of Lipschitz constant and noise, for K_STAR
  *   points, queries   rows of n_features numbers, float if `single`, else double
  *   sigma             one per query
- *   self_similarity   K_qq of each query, read for PRECOMPUTED only
+ *   self_similarity   K_qq of each query, read for given kernels only
  *   indptr, indices   candidates of query q: indices[indptr[q] .. indptr[q+1]); negative
  *                     ones are missing, repeated ones count once; at most n_neighbors
  *                     of them, the most similar, take part
@@ -97,9 +77,11 @@ typedef int nnk_solve_task(const nnk_task *, const nnk_solved *, int64_t i0, int
 typedef int nnk_solve_given(const double *k, const double *b, int32_t n, double l1, double *theta, double *residual,
                             int64_t i0, int64_t i1);
 
-/* The functions of one instruction set; results never differ. */
+/* The functions of one instruction set; results never differ.  kernel_name gives the names of
+ * the kernels by their number, NULL beyond the last. */
 typedef struct {
     const char *name;
+    const char *(*kernel_name)(int32_t kind);
     nnk_distances *distances;
     nnk_solve_task *solve_task;
     nnk_solve_given *solve_given;

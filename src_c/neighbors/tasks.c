@@ -18,7 +18,7 @@ static int64_t most_candidates(const nnk_task *t, int64_t i0, int64_t i1)
 static int task_scratch(nnk_scratch *w, const nnk_task *t, int paired, int64_t i0, int64_t i1)
 {
     const int64_t most = most_candidates(t, i0, i1), kept = most < t->n_neighbors ? most : t->n_neighbors;
-    return scratch_make(w, most, kept, t->kind == NNK_PRECOMPUTED ? 0 : whole_octets(t->n_features),
+    return scratch_make(w, most, kept, kernel_of(t)->rows == GIVEN ? 0 : whole_octets(t->n_features),
                         paired);
 }
 
@@ -78,20 +78,6 @@ static double unscale(const nnk_task *t, nnk_scratch *w)
     return explained;
 }
 
-/* LLE's weights are made to add up to 1.  Returns half the squared distance e of the query
- * from what they make of its neighbours: their sum was c / (c + e). */
-static double normalise_embedding(nnk_scratch *w, double c)
-{
-    double sum = 0;
-    for (int32_t j = 0; j < w->s.n; j++)
-        sum += w->s.theta[j];
-    if (!(sum > 0))
-        return 0;
-    for (int32_t j = 0; j < w->s.n; j++)
-        w->s.theta[j] /= sum;
-    return sum < 1 ? 0.5 * c * (1 - sum) / sum : 0;
-}
-
 /* Write candidates and weights by rising point number: counting the smaller ones is quicker
  * than sorting so few, for nothing has to be guessed. */
 static void write_rows(const nnk_task *t, const nnk_solved *out, const nnk_scratch *w, int64_t q)
@@ -126,8 +112,8 @@ static double regress(const nnk_task *t, nnk_scratch *w, int64_t q, double *resi
     if (t->share_duplicates)
         share(w);
     const double error = 0.5 * (own - unscale(t, w));
-    if (t->kind == NNK_LLE)
-        return normalise_embedding(w, own);
+    if (kernel_of(t)->finish)
+        return kernel_of(t)->finish(w, own);
     return error > 0 ? error : 0;
 }
 
@@ -139,7 +125,7 @@ static void solve_query(const nnk_task *t, const nnk_solved *out, nnk_scratch *w
         out->error[q] = weigh_by_distance(w, t->ratio);
         out->residual[q] = 0;
     } else if (t->method == NNK_LOCAL_PURSUIT) {
-        pair_candidates(t, w);
+        pair_candidates(t, w, 0);
         mirror(w->s.k, w->s.n, w->s.row);
         out->error[q] = pursue_locally(w);
         out->residual[q] = 0;
@@ -187,6 +173,7 @@ static int solve_given(const double *k, const double *b, int32_t n, double l1, d
 
 const nnk_neighbor_kernels TABLE(NNK_VARIANT) = {
     .name = NAME(NNK_VARIANT),
+    .kernel_name = kernel_name,
     .distances = distances,
     .solve_task = solve_task,
     .solve_given = solve_given,

@@ -226,8 +226,9 @@ def test_kstar_minimises_its_bound(ratio):
         assert (gradient >= bound - 1e-9).all()
 
 
-def test_lnp_reconstructs_with_opposed_neighbours():
-    found = nnk_neighbors(ROLL, 12, method="lnp")
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
+def test_lnp_reconstructs_with_opposed_neighbours(kernel):
+    found = nnk_neighbors(ROLL, 12, method="lnp", kernel=kernel)
     W = found.to_csr()
     np.testing.assert_allclose(W.sum(axis=1), 1)
     np.testing.assert_allclose(found.error, 0.5 * ((ROLL - W @ ROLL) ** 2).sum(axis=1), atol=1e-9)

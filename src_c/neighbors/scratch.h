@@ -1,0 +1,81 @@
+/* Memory for the problem of one query. */
+#ifndef NNK_SCRATCH_H
+#define NNK_SCRATCH_H
+
+#include <stdlib.h>
+
+#include "../aligned.h"
+#include "neighbors.h"
+#include "solver.h"
+
+enum { STRIP = 256 };         /* features at a time: so much of all candidates stays in cache */
+enum { MOST_KEPT = 1 << 16 }; /* numbers of candidates' rows kept from their first reading on */
+
+/* Scratch for one query at a time: arrays of a number per candidate; the rows of `width`
+ * numbers `query`, `zeros` and candidates as they are read, all of them kept where room is,
+ * else one after the other; `block`, where they are not kept, STRIP features of those that
+ * take part. */
+typedef struct {
+    nnk_problem s;
+    int64_t capacity, width;
+    int32_t taken;           /* candidates before the nearest n_neighbors are kept */
+    int64_t *point;          /* their numbers, most similar first */
+    int32_t *place;          /* where their rows are kept */
+    double *key, *square;    /* what they are ordered by; |a_j|^2 */
+    double *similarity;      /* b before scaling */
+    double *root;            /* sqrt(K_jj), 0 where K_jj is not positive */
+    double *rows, *block, *query, *zeros;
+    const double **line;     /* of those that take part: where their rows begin */
+    int64_t stride;          /* of the rows kept, 0 if they are not */
+    double scale, query_square;
+    void *memory;
+} nnk_scratch;
+
+static size_t take(size_t *used, size_t n_bytes)
+{
+    const size_t at = *used;
+    *used += (n_bytes + 63) / 64 * 64;
+    return at;
+}
+
+/* Room for problems of n candidates of which `kept` take part; `paired`: with each other. */
+static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, int paired)
+{
+    const int64_t capacity = whole_octets(n > 0 ? n : 1), row = whole_octets(kept > 0 ? kept : 1);
+    const int64_t stride = (width / LANES | 1) * LANES; /* odd, so that rows do not share cache sets */
+    const int keep = paired && capacity * stride <= MOST_KEPT;
+    const size_t line = sizeof(double) * (size_t)row, long_line = sizeof(double) * (size_t)capacity;
+    size_t used = 0;
+    const size_t k = take(&used, line * (size_t)row), r = take(&used, line * (size_t)row);
+    size_t lines[8], long_lines[6];
+    for (int i = 0; i < 8; i++)
+        lines[i] = take(&used, line);
+    for (int i = 0; i < 6; i++)
+        long_lines[i] = take(&used, long_line);
+    const size_t block = take(&used, keep || !paired ? 0 : line * (size_t)(width < STRIP ? width : STRIP));
+    const size_t rows = take(&used, sizeof(double) * (size_t)(keep ? capacity * stride : width));
+    const size_t query = take(&used, sizeof(double) * (size_t)width);
+    const size_t zeros = take(&used, sizeof(double) * (size_t)width);
+    const size_t pointers = take(&used, sizeof *w->line * (size_t)row);
+    memset(w, 0, sizeof *w);
+    w->memory = new_aligned(used);
+    if (!w->memory)
+        return NNK_NO_MEMORY;
+    char *base = w->memory;
+    memset(base, 0, used);
+    w->s.k = (double *)(base + k), w->s.r = (double *)(base + r);
+    w->s.b = (double *)(base + lines[0]), w->s.theta = (double *)(base + lines[1]);
+    w->s.gradient = (double *)(base + lines[2]), w->s.y = (double *)(base + lines[3]);
+    w->s.z = (double *)(base + lines[4]), w->s.column = (double *)(base + lines[5]);
+    w->s.passive = (int32_t *)(base + lines[6]), w->s.state = (uint8_t *)(base + lines[7]);
+    w->point = (int64_t *)(base + long_lines[0]), w->key = (double *)(base + long_lines[1]);
+    w->square = (double *)(base + long_lines[2]), w->similarity = (double *)(base + long_lines[3]);
+    w->root = (double *)(base + long_lines[4]), w->place = (int32_t *)(base + long_lines[5]);
+    w->rows = (double *)(base + rows), w->block = (double *)(base + block);
+    w->query = (double *)(base + query), w->zeros = (double *)(base + zeros);
+    w->line = (const double **)(base + pointers);
+    w->capacity = capacity, w->width = width, w->stride = keep ? stride : 0;
+    return NNK_OK;
+}
+
+#endif
