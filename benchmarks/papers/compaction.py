@@ -42,15 +42,26 @@ def measure(picture, setup):
     for kind, build in BUILDS.items():
         graph = build(picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
         upright = energy_compaction(picture.unit, graph, lmax=lmax, **options)
-        same = {kind: upright[kind].lmax}
-        for reading, result in (
-            ("upright", upright),
-            ("transposed", energy_compaction(transposed, graph, lmax=same, **options)),
-        ):
-            for row in result.rows():
-                del row["seconds"]
-                rows.append({"reading": reading, **row})
+        turned = energy_compaction(transposed, graph, lmax=upright.lmax, **options)
+        for reading, result in (("upright", upright), ("transposed", turned)):
+            rows += ({"reading": reading, **row} for row in _rows_of(result, kind))
     return rows
+
+
+def _rows_of(result, kind):
+    """One dictionary per order and band."""
+    for i, order in enumerate(result.orders):
+        energy = result.energy[kind][i]
+        columns = {
+            "energy": energy,
+            "normalized": result.normalized[kind][i],
+            "cumulative": energy.cumsum(),
+            "cumulative_normalized": result.cumulative[kind][i],
+        }
+        for band in range(len(energy)):
+            row = {"graph": kind, "edges": result.n_edges[kind], "lmax": result.lmax[kind]}
+            values = {name: float(column[band]) for name, column in columns.items()}
+            yield row | {"order": order, "band": band + 1} | values
 
 
 def summary(rows):

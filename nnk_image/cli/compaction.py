@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.files import read
+
+if TYPE_CHECKING:
+    from nnk_image.wavelets import EnergyCompaction
 
 
 def add_command(commands: Any) -> None:
@@ -48,7 +54,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure every image; write the tables and the picture."""
-    nnk_image.energy_compaction([[0.0, 1.0]], **_kernel_of(options))  # reports a wrong option once
+    _measure([[0.0, 1.0]], None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
     paths.check_outputs(options.json, options.csv)
     common.check_plots(options.plot)
@@ -67,14 +73,16 @@ def run(options: argparse.Namespace) -> None:
     common.check_reports(reports)
 
 
-def _kernel_of(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "window": options.window,
-        "sigma_d": options.sigma_d,
-        "sigma_f": options.sigma_f,
-        "orders": options.orders,
-        "n_jobs": options.jobs,
+def _measure(
+    pixels: npt.ArrayLike, channel_axis: int | None, options: argparse.Namespace
+) -> EnergyCompaction:
+    kernel = options.window, options.sigma_d, options.sigma_f
+    given = {"channel_axis": channel_axis, "n_jobs": options.jobs}
+    graphs = {
+        "bilateral": nnk_image.bilateral_graph(pixels, *kernel, **given),
+        "nnk": nnk_image.image_graph(pixels, *kernel, **given),
     }
+    return nnk_image.energy_compaction(pixels, graphs, orders=options.orders, **given)
 
 
 def _measure_file(
@@ -83,23 +91,53 @@ def _measure_file(
     pixels, metadata = read(path, max_pixels=options.max_pixels)
     if not metadata.is_picture:
         raise ImageFileError(f"{path}: is a stack; save one of its images as a file of its own")
-    result = nnk_image.energy_compaction(
-        pixels,
-        channel_axis=-1 if pixels.ndim == 3 else None,
-        progress=common.wants_progress(),
-        **_kernel_of(options),
-    )
-    print(f"{path}: {result}\n", flush=True)
+    result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
+    print(f"{path}: {_text_of(result)}\n", flush=True)
     results[str(path)] = result
-    report: common.Report = result.to_dict()
-    return report
+    return {
+        "reduction": result.reduction,
+        "n_edges": result.n_edges,
+        "lmax": result.lmax,
+        "bands": list(_rows_of(result)),
+    }
+
+
+def _text_of(result: EnergyCompaction) -> str:
+    """Return the cumulative energies as a table."""
+    n_bands = result.energy["nnk"].shape[1]
+    heads = "".join(f"{f'1-{b + 1}' if b else '1':>9}" for b in range(n_bands))
+    lines = [
+        f"{100 * result.reduction:.1f} % fewer edges on the NNK graph",
+        "cumulative energy in bands, normalized (total: raw)",
+        f"{'order':>5} {'graph':>10}{heads}{'total':>9}",
+    ]
+    for i, order in enumerate(result.orders):
+        for name, energy in result.energy.items():
+            shares = "".join(f"{share:9.5f}" for share in result.cumulative[name][i])
+            lines.append(f"{order:>5} {name:>10}{shares}{energy[i].sum():9.4f}")
+    return "\n".join(lines)
+
+
+def _rows_of(result: EnergyCompaction) -> Iterator[dict[str, Any]]:
+    """Return one row per graph, order and band."""
+    for name, energy in result.energy.items():
+        of_graph = {"graph": name, "edges": result.n_edges[name], "lmax": result.lmax[name]}
+        for i, order in enumerate(result.orders):
+            for band in range(energy.shape[1]):
+                yield of_graph | {
+                    "order": order,
+                    "band": band + 1,
+                    "energy": float(energy[i, band]),
+                    "normalized": float(result.normalized[name][i, band]),
+                    "cumulative": float(result.cumulative[name][i, band]),
+                }
 
 
 def _draw(path: str, results: list[Any]) -> None:
     from nnk_image.plotting import plot_compaction
     from nnk_image.plotting.figures import new_figure
 
-    n_orders = len(results[0].graphs[0].orders)
+    n_orders = len(results[0].orders)
     figure = new_figure(figsize=(3 * n_orders, 3.2))
     plot_compaction(results, figure.subplots(1, n_orders, sharey=True))
     common.write_plot(path, figure)
@@ -107,7 +145,9 @@ def _draw(path: str, results: list[Any]) -> None:
 
 def _csv(results: dict[str, Any]) -> str:
     """Return one row per image, graph, order and band."""
-    rows = [{"image": image, **row} for image, result in results.items() for row in result.rows()]
+    rows = [
+        {"image": image, **row} for image, result in results.items() for row in _rows_of(result)
+    ]
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0])
     writer.writeheader()

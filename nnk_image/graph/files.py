@@ -60,14 +60,15 @@ def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         The file is no such graph or is damaged.
     """
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return _parts_of(arrays)
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:  # zipfile and zlib raise a dozen kinds
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: not a graph file, or damaged: {reason}") from error
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                return _parts_of(arrays)
+        except MemoryError:
+            raise
+        except Exception as error:  # zipfile and zlib raise a dozen kinds
+            reason = " ".join(str(error).split())
+            raise ValueError(f"{path}: not a graph file, or damaged: {reason}") from error
 
 
 def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:

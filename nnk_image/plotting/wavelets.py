@@ -87,17 +87,16 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
     ['bilateral', 'nnk', 'bilateral', 'nnk']
     """
     first = results[0]
-    orders = first.graphs[0].orders
-    axes = row_of_axes(axes, len(orders), 3, 3.2, sharey=True)
+    axes = row_of_axes(axes, len(first.orders), 3, 3.2, sharey=True)
     lines: list[Line2D] = []
-    for i, (ax, order) in enumerate(zip(axes, orders, strict=False)):
-        for graph in first.graphs:
-            shares = np.array([r[graph.kind].orders[i].cumulative_normalized for r in results])
+    for i, (ax, order) in enumerate(zip(axes, first.orders, strict=False)):
+        for name in first.energy:
+            shares = np.array([result.cumulative[name][i] for result in results])
             # A log scale of what is left, because the curves differ where shares are close to 1.
             left = np.maximum(1 - shares[:, :-1].mean(axis=0), 1e-16)
-            style = {"color": COLORS.get(graph.kind), "marker": "o", "label": graph.kind}
+            style = {"color": COLORS.get(name), "marker": "o", "label": name}
             lines += ax.semilogy(np.arange(1, len(left) + 1), left, **style)
-        ax.set(title=f"order {order.order}", xlabel="bands 1 to b")
+        ax.set(title=f"order {order}", xlabel="bands 1 to b")
     axes[0].set_ylabel("share of the energy above band b")
     axes[0].legend()
     return lines

@@ -10,7 +10,6 @@ graph.  Both have
                             gives a and s of some nodes; s None is 1
     analyze, synthesize     a bank of Chebyshev series of L on [0, lambda_max], and its
                             adjoint for symmetric L
-    sweeps, synthesis_sweeps(order)  over all rows that these count as, for progress bars
 """
 
 import numpy as np
@@ -58,10 +57,6 @@ class GridRecurrence:
         """Sweeps over all rows that `analyze` counts as, for progress bars."""
         return -(-order // ORDERS_PER_BLOCK)
 
-    def synthesis_sweeps(self, order):
-        """Sweeps over all rows that `synthesize` counts as."""
-        return self.sweeps(order) + 1
-
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All Chebyshev series on one signal: (n_bands, *shape)."""
         matrix, n_bands, order = self._matrix, len(coefficients), coefficients.shape[1] - 1
@@ -86,5 +81,5 @@ class GridRecurrence:
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
             sweeps.add(4 / lambda_max, 2.0, bands, c, _NONE, True)
         sweeps.add(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
-        sweeps.run(self.synthesis_sweeps(order) * matrix.n_lines)
+        sweeps.run()
         return np.ascontiguousarray(matrix.inside(sweeps.last))

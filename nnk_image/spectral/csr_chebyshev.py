@@ -44,14 +44,6 @@ class CsrRecurrence:
         diagonal, square = terms(self.degrees.ravel())
         self._laplacian = diagonal, np.empty(0, self.dtype) if square is None else 1 / square
 
-    def sweeps(self, order):
-        """Sweeps over all rows of `analyze`."""
-        return order
-
-    def synthesis_sweeps(self, order):
-        """Sweeps over all rows of `synthesize`."""
-        return order + 1
-
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All Chebyshev series on one signal: (n_bands, *shape)."""
         signal = signal.reshape(-1)

@@ -86,14 +86,6 @@ class LaplacianOperator:
         adjacency = check_adjacency(graph).astype(dtype, copy=False)
         return cls(CsrRecurrence(adjacency), kind, executor, tau)
 
-    def sweeps(self, order):
-        """Sweeps over all rows of `analyze` with that order (for progress bars)."""
-        return self._recurrence.sweeps(order)
-
-    def synthesis_sweeps(self, order):
-        """Sweeps over all rows of `synthesize`."""
-        return self._recurrence.synthesis_sweeps(order) if order else 0
-
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank on one signal.
 

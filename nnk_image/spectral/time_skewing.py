@@ -134,7 +134,7 @@ class SkewedSweeps:
         self._older, self.last = results
         self._n_done += n_orders
 
-    def run(self, n_rows):
+    def run(self, n_rows=0):
         """Compute all blocks; counts as `n_rows` rows of progress."""
         runs = [[block] for block in self._blocks] if self._apart else [self._blocks]
         done = 0

@@ -1,7 +1,6 @@
 """Spectral graph wavelets: analysis, synthesis, inverse and filtering on a graph."""
 
 import copy
-import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -58,15 +57,11 @@ class SpectralGraphWavelets:
         bound that follows from the degrees.
     tau : float, optional
         Of the regularized Laplacian, in units of the degrees.  Default: the mean degree.
-    dtype : numpy dtype, optional
-        float32 or float64 arithmetic.  Default: that of the adjacency.
     approximation : {'interpolation', 'projection', 'jackson'}
         How polynomials are fitted; see `nnk_image.wavelets.filter_bank.chebyshev_coefficients`.
     n_jobs : int, optional
         Threads at most, fewer for small images; None is 1, -1 all.  Results do not depend
         on it.
-    progress : bool or callable
-        True shows a progress bar for each transform; a callable gets (done, total).
 
     Attributes
     ----------
@@ -108,19 +103,17 @@ class SpectralGraphWavelets:
         lmax: float | str | None = None,
         bound: float | None = None,
         tau: float | None = None,
-        dtype: npt.DTypeLike | None = None,
         approximation: str = "interpolation",
         n_jobs: int | None = None,
-        progress: bool | Callable[[int, int], object] = False,
     ) -> None:
         self._filters = filters
         self._n_scales = check_count("n_scales", n_scales, 1, 1000)
         self.order = check_count("order", order, 0, MAX_ORDER)
-        self.n_jobs, self.progress = n_jobs, progress
+        self.n_jobs = n_jobs
         self._approximation = approximation
         with RowExecutor(n_jobs) as executor:
             if not isinstance(graph, LaplacianOperator):
-                dtype = _operator_dtype(graph, dtype)
+                dtype = working_dtype(getattr(graph, "dtype", np.dtype(float)))
                 graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau, KEEP)
             self._operator = graph
             self.lmax, self.bound = self._interval(lmax, bound, executor)
@@ -211,7 +204,7 @@ class SpectralGraphWavelets:
             Coefficients that are not such; the message says which.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
-        with self._executor(self._channels(values, 1) * self._synthesis_sweeps()) as executor:
+        with RowExecutor(self.n_jobs) as executor:
             return self._synthesize(values, executor)
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -241,12 +234,11 @@ class SpectralGraphWavelets:
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
-        sweeps = self._synthesis_sweeps() + self._operator.sweeps(len(inverse) - 1)
-        with self._executor(self._channels(values, 1) * sweeps) as executor:
+        with RowExecutor(self.n_jobs) as executor:
             return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
-        """Frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
+        """Compute the frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
 
         Parameters
         ----------
@@ -346,10 +338,6 @@ class SpectralGraphWavelets:
         )
         return value * self._operator.bound, residual * self._operator.bound
 
-    def _executor(self, sweeps: int) -> RowExecutor:
-        total = sweeps * math.prod(self.shape[: max(1, len(self.shape) - 1)])
-        return RowExecutor(self.n_jobs, self.progress, total, "graph wavelets")
-
     def _check_signal(
         self, values: npt.ArrayLike, leading: tuple[int, ...], name: str
     ) -> npt.NDArray[Any]:
@@ -382,8 +370,7 @@ class SpectralGraphWavelets:
 
     def _apply(self, image: npt.ArrayLike, coefficients: npt.NDArray[Any]) -> npt.NDArray[Any]:
         signal = self._check_signal(image, (), "image values")
-        order = coefficients.shape[1] - 1
-        with self._executor(self._channels(signal, 0) * self._operator.sweeps(order)) as executor:
+        with RowExecutor(self.n_jobs) as executor:
             return self._analyze(signal, coefficients, executor)
 
     def _analyze(
@@ -400,13 +387,6 @@ class SpectralGraphWavelets:
             lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
         )
 
-    def _synthesis_sweeps(self) -> int:
-        return self._operator.synthesis_sweeps(self.order)
-
-    def _channels(self, array: npt.NDArray[Any], n_leading: int) -> int:
-        has_channels = array.ndim > n_leading + len(self.shape)
-        return array.shape[-1] if has_channels else 1
-
     def _per_channel(
         self,
         array: npt.NDArray[Any],
@@ -417,11 +397,3 @@ class SpectralGraphWavelets:
             return transform(array)
         channels = [transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])]
         return np.stack(channels, axis=-1)
-
-
-def _operator_dtype(graph: Any, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
-    if dtype is not None:
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise TypeError(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
-        return np.dtype(dtype)
-    return working_dtype(graph.dtype) if hasattr(graph, "dtype") else np.dtype(float)

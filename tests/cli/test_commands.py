@@ -185,13 +185,17 @@ class TestCompaction:
         )
         assert (status, err) == (0, "")
         pixels = np.asarray(Image.open(photo))
-        expected = nnk_image.energy_compaction(pixels, window=7, orders=[4, 6])
+        graphs = {
+            "bilateral": nnk_image.bilateral_graph(pixels, 7),
+            "nnk": nnk_image.image_graph(pixels, 7),
+        }
+        expected = nnk_image.energy_compaction(pixels, graphs, orders=[4, 6])
         report = json.loads(files["json"].read_text())[str(photo)]
-        assert report["graphs"][1]["n_edges"] == expected["nnk"].n_edges
+        assert report["n_edges"] == expected.n_edges
         rows = list(csv.DictReader(files["csv"].read_text().splitlines()))
         assert len(rows) == 2 * 2 * 7
         energies = [float(r["energy"]) for r in rows if r["graph"] == "nnk" and r["order"] == "6"]
-        np.testing.assert_allclose(energies, expected["nnk"].orders[1].energy, rtol=1e-12)
+        np.testing.assert_allclose(energies, expected.energy["nnk"][1], rtol=1e-12)
         with Image.open(files["png"]) as plot:
             assert plot.width > 200
         assert f"{100 * expected.reduction:.1f} % fewer edges" in out

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 from child import JOBS, leaving_no_task, on_linux, python
-from whole_chain import GREY, checksum, wavelet_sum
+from whole_chain import GREY, checksum
 
 import nnk_image.base.parallel
-from nnk_image import SpectralGraphWavelets, denoise, image_graph
+from nnk_image import denoise
 
 CONTROL_C = """
     import os, signal, sys, threading, time
@@ -77,18 +77,15 @@ class Stop(Exception):
 
 
 @JOBS
-@pytest.mark.parametrize("call", ["wavelets", "sgw", "fast"])
+@pytest.mark.parametrize("call", ["sgw", "fast"])
 def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
     monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 300)
-    graph = image_graph(GREY)
 
     def report(done, total):
         if stopping and done > total * next(fractions):
             raise Stop
 
-    wavelets = SpectralGraphWavelets(graph, n_jobs=n_jobs, progress=report)
     calls = {
-        "wavelets": lambda: wavelet_sum(wavelets, GREY),
         "sgw": lambda: checksum(denoise(GREY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
         "fast": lambda: checksum(denoise(GREY, 25, method="fast", n_jobs=n_jobs, progress=report)),
     }

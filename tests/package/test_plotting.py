@@ -61,16 +61,17 @@ def test_without_matplotlib_the_cure_is_named(monkeypatch):
 
 
 def test_compaction_shows_what_is_left_above_each_band(figure):
-    result = energy_compaction(IMAGE, window=5, orders=[4, 9])
+    graphs = {"bilateral": bilateral_graph(IMAGE, 5), "nnk": image_graph(IMAGE, 5)}
+    result = energy_compaction(IMAGE, graphs, orders=[4, 9])
     axes = figure.subplots(1, 2)
     lines = plot_compaction([result], axes)
     assert len(lines) == 4
-    expected = [(graph, i) for i in range(2) for graph in result.graphs]
-    for line, (graph, i) in zip(lines, expected, strict=True):
+    expected = [(name, i) for i in range(2) for name in graphs]
+    for line, (name, i) in zip(lines, expected, strict=True):
         assert line.axes is axes[i]
-        assert line.get_label() == graph.kind
+        assert line.get_label() == name
         np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 7))
-        left = np.cumsum(graph.orders[i].normalized[::-1])[::-1][1:]
+        left = np.cumsum(result.normalized[name][i, ::-1])[::-1][1:]
         np.testing.assert_allclose(line.get_ydata(), left, rtol=1e-9, atol=1e-15)
     assert [ax.get_title() for ax in axes] == ["order 4", "order 9"]
     assert [ax.get_yscale() for ax in axes] == ["log", "log"]
@@ -81,10 +82,10 @@ def test_compaction_shows_what_is_left_above_each_band(figure):
 
 def test_compaction_of_several_images_is_their_mean(figure):
     images = [RNG.random((9, 9)) for _ in range(3)]
-    results = [energy_compaction(image, window=5, orders=[5]) for image in images]
+    results = [energy_compaction(image, orders=[5]) for image in images]
     lines = plot_compaction(results, [figure.subplots()])
     for line, kind in zip(lines, ("bilateral", "nnk"), strict=True):
-        shares = np.mean([r[kind].orders[0].cumulative_normalized for r in results], axis=0)
+        shares = np.mean([r.cumulative[kind][0] for r in results], axis=0)
         np.testing.assert_allclose(line.get_ydata(), 1 - shares[:-1], rtol=1e-9, atol=1e-15)
 
 
@@ -100,7 +101,7 @@ def test_compaction_of_one_graph_on_too_many_or_too_few_axes(figure):
 
 @pytest.mark.parametrize("filters", ["heat", "regular"])
 def test_compaction_of_few_bands(figure, filters):
-    result = energy_compaction(IMAGE, window=5, orders=[4], filters=filters)
+    result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4], filters=filters)
     lines = plot_compaction([result], [figure.subplots()])
     assert {len(line.get_xdata()) for line in lines} == {0 if filters == "heat" else 1}
 
@@ -108,7 +109,8 @@ def test_compaction_of_few_bands(figure, filters):
 def test_compaction_of_an_image_without_high_bands(figure):
     """Nothing left is drawn at the resolution of float64, for a log scale has no 0."""
     image = np.add.outer(np.arange(16.0), np.zeros(16)) // 8
-    result = energy_compaction(image, window=3, sigma_f=0.01, orders=[4], n_scales=2)
+    graph = image_graph(image, 3, sigma_f=0.01)
+    result = energy_compaction(image, graph, orders=[4], n_scales=2)
     for line in plot_compaction([result], [figure.subplots()]):
         assert (line.get_ydata() >= 1e-16).all()
 
@@ -342,7 +344,7 @@ def test_without_axes_pyplot_says_where():
         lambda: plotting.plot_bands(bands),
         lambda: plot_comparison({"a": image, "b": image}),
         lambda: plotting.plot_noise(NoiseModel(3.0)),
-        lambda: plot_compaction([energy_compaction(image, window=5, orders=[4])]),
+        lambda: plot_compaction([energy_compaction(image, orders=[4])]),
     ]
     for plot in several_axes:
         artists = plot()

@@ -23,9 +23,9 @@ def random_bank(n_bands, order, seed=0):
     return np.random.default_rng(seed).standard_normal((n_bands, order + 1))
 
 
-def stored(graph):
-    """The same graph with its edges as a matrix instead of planes."""
-    return replace(graph, edges=StoredEdges(graph.adjacency))
+def stored(graph, dtype=None):
+    """The same graph with its edges as a matrix instead of planes, maybe of another type."""
+    return replace(graph, edges=StoredEdges(graph.adjacency.astype(dtype or graph.dtype)))
 
 
 def wavelets_of(image, window=None, sigma_d=2.0, sigma_f=None, **options):

@@ -236,7 +236,7 @@ def test_one_low_pass_is_no_frame(name):
 def test_float32_reconstructs_or_refuses(name, n_scales, order):
     """abspline of one scale and order 5, for one, would lose a hundredth and more."""
     exact = SpectralGraphWavelets(small_graph(), name, n_scales, order)
-    single = SpectralGraphWavelets(small_graph(), name, n_scales, order, dtype=np.float32)
+    single = SpectralGraphWavelets(stored(small_graph(), np.float32), name, n_scales, order)
     signal = signal_for(single).astype(np.float32)
     low, high = single.frame_bounds()
     bands = single.analyze(signal)
