@@ -130,12 +130,6 @@ def n_offsets(window, axes):
     return math.prod(window if isinstance(window, tuple) else (window,) * axes) - 1
 
 
-def window_of(window):
-    """Return the square `Window` of images (two axes) that holds a checked window."""
-    radius = (max(window) if isinstance(window, tuple) else window) // 2
-    return _window((radius,) * 2, (1.0, 1.0), (1,), radius)
-
-
 def window_on(shape, window, spacing):
     """Return the `Window` for images of a shape, and their `Lines`.
 

@@ -32,7 +32,7 @@ def bound_of_degrees(largest, kind, largest_edge_sum, tau, dtype):
 
 
 def lanczos(multiply, start, steps=30):
-    """Largest Ritz value after some Lanczos steps, and its residual norm.
+    """Compute the largest Ritz value after some Lanczos steps, and its residual norm.
 
     The Ritz value never exceeds the largest eigenvalue; an eigenvalue lies within
     the residual norm of it.

@@ -1,4 +1,4 @@
-"""Many orders of the Chebyshev recurrence in few journeys through memory, on several threads.
+"""Many orders of the Chebyshev recurrence in few passes through memory, on several threads.
 
 Order k of a row needs order k - 1 of the `border` rows above and below it, and nothing else.  So
 a *block* of some orders can be computed in one sweep down the rows, each order `border` rows

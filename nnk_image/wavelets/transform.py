@@ -238,7 +238,7 @@ class SpectralGraphWavelets:
             return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
-        """Compute the frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
+        """Return frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
 
         Parameters
         ----------

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from nnk_image import _core
-from nnk_image.graph.window import MAX_WINDOW, NEAR, _pairs, check_window, window_of
+from nnk_image.graph.window import MAX_WINDOW, NEAR, _pairs, check_window, window_on
 
 SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
+
+
+def window_of(side):
+    """The `Window` of an image, with any window side."""
+    return window_on((99, 99), side, (1.0, 1.0))[0]
 
 
 def can_prune(size):
