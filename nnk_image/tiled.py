@@ -240,7 +240,7 @@ def analyze(
 ) -> da.Array:
     """Compute spectral graph wavelet coefficients of a dask array lazily.
 
-    The result is that of `SpectralGraphWavelets.of_image` for the whole image, bit for bit.
+    The result is that of `SpectralGraphWavelets` on the graph of the whole image, bit for bit.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def analyze(
     Raises
     ------
     TypeError, ValueError, MemoryError
-        As `SpectralGraphWavelets.of_image`; if tiles need more than `max_memory`.
+        As `image_graph` and `SpectralGraphWavelets`; if tiles need more than `max_memory`.
 
     Examples
     --------
