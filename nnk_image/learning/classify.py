@@ -123,15 +123,19 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     ----------
     n_neighbors : int
         Candidates of each query; default 30; all points if there are fewer.
-    kernel, kernel_params, sigma, method, method_params, n_jobs
-        As for `nnk_neighbors`. ``method='knn'`` weights all candidates by the kernel (weighted kNN;
-        Nadaraya-Watson if all points are candidates).
+    kernel, kernel_params, sigma : optional
+        As for `nnk_neighbors`.
     sigma_scale : float
         Factor of the width, default 1. Search over it rather than over the width, because it does
         not depend on the units of the data.
+    method, method_params : optional
+        As for `nnk_neighbors`. ``method='knn'`` weights all candidates by the kernel (weighted kNN;
+        Nadaraya-Watson if all points are candidates).
     neighbors : estimator, optional
         Search for candidates, as for `nnk_neighbors`: an estimator or transformer, which is
         cloned.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
 
     Attributes
     ----------

@@ -126,10 +126,12 @@ def few_shot_labels(
         Queries.
     n_neighbors : int
         Most candidates of a query; default 30.
-    kernel, sigma, method, n_jobs
-        As for `nnk_neighbors`.
+    kernel, sigma, method : optional
+        As for `nnk_neighbors`; the default kernel is 'cosine'.
     n_accept : int
         Queries accepted for each predicted class in each round; default 1.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def nnk_distance(
         Points that are regressed, and points that regress them.
     n_neighbors : int
         Candidates in B of each point of A; default 30.
-    kernel, sigma, n_jobs
+    kernel, sigma, n_jobs : optional
         As for `nnk_neighbors`, with B as the points. The rules for sigma measure B; give a number
         if distances are to be compared.
 

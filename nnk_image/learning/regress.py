@@ -83,7 +83,8 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
+n_jobs : optional
         As for `NNKClassifier`.
 
     Attributes
@@ -125,7 +126,7 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    lc_ratio, n_neighbors, neighbors, n_jobs
+    lc_ratio, n_neighbors, neighbors, n_jobs : optional
         As for `KStarNeighborsClassifier`.
 
     Attributes

@@ -27,11 +27,7 @@ class NNKGraphTransformer(
         Candidates of each query; default 30; all points if there are fewer.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
         Which weight two points get that disagree, as for `nnk_graph`.
-    kernel, kernel_params, sigma, method, method_params, n_jobs
-        As for `nnk_neighbors`.
-    sigma_scale : float
-        Factor of the kernel's width; default 1.
-    neighbors : estimator, optional
+    kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs : optional
         As for `NNKClassifier`.
 
     Attributes

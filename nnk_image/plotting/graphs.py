@@ -37,6 +37,7 @@ def plot_neighbors(
     image : (H, W) or (H, W, 3) array_like
         The image of the graph.
     graph : ImageGraph
+        A graph of an image.
     pixel : (int, int)
         Row and column.
     ax : matplotlib.axes.Axes, optional
@@ -90,6 +91,7 @@ def plot_graph(
     image : (H, W) or (H, W, 3) array_like
         The image of the graph.
     graph : ImageGraph
+        A graph of an image.
     crop : (slice, slice)
         Rows and columns to show, as in ``image[crop]``, of at most 100,000 links.
     ax : matplotlib.axes.Axes, optional
@@ -132,6 +134,7 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
     Parameters
     ----------
     graph : ImageGraph
+        A graph of an image.
     ax : matplotlib.axes.Axes, optional
         Default: pyplot's current axes.
     count : bool

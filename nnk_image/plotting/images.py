@@ -27,6 +27,7 @@ def plot_comparison(
     Parameters
     ----------
     images : dict from title to (H, W) or (H, W, 3) array_like
+        Images, drawn in this order.
     axes : sequence of matplotlib.axes.Axes, optional
         One for each image, and one for the difference. Default: a new figure.
     value_range : (float, float), optional

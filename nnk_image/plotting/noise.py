@@ -23,6 +23,7 @@ def plot_noise(
     Parameters
     ----------
     model : NoiseModel
+        Noise, for instance as estimated by `estimate_noise`.
     axes : sequence of two matplotlib.axes.Axes, optional
         Default: a new figure.
     value_range : (float, float)
