@@ -133,7 +133,8 @@ def write_nifti(stream: IO[bytes], array: Pixels, metadata: Metadata, *, packed:
         header = _new_header(nibabel, array, lengths, unit)
     slope, inter = header.get_slope_inter()
     if slope is not None and (slope, inter) != (1, 0):
-        array = to_samples((array - inter) / slope, header.get_data_dtype())
+        array = (array - inter) / slope
+    array = to_samples(array, header.get_data_dtype())
     two = isinstance(header, nibabel.Nifti2Header)
     kind = nibabel.Nifti2Image if two else nibabel.Nifti1Image
     image = kind(array.T, None, header, dtype=header.get_data_dtype())
