@@ -1,6 +1,6 @@
 """NNK-Means: learn atoms such that each point is a weighted sum of a few of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -35,9 +35,9 @@ class MeansOptions(BaseEstimator):
         *,
         n_neighbors: int = 10,
         kernel: str | Callable[..., Any] = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
         sigma: float | str = "median",
         sigma_scale: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
         init: str = "k-means++",
         max_iter: int = 30,
         tol: float = 1e-4,
@@ -47,9 +47,9 @@ class MeansOptions(BaseEstimator):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.kernel = kernel
+        self.kernel_params = kernel_params
         self.sigma = sigma
         self.sigma_scale = sigma_scale
-        self.kernel_params = kernel_params
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -94,12 +94,12 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Most atoms that code a point, the nearest in feature space; default 10.
     kernel : str or callable
         As for `nnk_neighbors`, but not 'lle' or 'angular'.
+    kernel_params : dict, optional
+        As for `nnk_neighbors`.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule as for `nnk_neighbors` with 30 candidates.
     sigma_scale : float
         Factor of the width; default 1.
-    kernel_params : dict, optional
-        As for `nnk_neighbors`.
     init : {'k-means++', 'random'}
         The points that are the first atoms: spread out, or random.
     max_iter : int

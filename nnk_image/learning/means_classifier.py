@@ -21,7 +21,7 @@ class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     ----------
     n_clusters : int
         Atoms of each class, default 10; all points of a class that has fewer.
-    n_neighbors, kernel, sigma, sigma_scale, kernel_params, init, max_iter, tol, \
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
 random_state, n_jobs : optional
         As for `NNKMeans`; the width of the kernel is computed from all points and common to
         the classes.
