@@ -285,7 +285,7 @@ def test_interrupt_leaves_nothing(tmp_path, stop):
     _, err = child.communicate(timeout=60)
     if child.returncode == 0:
         pytest.skip("this machine was done before the interrupt")
-    assert child.returncode in (130, -stop)  # the latter while still importing
+    assert child.returncode in (130, -stop, -signal.SIGINT)  # the latter while still importing
     assert {p.name for p in tmp_path.iterdir()} == {"large.pgm"}
     if child.returncode == 130:
         assert "interrupted" in err
