@@ -610,7 +610,7 @@ def _largest(
 ) -> tuple[float, float]:
     """Return the largest degree, and largest sum of the degrees of an edge's ends, of a core."""
     edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
-    recurrence = GridRecurrence.of_graph(edges, image.dtype, executor)
+    recurrence = GridRecurrence.of_graph(edges, image.dtype, executor, keep=False)
     largest = float(recurrence.degrees[inside].max())
     if kind != "combinatorial":
         return largest, 0.0
@@ -638,7 +638,7 @@ def _bands(
         lmax = bound / IMAGE_BOUND_RATIO if bound and kind == "combinatorial" else bound or 1.0
         bound = bound or 1.0
     edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
-    options = {**options, "lmax": lmax, "bound": bound, "dtype": image.dtype}
+    options = {**options, "lmax": lmax, "bound": bound}
     wavelets = SpectralGraphWavelets(edges, **options)
     signal = image.pixels if image.channel_axis is not None else image.pixels[..., 0]
     bands = (
