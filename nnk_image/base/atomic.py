@@ -6,10 +6,8 @@ error, Ctrl-C, a full disk or a power cut the old file is unchanged.
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -96,25 +94,3 @@ def atomic_output(path: str | os.PathLike[str], *, text: bool = False) -> Iterat
                 f"{cure} or choose another place"
             ) from error
         raise
-
-
-def reserve_room(path: str | os.PathLike[str]) -> None:
-    """Take the disk space of a new file at once, before it is mapped into memory.
-
-    A disk that is found full only when a mapped array is written ends the process.
-
-    Raises
-    ------
-    OSError
-        There is too little.
-    """
-    with open(path, "r+b") as file:
-        size = os.fstat(file.fileno()).st_size
-        if hasattr(os, "posix_fallocate"):
-            try:
-                os.posix_fallocate(file.fileno(), 0, size)
-            except OSError as error:
-                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # file systems without it
-                    raise
-        elif os.name == "posix" and shutil.disk_usage(path).free < size:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ContextDecorator
 from functools import cache, partial
 from numbers import Integral
 from queue import Empty, SimpleQueue
@@ -49,8 +50,8 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     return os.cpu_count() or 1
 
 
-class _OneBlasThread:
-    """A context manager that limits BLAS to one thread while any call is inside it."""
+class _OneBlasThread(ContextDecorator):
+    """Limits BLAS to one thread while any call is inside it."""
 
     def __init__(self) -> None:
         self._lock, self._calls = Lock(), 0
@@ -70,7 +71,7 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
-"""``with one_blas_thread:`` keeps BLAS from spinning on small matrices; it costs 20 us."""
+"""Context manager and decorator that keeps BLAS from spinning on small matrices; costs 20 us."""
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.image import MOST_AXES, check_image, relative_spacing, spatial_shape
+from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -19,6 +20,7 @@ from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, given_noise, with_levels
 
 
+@one_blas_thread
 def denoise(
     image: npt.ArrayLike,
     sigma: PerChannel | NoiseModel | None = None,

@@ -23,6 +23,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from nnk_image.base import memory
 from nnk_image.base.color import opponent_matrix, to_opponent
 from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise import flat_blocks
 from nnk_image.noise.curve import NoiseCurve, noise_curve
 from nnk_image.noise.model import NoiseModel
@@ -59,6 +60,7 @@ _TEXTURED = 3.0
 classic test images with noise, 4 to 5 on the bundled textures without."""
 
 
+@one_blas_thread
 def estimate_noise(
     image: npt.ArrayLike,
     *,
@@ -229,6 +231,7 @@ def _model_of(flat: flat_blocks.FlatNoise, image: Image) -> NoiseModel:
     return NoiseModel(sigma, correlation=correlation, curve=curve, uncertainty=flat.spread)
 
 
+@one_blas_thread
 def estimate_sigma(
     image: npt.ArrayLike,
     *,

@@ -1,14 +1,13 @@
 """Level and correlation of the noise from the flattest blocks of an image.
 
 A block of the image that is flat but for noise shows the noise alone.  Blocks are sorted by
-brightness into bins, for noise changes with it; in each bin the blocks of least variance are
-taken for flat.  What texture is left in them raises the variance and the correlation of some
-bins, so that the lower values are to be believed.
+brightness into bins, for noise changes with it; the blocks of least variance in each bin are
+taken as flat.  Texture left in them raises variance and correlation, so lower values are used.
 
-With the correlation known, patches of the luminance can be whitened.  Noise is then the same in all
-directions of patch space, while texture lies in few of them: the median of the variances along the
-main directions is the level.  Noise is also in every patch: the energies of the quietest patches
-of a bin end at a sharp edge, below which there are none, while those of texture fade out.
+With the correlation known, patches of the luminance can be whitened.  Noise is then the same in
+all directions of patch space, while texture lies in few of them: the median of the variances along
+the main directions is the level.  The energies of the quietest patches of a bin end at a sharp
+edge, the noise in every patch, while those of texture fade out.
 
 References
 ----------

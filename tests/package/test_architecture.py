@@ -1,91 +1,129 @@
-"""Packages import only from packages before them, at the top of their modules."""
+"""The house: rooms import only from rooms before them; files, functions and names stay few."""
 
 import ast
+import inspect
+import subprocess
+import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import nnk_image
 
 ROOT = Path(nnk_image.__file__).parent
 ORDER = (
-    "base",
-    "configuration",
-    "io",
-    "neighbors",
-    "graph",
-    "spectral",
-    "wavelets",
-    "noise",
-    "denoising",
-    "tiled",
-    "napari",
-    "learning",
-    "plotting",
-    "cli",
+    *("base", "configuration", "io", "neighbors", "graph", "spectral", "wavelets", "noise"),
+    *("denoising", "tiled", "napari", "learning", "plotting", "cli"),
 )
-"""What lies directly below `nnk_image`: each may import from those before it, and from itself."""
+"""Modules directly below `nnk_image`: each may import from those before it, and from itself."""
 
-OPTIONAL = (
-    *("matplotlib", "imagecodecs", "napari", "networkx", "nibabel", "sklearn"),
-    *("tifffile", "tqdm", "zarr"),
-)
-SLOW = ("PIL", "pygsp", "scipy.spatial", "signal", "threading")  # most calls do without them
-IN_FUNCTIONS = {*OPTIONAL, *SLOW, "resource"}  # Windows has no resource
-LAZY = {"cli"}  # would be slow to start otherwise
-
-
-def package_of(path):
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+MOST_LINES, MOST_NAMES, MOST_PARAMETERS = 450, 50, 10
+LONGER = {"nnk_image.tiled": 650}  # one file for all that is larger than memory
+MORE_PARAMETERS = {"SpectralGraphWavelets": 12, "energy_compaction": 14}
+NAMES = nnk_image.__all__
+LAZY = {"cli"}  # whose functions import what they need, to start fast
+SOURCES = {p.relative_to(ROOT.parent).with_suffix("").parts: p for p in ROOT.rglob("*.py")}
 
 
-SOURCES = sorted(p for p in ROOT.rglob("*.py") if package_of(p) in ORDER)
+def name_of(parts):
+    return ".".join(parts).removesuffix(".__init__")
 
 
-def imports(path):
-    """(names, line, whether in a function) of the imports of a module; names are absolute."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def imports(parts):
+    """(module, whether in a function) for the modules of `nnk_image` that a module imports."""
+    names = {name_of(other) for other in SOURCES}
+    tree = ast.parse(SOURCES[parts].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):  # imports for types only do not count
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = []
     functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
     inside = {id(node) for function in functions for node in ast.walk(function)}
     for node in ast.walk(tree):
+        found = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join(filter(None, [parent_of(path, node.level), node.module]))
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        yield names, node.lineno, id(node) in inside
+            assert not node.level, f"{name_of(parts)}: relative import"
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            found = [name if name in names else node.module for name in full]
+        for name in found:
+            if name.startswith("nnk_image."):
+                yield name, id(node) in inside
 
 
-def parent_of(path, level):
-    """What a relative import with so many dots begins at; nothing for an absolute one."""
-    return ".".join(path.relative_to(ROOT.parent).parts[:-level]) if level else ""
+def room_of(name):
+    return name.split(".")[1]
 
 
-def own_packages(names):
-    """The packages of `nnk_image` that are imported from."""
-    below = (name.split(".")[1] for name in names if name.startswith("nnk_image."))
-    return {name for name in below if name in ORDER}
+def public_names():
+    """Every public name with its path."""
+    modules = [nnk_image, *filter(inspect.ismodule, (getattr(nnk_image, n) for n in NAMES))]
+    for module in modules:
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if not inspect.ismodule(thing):
+                yield f"{module.__name__}.{name}".removeprefix("nnk_image."), thing
 
 
 def test_the_order_names_everything_there_is():
-    found = {package_of(p) for p in ROOT.rglob("*.py")}
-    assert found - {"__init__", "__main__"} == set(ORDER)
+    rooms = {parts[1] for parts in SOURCES}
+    assert rooms - {"__init__", "__main__"} == set(ORDER)
+    assert len(ORDER) <= 16
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_no_import_goes_upwards(path):
-    rank = ORDER.index(package_of(path))
-    for names, line, _ in imports(path):
-        upwards = {name for name in own_packages(names) if ORDER.index(name) > rank}
-        assert not upwards, f"{path}:{line}"
+def test_no_import_goes_upwards_or_hides_in_a_function():
+    upwards, hidden = [], []
+    for parts in SOURCES:
+        if parts[1] not in ORDER:
+            continue
+        for name, in_function in imports(parts):
+            if ORDER.index(room_of(name)) > ORDER.index(parts[1]):
+                upwards.append((name_of(parts), name))
+            if in_function and parts[1] not in LAZY:
+                hidden.append((name_of(parts), name))
+    assert not upwards
+    assert not hidden
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_functions_import_nothing_of_the_package(path):
-    for names, line, in_function in imports(path):
-        if in_function and package_of(path) not in LAZY:
-            for name in names:
-                parts = name.split(".")
-                assert IN_FUNCTIONS & {parts[0], ".".join(parts[:2])}, f"{path}:{line}: {name}"
+def test_no_cycle_of_imports():
+    graph = {name_of(parts): {name for name, _ in imports(parts)} for parts in SOURCES}
+    for package in [name_of(parts) for parts in SOURCES if parts[-1] == "__init__"]:
+        for importers in graph.values():  # importing a module runs its package first, and may then
+            importers.discard(package)  # come from within it
+    TopologicalSorter(graph).prepare()
+
+
+def test_no_file_is_too_long():
+    lines = {name_of(k): len(p.read_text("utf-8").splitlines()) for k, p in SOURCES.items()}
+    assert {name: n for name, n in lines.items() if n > LONGER.get(name, MOST_LINES)} == {}
+
+
+def test_public_names_are_few_and_have_one_path():
+    names = dict(public_names())
+    assert len(names) <= MOST_NAMES
+    things = [id(thing) for thing in names.values()]
+    assert len(set(things)) == len(things)
+    last = [name.rpartition(".")[2] for name in names]
+    assert {name for name in last if last.count(name) > 1} <= {"denoise"}  # of arrays, and lazily
+
+
+@pytest.mark.parametrize(("name", "thing"), list(public_names()))
+def test_public_functions_have_few_parameters(name, thing):
+    if not (inspect.isclass(thing) and issubclass(thing, BaseEstimator | Exception)):
+        most = MORE_PARAMETERS.get(name, MOST_PARAMETERS)
+        assert len(inspect.signature(thing).parameters) <= most
+
+
+def test_a_first_denoise_imports_no_more_than_it_needs():
+    script = """
+        import sys, numpy as np, nnk_image
+        nnk_image.denoise(np.random.default_rng(0).normal(size=(40, 50)), 1.0)
+        loaded = {name.partition(".")[0] for name in sys.modules} | set(sys.modules)
+        print(*loaded & {"PIL", "tifffile", "sklearn", "skimage.io", "dask", "matplotlib"})
+    """
+    lines = "\n".join(line.strip() for line in script.splitlines())
+    run = [sys.executable, "-W", "error", "-c", lines]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
