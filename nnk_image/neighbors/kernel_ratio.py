@@ -1,7 +1,5 @@
 """The kernel ratio interval: which of two candidates hides the other from a query."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -60,26 +58,10 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
            [False, False, False]])
     """
     K, b = check_problem(K, b)
-    own = np.diagonal(K, axis1=-2, axis2=-1)
-    hidden = is_hidden(b[..., :, None], K, b[..., None, :], own[..., None, :])
+    own = np.diagonal(K, axis1=-2, axis2=-1)[..., None, :]
+    similarity, other = b[..., :, None], b[..., None, :]
+    behind = similarity * own <= K * np.maximum(other, 0)
+    hidden = np.where(own > 0, behind, similarity <= 0)  # what is 0 hides nothing
     n = b.shape[-1]
     hidden[..., np.arange(n), np.arange(n)] = False
     return hidden
-
-
-def is_hidden(
-    similarity: NDArray[Any], between: NDArray[Any], of_other: NDArray[Any], own: NDArray[Any]
-) -> NDArray[np.bool_]:
-    """Test whether a candidate has weight 0 beside one other; arrays that broadcast.
-
-    Parameters
-    ----------
-    similarity, of_other : ndarray
-        Kernel of the query with the candidate, and with the other one.
-    between : ndarray
-        Kernel of the two.
-    own : ndarray
-        Kernel of the other one with itself; where it is 0 the other one hides nothing.
-    """
-    behind = similarity * own <= between * np.maximum(of_other, 0)
-    return np.where(own > 0, behind, similarity <= 0)
