@@ -43,7 +43,7 @@ def built(session, *kinds):
 @nox.session
 def check(session):
     """Everything that a change must pass: package, linters, types, documentation, tests."""
-    _, wheel = built(session)
+    wheel, _ = built(session)  # sorted: the wheel comes before the sdist
     session.run("python", ".ci/check_contents.py", str(wheel.parent))
     session.install(f"{wheel}[dev,docs]")
     _lint(session)
