@@ -524,8 +524,10 @@ def _moments(image: Image, executor: RowExecutor, *arguments: Any) -> Any:
     return parts.moments(image, *arguments)
 
 
-def _degrees(image: Image, executor: RowExecutor, *arguments: Any) -> Any:
-    return parts.degrees(image, *arguments, executor)
+def _degrees(
+    image: Image, executor: RowExecutor, noise: NoiseModel, statistics: Statistics, inside: Slices
+) -> Any:
+    return parts.degrees(image, noise, statistics, inside, executor)
 
 
 def _completed(
@@ -550,7 +552,8 @@ def _denoise(
     pixels = parts.denoise_part(image, noise, method, statistics, inside, executor)
     if target is None:
         return image.restore(pixels)
-    return arrays.write(target, slices, image.restore(pixels))
+    arrays.write(target, slices, image.restore(pixels))
+    return None
 
 
 # --- wavelets ------------------------------------------------------------------------------------
@@ -561,7 +564,7 @@ def _transformed(
 ) -> da.Array:
     """Return the bands of an image, or the filtered image as a single band."""
     _check_lazy(image)
-    graph = {
+    graph: dict[str, Any] = {
         name: options.pop(name) for name in ("sigma_f", "sigma_d", "spacing") if name in options
     }
     layout = _Layout.of(image, options.pop("channel_axis", None), graph.get("spacing") is not None)
@@ -587,11 +590,11 @@ def _transformed(
         given = graph, kind, [n // 2 for n in sides]
         largest = [_task(_largest, image, layout, t.padded, *given, t.inside) for t in near]
         bound = dask.delayed(_bound)(largest, kind, tau, layout.dtype)
-    given = graph, options, bound, response
+    arguments = graph, options, bound, response
     channels = () if layout.axis is None else (layout.channels,)
     blocks = [
         da.from_delayed(
-            _task(_bands, image, layout, tile.padded, *given, tile.inside),
+            _task(_bands, image, layout, tile.padded, *arguments, tile.inside),
             (n_bands, *(part.stop - part.start for part in tile.core), *channels),
             layout.dtype,
         )

@@ -61,7 +61,7 @@ def moments(
     noise: then each part is treated by its own numbers.
     """
     unit_image, unit_noise = _unit(image, noise, method, statistics)
-    if unit_image is None:
+    if unit_image is None or unit_noise is None:
         return None
     channels = to_opponent(unit_image.pixels, unit_noise.levels)
     mean = channels[0].mean(dtype=np.float64)

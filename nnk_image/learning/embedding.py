@@ -50,7 +50,7 @@ def lle_embedding(
     The coordinates are the eigenvectors of the smallest eigenvalues of ``(I - W)' (I - W)``, the
     constant vector left out. `sklearn.manifold.LocallyLinearEmbedding` computes its own weights;
     this function takes those of any neighborhoods. For embeddings and clusters by the Laplacian of
-    a graph use scikit-learn's `SpectralEmbedding` and `SpectralClustering` with
+    a graph use scikit-learn's ``SpectralEmbedding`` and ``SpectralClustering`` with
     ``affinity="precomputed"``.
 
     References

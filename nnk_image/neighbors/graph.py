@@ -49,7 +49,7 @@ def nnk_graph(
     -------
     (N, N) scipy.sparse.csr_array
         Float64 weights with sorted columns, no explicit zeros and no self loops. The error of
-        each point is in ``nnk_neighbors(X, ...).error`` and in `NNKGraphTransformer.error_`.
+        each point is in ``nnk_neighbors(X, ...).error`` and in ``NNKGraphTransformer.error_``.
 
     Raises
     ------
