@@ -15,9 +15,7 @@ from nnk_image.io import read
 def images(options):
     """(name, pixels) of the grey images."""
     if options.noise_images:
-        read = (
-            (path.stem, read(path)[0]) for path in image_paths([options.noise_images])
-        )
+        read = ((path.stem, read(path)[0]) for path in image_paths([options.noise_images]))
         return [(name, pixels.astype(float)) for name, pixels in read]
     grey = ((name, nnk_image.standard_image(name)) for name in BUNDLED)
     return [(name, pixels.astype(float)) for name, pixels in grey if pixels.ndim == 2]

@@ -127,7 +127,7 @@ def energy_compaction(
     checked = check_image(image, channel_axis, most_axes=MOST_AXES)
     signal = _mean_removed(checked)
     if graphs is None:
-        build = {"channel_axis": channel_axis, "n_jobs": n_jobs}
+        build: dict[str, Any] = {"channel_axis": channel_axis, "n_jobs": n_jobs}
         graphs = {"bilateral": bilateral_graph(image, **build), "nnk": image_graph(image, **build)}
     elif isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}
