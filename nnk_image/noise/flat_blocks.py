@@ -6,8 +6,7 @@ taken as flat.  Texture left in them raises variance and correlation, so lower v
 
 With the correlation known, patches of the luminance can be whitened.  Noise is then the same in
 all directions of patch space, while texture lies in few of them: the median of the variances along
-the main directions is the level.  The energies of the quietest patches of a bin end at a sharp
-edge, the noise in every patch, while those of texture fade out.
+the main directions is the level.  The energies of a bin's quietest patches end at a sharp edge.
 
 References
 ----------
