@@ -60,8 +60,8 @@ def wanted_sections(name, thing):
     """Sections of the docstring of a public name."""
     if inspect.isclass(thing) and issubclass(thing, Exception):
         return set()
-    if is_dataclass(thing):  # results: the library makes them, and documents how where it does
-        return {"Attributes"}
+    if is_dataclass(thing):  # fields are parameters, or attributes where the library makes it
+        return {"Attributes"} if "Attributes\n" in thing.__doc__ else {"Parameters"}
     if name == "bilateral_graph":  # all but what it is stands at image_graph
         return {"References", "Examples"}
     if name.startswith("plotting."):
