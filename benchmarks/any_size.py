@@ -17,6 +17,7 @@ import tifffile
 from benchmarks.machine import resident
 from benchmarks.timing import Table
 from nnk_image import denoise, image_graph, standard_image, tiled
+from nnk_image.denoising import parts
 
 SIGMA = 20.0
 TIFF_TILE = 512
@@ -109,7 +110,7 @@ def cut(options):
                 row["tiles"] += math.prod(-(-n // s) for n, s in zip(shape, sides, strict=True))
                 return sides
 
-            tiled.largest_side = side
+            parts.largest_side = side
             whole = denoise(image, SIGMA, method=method, channel_axis=axis)
             result = np.full(image.shape, np.nan, whole.dtype)
             tiled.denoise_tiles(image, result, SIGMA, method=method, channel_axis=axis)

@@ -6,10 +6,8 @@ bit.  Numbers of the whole image, such as its range, are computed first, from al
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,39 +16,35 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_positive, working_dtype
-from nnk_image.base.image import MOST_AXES, Image, check_image, relative_spacing, spatial_shape
+from nnk_image.base.image import Image
+from nnk_image.base.lazy import (
+    Callback,
+    Layout,
+    Slices,
+    assembled,
+    compute,
+    config,
+    da,
+    delayed,
+    task,
+)
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Reach, Tile, cut, largest_side
-from nnk_image.denoising import parts
-from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.statistics import Statistics
+from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.laplacian import check_kind
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.graph.window import check_window
 from nnk_image.io import arrays
-from nnk_image.noise.estimation import estimated_noise
-from nnk_image.noise.model import NoiseModel, given_noise
+from nnk_image.noise.model import NoiseModel
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, bound_of_degrees
 from nnk_image.wavelets import filter_bank
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
-try:
-    import dask
-    import dask.array as da
-    from dask.callbacks import Callback
-except ImportError as error:
-    raise ImportError("nnk_image.tiled needs dask: pip install 'nnk_image[tiled]'") from error
-
 __all__ = ["analyze", "denoise", "filter"]
 
-Slices = tuple[slice, ...]
-
-_BESIDE = 2  # numbers held for each value of a tile, beside those of the method
 _BYTES_PER_PIXEL, _BYTES_PER_BAND = 300, 8  # held by wavelets: for the graph, for each band
-_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLICES = 512, 4, 8  # where noise is estimated
 
 
 def denoise_tiles(
@@ -128,29 +122,29 @@ def denoise_tiles(
             channel_axis = getattr(image, "channel_axis", None)
         threads = executor.n_jobs
         most = memory.bytes_of_text(max_memory) // threads
-        job = _Denoising(image, sigma, method, channel_axis, spacing, strength, most)
+        job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"
-        with dask.config.set(scheduler=scheduler, num_workers=threads):
+        with config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)
             if left:
-                (whole,) = dask.compute(job.whole(noise))
-                tasks = [job.written(array, tile, whole) for tile in left]
+                (whole,) = compute(job.whole(noise))
+                tasks = [job.denoised(tile, whole, array) for tile in left]
                 rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
                 finished = dict(zip((task.key for task in tasks), rows, strict=True))
                 with (
                     RowExecutor(None, progress, sum(rows), "denoise") as report,
                     Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))),
                 ):
-                    dask.compute(*tasks, optimize_graph=False)
+                    compute(*tasks, optimize_graph=False)
     return noise
 
 
-def _target(target: Any, image: Any, job: _Denoising) -> tuple[Any, NoiseModel, list[Tile]]:
+def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:
     """Return the array to write to, the noise, and the tiles that are not finished."""
     if not isinstance(target, str | os.PathLike):
         if tuple(target.shape) != tuple(image.shape):
             raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
-        return target, dask.compute(job.noise)[0], job.tiles
+        return target, compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
     arguments = {
         "version": nnk_image.__version__,
@@ -167,7 +161,7 @@ def _target(target: Any, image: Any, job: _Denoising) -> tuple[Any, NoiseModel, 
         written = (arrays.is_written(array, path, part) for part in slices)
         left = [tile for tile, done in zip(job.tiles, written, strict=True) if not done]
         return array, noise, left
-    (noise,) = dask.compute(job.noise)
+    (noise,) = compute(job.noise)
     stored = np.dtype(getattr(image, "stored", image.dtype))
     dtype = stored if stored.kind in "bui" else layout.dtype
     chunks = map(arrays.chunk_side, job.side, layout.shape)
@@ -225,14 +219,14 @@ def denoise(
     """
     _check_lazy(image)
     most = memory.bytes_of_text(max_memory)
-    job = _Denoising(image, sigma, method, channel_axis, spacing, strength, most)
+    job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
     whole, layout = job.whole(job.noise), job.layout
     blocks = [
         da.from_delayed(job.denoised(t, whole), layout.chunk(t.core), layout.dtype)
         for t in job.tiles
     ]
     spatial = [axis for axis in range(image.ndim) if axis != layout.axis]
-    return _assembled(blocks, layout.shape, job.side, spatial).rechunk(image.chunks)
+    return assembled(blocks, layout.shape, job.side, spatial).rechunk(image.chunks)
 
 
 def analyze(
@@ -308,252 +302,12 @@ def filter(
     return _transformed(image, response, max_memory, {"sigma_f": sigma_f, **options})[0]
 
 
-# --- parts of an image ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Shape without channels, axis and number of channels, and type of the results."""
-
-    shape: tuple[int, ...]
-    axis: int | None
-    channels: int
-    dtype: np.dtype[Any]
-
-    @classmethod
-    def of(cls, image: Any, channel_axis: int | None, spaced: bool) -> _Layout:
-        shape = spatial_shape(image, channel_axis, spaced)
-        axis = None if channel_axis is None else channel_axis % len(image.shape)
-        channels = 1 if axis is None else image.shape[axis]
-        return cls(shape, axis, channels, working_dtype(np.dtype(image.dtype)))
-
-    def with_channels(self, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
-        """Insert what belongs to the axis of the channels, if there is one."""
-        if self.axis is None:
-            return tuple(spatial)
-        return (*spatial[: self.axis], channels, *spatial[self.axis :])
-
-    def slices(self, spatial: Slices) -> Slices:
-        return self.with_channels(spatial, slice(None))
-
-    def chunk(self, spatial: Slices) -> tuple[int, ...]:
-        return self.with_channels([part.stop - part.start for part in spatial], self.channels)
-
-    def checked(self, pixels: Any, spatial: Slices) -> Image:
-        try:
-            return check_image(pixels, self.axis, None, MOST_AXES)
-        except ValueError as error:
-            place = ", ".join(str(part.start) for part in spatial)
-            raise ValueError(f"in the part that begins at ({place}): {error}") from error
-
-
-@dataclass(frozen=True)
-class _Unread:
-    """A part of an array, which is read where it is used."""
-
-    source: Any
-    slices: Slices
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
-        return np.asarray(self.source[self.slices], dtype)
-
-
-def _part(image: Any, layout: _Layout, spatial: Slices) -> Any:
-    """Return a part of an image as an argument of a task, not read yet."""
-    slices = layout.slices(spatial)
-    return image[slices] if isinstance(image, da.Array) else _Unread(image, slices)
-
-
-def _task(function: Any, image: Any, layout: _Layout, spatial: Slices, *arguments: Any) -> Any:
-    """Return the task ``function(Image of a part, executor, *arguments)``."""
-    return dask.delayed(_run)(function, _part(image, layout, spatial), layout, spatial, arguments)
-
-
-def _run(function: Any, pixels: Any, layout: _Layout, spatial: Slices, arguments: Any) -> Any:
-    with RowExecutor() as executor:
-        return function(layout.checked(pixels, spatial), executor, *arguments)
-
-
-def _assembled(
-    blocks: list[da.Array], shape: Sequence[int], side: Sequence[int], axes: Sequence[int]
-) -> da.Array:
-    """Join the arrays of all tiles along `axes`, the axes of space."""
-    if not axes:
-        return blocks[0]
-    n = len(blocks) // -(-shape[0] // side[0])
-    groups = (blocks[i : i + n] for i in range(0, len(blocks), n))
-    return da.concatenate(
-        [_assembled(group, shape[1:], side[1:], axes[1:]) for group in groups], axes[0]
-    )
-
-
 def _check_lazy(image: Any) -> None:
     if not isinstance(image, da.Array):
         raise TypeError(
             f"image must be a dask array, not {type(image).__name__}: use dask.array.from_array, "
             "or the function for arrays in memory"
         )
-
-
-# --- denoising -----------------------------------------------------------------------------------
-
-
-class _Denoising:
-    """Denoising of one image in tiles, as tasks; `noise` is a task if it is to be estimated."""
-
-    def __init__(
-        self,
-        image: Any,
-        sigma: Any,
-        method: str,
-        channel_axis: int | None,
-        spacing: Any,
-        strength: float,
-        max_bytes: int,
-    ) -> None:
-        chosen = METHODS[check_choice("method", method, METHODS)]
-        layout = self.layout = _Layout.of(image, channel_axis, spacing is not None)
-        if 1 in layout.shape[:-2]:
-            raise ValueError(
-                f"image has shape {layout.shape}: leave out axes of one pixel before the last two, "
-                "such as image[0]"
-            )
-        self.image, self.method, self._uneven = image, method, chosen.uneven
-        self.spacing = relative_spacing(spacing, len(layout.shape))
-        self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
-        self.given = sigma.to_json() if isinstance(sigma, NoiseModel) else repr(sigma)
-        self.noise = self._estimated() if sigma is None else self._checked(sigma)
-        numbers = chosen.numbers_per_pixel(layout.channels, white=False)
-        numbers += _BESIDE * layout.channels
-        reach = chosen.reach(layout.shape, layout.channels, self.spacing)
-        most_pixels = max_bytes / (numbers * layout.dtype.itemsize)
-        self.side = largest_side(layout.shape, reach, most_pixels)
-        self.tiles = cut(layout.shape, self.side, reach)
-
-    def whole(self, noise: Any) -> Any:
-        """Return a task that computes the noise to remove and the `Statistics` of the image."""
-        image, layout = self.image, self.layout
-        noise = dask.delayed(_scaled)(noise, self.strength)
-        ranges = [_task(_range, image, layout, tile.core) for tile in self.tiles]
-        statistics = dask.delayed(parts.Range.statistics)(ranges, self.spacing)
-        if self.method != "sgw":
-            numbers = [
-                _task(_moments, image, layout, tile.core, noise, self.method, statistics)
-                for tile in self.tiles
-            ]
-            return dask.delayed(_completed)(noise, statistics, numbers, None)
-        reach = parts.reach_of_degrees(len(layout.shape))
-        degrees = [
-            _task(_degrees, image, layout, tile.padded, noise, statistics, tile.inside)
-            for tile in cut(layout.shape, self.side, reach)
-        ]
-        return dask.delayed(_completed)(noise, statistics, degrees, layout.dtype)
-
-    def denoised(self, tile: Tile, whole: Any) -> Any:
-        """Return a task that computes the core of a tile."""
-        arguments = whole, self.method, tile.inside
-        return _task(_denoise, self.image, self.layout, tile.padded, *arguments)
-
-    def written(self, array: Any, tile: Tile, whole: Any) -> Any:
-        """Return a task that writes the core of a tile."""
-        arguments = whole, self.method, tile.inside, array, self.layout.slices(tile.core)
-        return _task(_denoise, self.image, self.layout, tile.padded, *arguments)
-
-    def _checked(self, sigma: Any) -> NoiseModel:
-        if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
-            raise ValueError(
-                "per-pixel noise levels are not supported when denoising in tiles: give a number "
-                "per channel, or a NoiseModel without levels"
-            )
-        layout = self.layout
-        pixels = np.broadcast_to(np.zeros((), layout.dtype), (*layout.shape, layout.channels))
-        noise = given_noise(sigma, Image(pixels, layout.dtype, None, 0.0, 1.0, None))
-        if noise.has_row_or_column_noise:
-            raise ValueError(
-                f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
-                "removed in tiles: remove it before, or leave it out of the noise model"
-            )
-        return noise if self._uneven else replace(noise, curve=None)
-
-    def _estimated(self) -> Any:
-        """Return a task that estimates the noise from squares all over the image."""
-        layout, leading = self.layout, self.layout.shape[:-2]
-        rows, columns = (_samples(n) for n in layout.shape[-2:])
-        numbers = np.linspace(0, math.prod(leading) - 1, _SAMPLED_SLICES).round().astype(int)
-        places = [np.unravel_index(n, leading) if leading else () for n in np.unique(numbers)]
-        planes = [tuple(slice(int(i), int(i) + 1) for i in place) for place in places]
-        squares = [
-            [[_part(self.image, layout, (*plane, y, x)) for x in columns] for y in rows]
-            for plane in planes
-        ]
-        return dask.delayed(_noise_of)(squares, layout, self._uneven)
-
-
-def _samples(n: int) -> list[slice]:
-    if n <= _SAMPLE_SIDE * _SAMPLES_PER_AXIS:
-        return [slice(0, n)]
-    starts = np.linspace(0, n - _SAMPLE_SIDE, _SAMPLES_PER_AXIS).astype(int).tolist()
-    return [slice(start, start + _SAMPLE_SIDE) for start in starts]
-
-
-def _noise_of(squares: Any, layout: _Layout, uneven: bool) -> NoiseModel:
-    """Return the noise of squares in planes, without row and column noise."""
-
-    def channels_last(part: Any) -> npt.NDArray[Any]:
-        pixels = np.asarray(part)
-        return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
-
-    planes = [
-        np.concatenate([np.concatenate([*map(channels_last, row)], -2) for row in plane], -3)
-        for plane in squares
-    ]
-    pixels = planes[0] if len(layout.shape) == 2 else np.concatenate(planes)
-    noise = estimated_noise(check_image(pixels, -1, None, MOST_AXES))
-    return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
-
-
-def _scaled(noise: NoiseModel, strength: float) -> NoiseModel:
-    return noise.scaled(strength)
-
-
-def _range(image: Image, executor: RowExecutor) -> parts.Range:
-    return parts.Range.of(image)
-
-
-def _moments(image: Image, executor: RowExecutor, *arguments: Any) -> Any:
-    return parts.moments(image, *arguments)
-
-
-def _degrees(
-    image: Image, executor: RowExecutor, noise: NoiseModel, statistics: Statistics, inside: Slices
-) -> Any:
-    return parts.degrees(image, noise, statistics, inside, executor)
-
-
-def _completed(
-    noise: NoiseModel, statistics: Statistics, numbers: list[Any], dtype: np.dtype[Any] | None
-) -> tuple[NoiseModel, Statistics]:
-    if dtype is None:
-        return noise, parts.with_moments(statistics, numbers)
-    return noise, parts.with_degrees(statistics, numbers, dtype)
-
-
-def _denoise(
-    image: Image,
-    executor: RowExecutor,
-    whole: tuple[NoiseModel, Statistics],
-    method: str,
-    inside: Slices,
-    target: Any = None,
-    slices: Slices = (),
-) -> npt.NDArray[Any] | None:
-    """Return the denoised part, or write it."""
-    noise, statistics = whole
-    pixels = parts.denoise_part(image, noise, method, statistics, inside, executor)
-    if target is None:
-        return image.restore(pixels)
-    arrays.write(target, slices, image.restore(pixels))
-    return None
 
 
 # --- wavelets ------------------------------------------------------------------------------------
@@ -567,7 +321,7 @@ def _transformed(
     graph: dict[str, Any] = {
         name: options.pop(name) for name in ("sigma_f", "sigma_d", "spacing") if name in options
     }
-    layout = _Layout.of(image, options.pop("channel_axis", None), graph.get("spacing") is not None)
+    layout = Layout.of(image, options.pop("channel_axis", None), graph.get("spacing") is not None)
     axes = len(layout.shape)
     kind, tau = check_kind(options.get("laplacian", "combinatorial")), options.get("tau")
     if kind == "regularized" and tau is None:
@@ -587,20 +341,20 @@ def _transformed(
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
         near = cut(layout.shape, side, Reach.of_polynomial(2, sides))
-        given = graph, kind, [n // 2 for n in sides]
-        largest = [_task(_largest, image, layout, t.padded, *given, t.inside) for t in near]
-        bound = dask.delayed(_bound)(largest, kind, tau, layout.dtype)
-    arguments = graph, options, bound, response
+        about = graph, kind, [n // 2 for n in sides]
+        largest = [task(_largest, image, layout, t.padded, *about, t.inside) for t in near]
+        bound = delayed(_bound)(largest, kind, tau, layout.dtype)
+    given = graph, options, bound, response
     channels = () if layout.axis is None else (layout.channels,)
     blocks = [
         da.from_delayed(
-            _task(_bands, image, layout, tile.padded, *arguments, tile.inside),
+            task(_bands, image, layout, tile.padded, *given, tile.inside),
             (n_bands, *(part.stop - part.start for part in tile.core), *channels),
             layout.dtype,
         )
         for tile in cut(layout.shape, side, reach)
     ]
-    return _assembled(blocks, layout.shape, side, range(1, axes + 1))
+    return assembled(blocks, layout.shape, side, range(1, axes + 1))
 
 
 def _largest(

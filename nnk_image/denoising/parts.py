@@ -1,4 +1,4 @@
-"""Denoising a part of an image as in the whole image.
+"""Denoising an image in tiles, as dask tasks: each part as in the whole image.
 
 The numbers that belong to the whole image add up from those of its parts: first `Range`, then the
 spread of the values in units of the noise, or for 'sgw' the degrees of the graph.
@@ -6,6 +6,7 @@ spread of the values in units of the noise, or for 'sgw' the degrees of the grap
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,19 +14,146 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.color import to_opponent
-from nnk_image.base.image import Image, as_row, is_column
+from nnk_image.base.image import (
+    MOST_AXES,
+    Image,
+    as_row,
+    check_image,
+    is_column,
+    relative_spacing,
+)
+from nnk_image.base.lazy import Layout, Slices, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.base.reach import Reach
+from nnk_image.base.reach import Reach, Tile, cut, largest_side
 from nnk_image.denoising import wavelet_lowpass
+from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
 from nnk_image.graph.pruning import DEFAULT_WINDOW
-from nnk_image.noise.model import NoiseModel, with_levels
+from nnk_image.io.arrays import write
+from nnk_image.noise.estimation import estimated_noise
+from nnk_image.noise.model import NoiseModel, given_noise, with_levels
 from nnk_image.noise.standard import StandardNoise
 
-Inside = tuple[slice, ...]
 Spacing = tuple[float, ...] | None
+
+_BESIDE = 2  # numbers held for each value of a tile, beside those of the method
+_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLICES = 512, 4, 8  # where noise is estimated
+
+
+class TiledDenoising:
+    """Denoising of one image in tiles, as tasks; `noise` is a task if it is to be estimated."""
+
+    def __init__(
+        self,
+        image: Any,
+        sigma: Any,
+        method: str,
+        channel_axis: int | None,
+        spacing: Any,
+        strength: float,
+        max_bytes: int,
+    ) -> None:
+        chosen = METHODS[check_choice("method", method, METHODS)]
+        layout = self.layout = Layout.of(image, channel_axis, spacing is not None)
+        if 1 in layout.shape[:-2]:
+            raise ValueError(
+                f"image has shape {layout.shape}: leave out axes of one pixel before the last two, "
+                "such as image[0]"
+            )
+        self.image, self.method, self._uneven = image, method, chosen.uneven
+        self.spacing = relative_spacing(spacing, len(layout.shape))
+        self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
+        self.given = sigma.to_json() if isinstance(sigma, NoiseModel) else repr(sigma)
+        self.noise = self._estimated() if sigma is None else self._checked(sigma)
+        numbers = chosen.numbers_per_pixel(layout.channels, white=False)
+        numbers += _BESIDE * layout.channels
+        reach = chosen.reach(layout.shape, layout.channels, self.spacing)
+        most_pixels = max_bytes / (numbers * layout.dtype.itemsize)
+        self.side = largest_side(layout.shape, reach, most_pixels)
+        self.tiles = cut(layout.shape, self.side, reach)
+
+    def whole(self, noise: Any) -> Any:
+        """Return a task that computes the noise to remove and the `Statistics` of the image."""
+        image, layout = self.image, self.layout
+        noise = delayed(NoiseModel.scaled)(noise, self.strength)
+        ranges = [task(Range.of, image, layout, tile.core) for tile in self.tiles]
+        statistics = delayed(Range.statistics)(ranges, self.spacing)
+        if self.method != "sgw":
+            numbers = [
+                task(moments, image, layout, tile.core, noise, self.method, statistics)
+                for tile in self.tiles
+            ]
+            return delayed(_pair)(noise, delayed(with_moments)(statistics, numbers))
+        reach = reach_of_degrees(len(layout.shape))
+        degrees = [
+            task(degrees_inside, image, layout, tile.padded, noise, statistics, tile.inside)
+            for tile in cut(layout.shape, self.side, reach)
+        ]
+        return delayed(_pair)(noise, delayed(with_degrees)(statistics, degrees, layout.dtype))
+
+    def denoised(self, tile: Tile, whole: Any, target: Any = None) -> Any:
+        """Return a task that computes the core of a tile, or writes it to `target`."""
+        arguments = whole, self.method, tile.inside, target, self.layout.slices(tile.core)
+        return task(denoise_part, self.image, self.layout, tile.padded, *arguments)
+
+    def _checked(self, sigma: Any) -> NoiseModel:
+        if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
+            raise ValueError(
+                "per-pixel noise levels are not supported when denoising in tiles: give a number "
+                "per channel, or a NoiseModel without levels"
+            )
+        layout = self.layout
+        pixels = np.broadcast_to(np.zeros((), layout.dtype), (*layout.shape, layout.channels))
+        noise = given_noise(sigma, Image(pixels, layout.dtype, None, 0.0, 1.0, None))
+        if noise.has_row_or_column_noise:
+            raise ValueError(
+                f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
+                "removed in tiles: remove it before, or leave it out of the noise model"
+            )
+        return noise if self._uneven else replace(noise, curve=None)
+
+    def _estimated(self) -> Any:
+        """Return a task that estimates the noise from squares all over the image."""
+        layout, leading = self.layout, self.layout.shape[:-2]
+        rows, columns = (_samples(n) for n in layout.shape[-2:])
+        numbers = np.linspace(0, math.prod(leading) - 1, _SAMPLED_SLICES).round().astype(int)
+        places = [np.unravel_index(n, leading) if leading else () for n in np.unique(numbers)]
+        planes = [tuple(slice(int(i), int(i) + 1) for i in place) for place in places]
+        squares = [
+            [[part_of(self.image, layout, (*plane, y, x)) for x in columns] for y in rows]
+            for plane in planes
+        ]
+        return delayed(_noise_of)(squares, layout, self._uneven)
+
+
+def _samples(n: int) -> list[slice]:
+    if n <= _SAMPLE_SIDE * _SAMPLES_PER_AXIS:
+        return [slice(0, n)]
+    starts = np.linspace(0, n - _SAMPLE_SIDE, _SAMPLES_PER_AXIS).astype(int).tolist()
+    return [slice(start, start + _SAMPLE_SIDE) for start in starts]
+
+
+def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
+    """Return the noise of squares in planes, without row and column noise."""
+
+    def channels_last(part: Any) -> npt.NDArray[Any]:
+        pixels = np.asarray(part)
+        return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
+
+    planes = [
+        np.concatenate([np.concatenate([*map(channels_last, row)], -2) for row in plane], -3)
+        for plane in squares
+    ]
+    pixels = planes[0] if len(layout.shape) == 2 else np.concatenate(planes)
+    noise = estimated_noise(check_image(pixels, -1, None, MOST_AXES))
+    return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
+
+
+def _pair(noise: NoiseModel, statistics: Statistics) -> tuple[NoiseModel, Statistics]:
+    return noise, statistics
 
 
 @dataclass(frozen=True)
@@ -38,7 +166,7 @@ class Range:
     means: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, image: Image) -> Range:
+    def of(cls, image: Image, executor: RowExecutor | None = None) -> Range:
         """Measure a part."""
         axes = tuple(range(image.pixels.ndim - 1))
         means = image.pixels.mean(axis=axes, dtype=np.float64)
@@ -53,7 +181,7 @@ class Range:
 
 
 def moments(
-    image: Image, noise: NoiseModel, method: str, statistics: Statistics
+    image: Image, executor: RowExecutor, noise: NoiseModel, method: str, statistics: Statistics
 ) -> npt.NDArray[np.float64] | None:
     """Return number, mean and variance of the luminance, least and largest opponent value.
 
@@ -80,23 +208,23 @@ def with_moments(statistics: Statistics, parts: Sequence[Any]) -> Statistics:
     return replace(statistics, noise_to_signal=ratio, spread=float(most.max() - least.min()))
 
 
-def degrees(
+def degrees_inside(
     image: Image,
+    executor: RowExecutor,
     noise: NoiseModel,
     statistics: Statistics,
-    inside: Inside,
-    executor: RowExecutor,
+    inside: Slices,
 ) -> tuple[int, int, float] | None:
     """Return the `sum_of_degrees` of the graph of 'sgw' inside a part; None as of `moments`."""
     unit_image, _ = _unit(image, noise, "sgw", statistics)
     if unit_image is None:
         return None
-    all_degrees = wavelet_lowpass.degrees_of_units(unit_image, statistics.spacing, executor)
-    return sum_of_degrees(all_degrees[inside])
+    degrees = wavelet_lowpass.degrees_of_units(unit_image, statistics.spacing, executor)
+    return sum_of_degrees(degrees[inside])
 
 
 def reach_of_degrees(axes: int) -> Reach:
-    """Return the overlap that `degrees` needs."""
+    """Return the overlap that `degrees_inside` needs."""
     return Reach.of_polynomial(1, (DEFAULT_WINDOW[axes],) * axes)
 
 
@@ -112,20 +240,30 @@ def with_degrees(statistics: Statistics, parts: Sequence[Any], dtype: np.dtype[A
 
 def denoise_part(
     image: Image,
-    noise: NoiseModel,
-    method: str,
-    statistics: Statistics,
-    inside: Inside,
     executor: RowExecutor,
-) -> npt.NDArray[Any]:
-    """Return the denoised (..., C) pixels inside a part; `statistics` are those of the whole."""
+    whole: tuple[NoiseModel, Statistics],
+    method: str,
+    inside: Slices,
+    target: Any = None,
+    slices: Slices = (),
+) -> npt.NDArray[Any] | None:
+    """Return the denoised pixels inside a part, or write them to slices of `target`.
+
+    `whole` holds the noise to remove and the statistics of the whole image.
+    """
+    noise, statistics = whole
     noise = with_levels(noise.for_channels(image.channels), image)
     steps = plan(noise, image.dtype, method, statistics)
-    shape = image.pixels.shape
+    part, shape = image, image.pixels.shape
     if is_column(image.shape) and noise.correlation is None and noise.levels is None:
         spacing = statistics.spacing and statistics.spacing[::-1]
-        image, statistics = as_row(image), replace(statistics, spacing=spacing)
-    return denoise_pixels(image, noise, steps, statistics, executor).reshape(shape)[inside]
+        part, statistics = as_row(image), replace(statistics, spacing=spacing)
+    pixels = denoise_pixels(part, noise, steps, statistics, executor).reshape(shape)
+    result: npt.NDArray[Any] = image.restore(pixels[inside])
+    if target is None:
+        return result
+    write(target, slices, result)
+    return None
 
 
 def _unit(

@@ -19,6 +19,7 @@ from nnk_image import (
     standard_image,
     tiled,
 )
+from nnk_image.denoising import parts
 from nnk_image.graph.laplacian import KINDS
 from nnk_image.io import arrays
 
@@ -50,7 +51,8 @@ def side_of_tiles(monkeypatch):
             assert sides != tuple(shape)
             return sides
 
-        monkeypatch.setattr(tiled, "largest_side", side)
+        for module in (tiled, parts):
+            monkeypatch.setattr(module, "largest_side", side)
 
     return choose
 
@@ -235,7 +237,7 @@ def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"out\.zarr: was begun by another call"):
         denoise_tiles(*call, 25, **options)
     written, write = [], arrays.write
-    monkeypatch.setattr(arrays, "write", lambda *args: (written.append(args[1]), write(*args)))
+    monkeypatch.setattr(parts, "write", lambda *args: (written.append(args[1]), write(*args)))
     totals = []
     model = denoise_tiles(*call, 20, progress=lambda *report: totals.append(report), **options)
     assert model == NoiseModel(20)

@@ -1,0 +1,115 @@
+"""Parts of an image that may be larger than memory, as arguments and results of dask tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nnk_image.base.checks import working_dtype
+from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.parallel import RowExecutor
+
+try:
+    import dask.array as da
+    from dask import config
+    from dask.base import compute
+    from dask.callbacks import Callback
+    from dask.delayed import delayed
+except ImportError as error:
+    raise ImportError("images in tiles need dask: pip install 'nnk_image[tiled]'") from error
+
+__all__ = [
+    "Callback",
+    "Layout",
+    "Slices",
+    "Unread",
+    "assembled",
+    "compute",
+    "config",
+    "da",
+    "delayed",
+    "part_of",
+    "task",
+]
+
+Slices = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Shape without channels, axis and number of channels, and type of the results."""
+
+    shape: tuple[int, ...]
+    axis: int | None
+    channels: int
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, image: Any, channel_axis: int | None, spaced: bool) -> Layout:
+        shape = spatial_shape(image, channel_axis, spaced)
+        axis = None if channel_axis is None else channel_axis % len(image.shape)
+        channels = 1 if axis is None else image.shape[axis]
+        return cls(shape, axis, channels, working_dtype(np.dtype(image.dtype)))
+
+    def with_channels(self, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
+        """Insert what belongs to the axis of the channels, if there is one."""
+        if self.axis is None:
+            return tuple(spatial)
+        return (*spatial[: self.axis], channels, *spatial[self.axis :])
+
+    def slices(self, spatial: Slices) -> Slices:
+        return self.with_channels(spatial, slice(None))
+
+    def chunk(self, spatial: Slices) -> tuple[int, ...]:
+        return self.with_channels([axis.stop - axis.start for axis in spatial], self.channels)
+
+    def checked(self, pixels: Any, spatial: Slices) -> Image:
+        try:
+            return check_image(pixels, self.axis, None, MOST_AXES)
+        except ValueError as error:
+            place = ", ".join(str(axis.start) for axis in spatial)
+            raise ValueError(f"in the part that begins at ({place}): {error}") from error
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A part of an array, which is read where it is used."""
+
+    source: Any
+    slices: Slices
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return np.asarray(self.source[self.slices], dtype)
+
+
+def part_of(image: Any, layout: Layout, spatial: Slices) -> Any:
+    """Return a part of an image as an argument of a task, not read yet."""
+    slices = layout.slices(spatial)
+    return image[slices] if isinstance(image, da.Array) else Unread(image, slices)
+
+
+def task(function: Any, image: Any, layout: Layout, spatial: Slices, *arguments: Any) -> Any:
+    """Return the task ``function(Image of a part, executor, *arguments)``."""
+    return delayed(_run)(function, part_of(image, layout, spatial), layout, spatial, arguments)
+
+
+def _run(function: Any, pixels: Any, layout: Layout, spatial: Slices, arguments: Any) -> Any:
+    with RowExecutor() as executor:
+        return function(layout.checked(pixels, spatial), executor, *arguments)
+
+
+def assembled(
+    blocks: list[da.Array], shape: Sequence[int], side: Sequence[int], axes: Sequence[int]
+) -> da.Array:
+    """Join the arrays of all tiles along `axes`, the axes of space."""
+    if not axes:
+        return blocks[0]
+    n = len(blocks) // -(-shape[0] // side[0])
+    groups = (blocks[i : i + n] for i in range(0, len(blocks), n))
+    return da.concatenate(
+        [assembled(group, shape[1:], side[1:], axes[1:]) for group in groups], axes[0]
+    )
