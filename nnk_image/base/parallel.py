@@ -129,7 +129,7 @@ class RowExecutor:
             self._bar.close()
 
     def threads_for(self, n_pixels: int) -> int:
-        """Return the number of threads that are worth their start for so much work."""
+        """Return the number of threads that are worth their start for work on `n_pixels` pixels."""
         return max(1, min(self.n_jobs, n_pixels // PIXELS_PER_THREAD))
 
     def run(
@@ -269,7 +269,7 @@ class RowExecutor:
             raise
 
     def _helpers(self, n_threads: int) -> ThreadPoolExecutor:
-        """At least so many threads beside this one, which works as well."""
+        """Return a pool of at least `n_threads` threads; the calling thread works as well."""
         if self._pool is None or self._pool_size < n_threads:
             self._stop()
             self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
