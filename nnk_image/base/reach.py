@@ -113,7 +113,10 @@ def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tupl
 
     while pixels() > most_pixels:
         axis = max(range(len(side)), key=side.__getitem__)
-        side[axis] = (side[axis] - 1) * 7 // 8 // reach.unit[axis] * reach.unit[axis]
+        unit, smaller = reach.unit[axis], (side[axis] - 1) * 7 // 8
+        steps = (math.lcm(unit, 128), math.lcm(unit, LANES))  # so that chunks divide tiles
+        step = next((step for step in steps if smaller >= 8 * step), unit)
+        side[axis] = smaller // step * step
         if side[axis] == 0:
             raise MemoryError(
                 f"max_memory allows tiles of {int(most_pixels)} pixels, too few for an overlap of "

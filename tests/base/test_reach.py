@@ -37,6 +37,7 @@ def test_tiles_are_as_large_as_allowed_and_no_larger():
         tiles = cut((3000, 4000), largest_side((3000, 4000), reach, most), reach)
         pixels = max(math.prod(part.stop - part.start for part in tile.padded) for tile in tiles)
         assert most / 3 < pixels <= most
+    assert all(n % 128 == 0 for n in largest_side((30_000, 40_000), Reach((9, 9), (1, 8)), 2e7))
     assert largest_side((5_000_000, 3), reach, 10_000)[1] == 3
     with pytest.raises(MemoryError, match="max_memory allows tiles of 300 pixels, too few"):
         largest_side((3000, 4000), reach, 300)
