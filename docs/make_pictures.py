@@ -43,7 +43,7 @@ TILED = 1500
 ROOMS = {
     (4, 36): ("base", "an array, checked: Image"),
     (32, 36): ("graph", "window, pruning: edges"),
-    (60, 36): ("graph", "weights, CSR: ImageGraph"),
+    (60, 36): ("graph", "edges as bits: ImageGraph"),
     (32, 20): ("spectral", "SIMD blocks: operator"),
     (60, 20): ("wavelets", "filter bank: bands"),
     (4, 4): ("denoising", "units of noise: sigma is 1"),
@@ -55,7 +55,7 @@ ROOMS = {
 WAYS = {
     "tab:red": ("image_graph", (84, 40), [((25.6, 41), (31.4, 41)), ((53.6, 41), (59.4, 41))]),
     "tab:blue": (
-        "SpectralGraphWavelets.of_image",
+        "SpectralGraphWavelets(graph)",
         (84, 24),
         [((25.6, 39), (31.4, 39)), ((41, 35.4), (41, 28.6)), ((53.6, 24), (59.4, 24))],
     ),

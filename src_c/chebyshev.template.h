@@ -85,9 +85,9 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
 {
     const nnk_sweep *g = s->given;
     const int64_t pixels = (int64_t)(g->orders - 1 - k) * s->op->radius;
-    const int64_t halo = (pixels + CAT(BLOCK, S) - 1) / CAT(BLOCK, S);
-    *from = g->b0 > halo ? g->b0 - halo : 0;
-    *to = g->b1 + halo < s->op->blocks ? g->b1 + halo : s->op->blocks;
+    const int64_t overlap = (pixels + CAT(BLOCK, S) - 1) / CAT(BLOCK, S);
+    *from = g->b0 > overlap ? g->b0 - overlap : 0;
+    *to = g->b1 + overlap < s->op->blocks ? g->b1 + overlap : s->op->blocks;
 }
 
 /* Ask for columns [from, to) of row y of what the first order reads: where a strip's row begins, the

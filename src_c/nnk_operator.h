@@ -56,7 +56,7 @@ typedef struct {
  *   new_older, new_old    the last two orders of the block, columns of the strip, with zeros
  *                         beside the image; NULL where nobody needs them
  *   b0, b1                blocks of the strip: as many as the cache holds rows of; the
- *                         inputs are read with a halo of orders * radius columns
+ *                         inputs are read with an overlap of orders * radius columns
  *   above, below          memory shared with the tiles above and below, NULL at the ends
  *                         of the image; zero at first, the lower one writes it
  *   row_begin, row_end    rows [row_begin + k border, row_end + k border) of the tile's order
