@@ -206,11 +206,8 @@ def denoised():
         )
         yield f"sgw large jobs {n_jobs}", digest(result)
     image = picture((60, 66))
-    yield "sure", digest(nnk_image.denoise(image, 20, method="sgw", tune="sure"))
     guide = nnk_image.image_graph(picture((60, 66), seed=2), sigma_f=20)
     yield "guide", digest(nnk_image.denoise(image, 20, method="sgw", guide=guide))
-    both = {"method": "sgw", "guide": guide, "tune": "sure"}
-    yield "guide and sure", digest(nnk_image.denoise(image, 20, **both))
     for dtype, sigma in itertools.product(DTYPES[:4], (0, 3, 20)):
         noisy = picture((80, 90), dtype) + np.random.default_rng(1).normal(0, sigma, (80, 90))
         yield f"sigma {dtype} {sigma}", digest(nnk_image.estimate_sigma(noisy))
