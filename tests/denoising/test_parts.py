@@ -21,7 +21,8 @@ def test_statistics_of_parts_add_up():
     found = parts.Range.statistics([*map(parts.Range.of, pieces)], None)
     assert found.limits == (image.min(), image.max())
     np.testing.assert_allclose(found.means, image.mean(axis=(0, 1)), rtol=1e-12)
-    found = parts.with_moments(found, [parts.moments(p, None, noise, "best", found) for p in pieces])
+    moments = [parts.moments(p, None, noise, "best", found) for p in pieces]
+    found = parts.with_moments(found, moments)
     whole = check_image(image, -1)
     statistics = Statistics.of(whole)
     steps = plan(noise, whole.dtype, "best", statistics)
