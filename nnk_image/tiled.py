@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 import nnk_image
-from nnk_image.base import memory
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import (
     Callback,
     Layout,
     Slices,
     assembled,
+    bytes_of,
     compute,
     config,
     da,
@@ -121,7 +121,7 @@ def denoise_tiles(
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
         threads = executor.n_jobs
-        most = memory.bytes_of_text(max_memory) // threads
+        most = bytes_of(max_memory) // threads
         job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"
         with config.set(scheduler=scheduler, num_workers=threads):
@@ -218,7 +218,7 @@ def denoise(
     True
     """
     _check_lazy(image)
-    most = memory.bytes_of_text(max_memory)
+    most = bytes_of(max_memory)
     job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
     whole, layout = job.whole(job.noise), job.layout
     blocks = [
@@ -336,7 +336,7 @@ def _transformed(
         design = options.get("filters", "abspline"), options.get("n_scales", 6)
         n_bands = filter_bank.design(*design, 1.0).n_bands
     reach = Reach.of_polynomial(options.get("order", 30), sides, kind)
-    most_pixels = memory.bytes_of_text(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
+    most_pixels = bytes_of(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
     side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:

@@ -19,6 +19,7 @@ try:
     from dask.base import compute
     from dask.callbacks import Callback
     from dask.delayed import delayed
+    from dask.utils import parse_bytes
 except ImportError as error:
     raise ImportError("images in tiles need dask: pip install 'nnk_image[tiled]'") from error
 
@@ -28,6 +29,7 @@ __all__ = [
     "Slices",
     "Unread",
     "assembled",
+    "bytes_of",
     "compute",
     "config",
     "da",
@@ -37,6 +39,16 @@ __all__ = [
 ]
 
 Slices = tuple[slice, ...]
+
+
+def bytes_of(max_memory: int | str) -> int:
+    """Return a number of bytes, given as such or as text: '500MB', '4GiB'."""
+    try:
+        return int(parse_bytes(max_memory))
+    except ValueError:
+        raise ValueError(
+            f"max_memory={max_memory!r} must be a number of bytes, or a text such as '4GiB'"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,18 +68,6 @@ def require_per_pixel(
     itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
     size = "x".join(map(str, shape))
     require(int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}")
-
-
-def bytes_of_text(size: int | str) -> int:
-    """Return a number of bytes, given as such or as text: '500MB', '4GiB'."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B?\s*", str(size))
-    with suppress(ValueError):
-        if match:
-            number, prefix, binary = match.groups()
-            n_bytes = float(number) * (1024 if binary else 1000) ** " kMGT".index(prefix or " ")
-            if n_bytes >= 1:
-                return int(n_bytes)
-    raise ValueError(f"max_memory={size!r} must be a number of bytes, or a text such as '4GiB'")
 
 
 def available() -> int:

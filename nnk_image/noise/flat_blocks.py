@@ -124,16 +124,9 @@ class FlatNoise:
     def is_correlated_noise(self, white):
         """Whether the flat blocks show correlated noise, not white noise, nor texture.
 
-        `white` is the level that the estimate for white noise reads off the luminance: that of
-        white noise, even beneath texture that seems correlated; but less than the level of
-        correlated noise, the less the stronger the correlation (measured: a half where neighbors
-        correlate by 0.2, a third by 0.4, a tenth by 0.6).
-
-        Noise is in every patch, is the same in all bins, and nearly Gaussian; what cameras or JPEG
-        have filtered is less so, but weak.  Fine texture is none of these.  The limits separate
-        fifteen photographs of three cameras, those of a synthetic camera, and the classic test
-        images with noise of three spectra or stored as JPEG, from such pictures without noise and
-        with white noise.
+        `white` is the white-noise estimate of the luminance, which is too low for correlated noise:
+        a half where neighbors correlate by 0.2, a third by 0.4, a tenth by 0.6 (measured). Noise is
+        in every patch, equal in all bins and nearly Gaussian; fine texture is not.
         """
         least, differ = self.neighbors.min(), self.neighbors.std()
         share = white / max(self.quiet[0], np.finfo(float).tiny)
