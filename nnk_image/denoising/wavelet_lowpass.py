@@ -22,10 +22,6 @@ LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
 def denoise(image, noise, statistics, executor, guide=None):
     """Low-pass an `Image` with unit noise on its own NNK graph, or on the graph `guide`."""
     if guide is not None:
-        if guide.shape != image.shape:
-            raise ValueError(
-                f"guide has shape {guide.shape}, the image {image.shape}: they must agree"
-            )
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
         return _low_pass(operator, image.pixels, executor)
     spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=statistics.spacing)

@@ -170,6 +170,8 @@ def test_guides_that_do_not_fit():
     image = np.random.default_rng(0).random((20, 20))
     with pytest.raises(ValueError, match=r"guide has shape \(20, 19\), the image \(20, 20\)"):
         denoise(image, 0.1, method="sgw", guide=image_graph(image[:, 1:]))
+    with pytest.raises(ValueError, match=r"guide has shape \(20, 19\), the image \(20, 20\)"):
+        denoise(np.ones((20, 20)), 0.1, method="sgw", guide=image_graph(image[:, 1:]))
     with pytest.raises(
         TypeError, match="guide must be an ImageGraph, as from image_graph, not nda"
     ):
