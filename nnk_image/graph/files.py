@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,6 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import MOST_AXES, check_spacing
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.graph.window import check_window
-
-if TYPE_CHECKING:
-    from nnk_image.graph.pixel_graph import ImageGraph
 
 FORMAT = "nnk_image.ImageGraph 1"
 """The member `format` of a graph's file."""
@@ -38,8 +35,8 @@ _PARTS = (
 )
 
 
-def write_graph(graph: ImageGraph, path: str | os.PathLike[str]) -> None:
-    """Write a graph as arrays that numpy.load reads, atomically."""
+def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
+    """Write an `ImageGraph` as arrays that numpy.load reads, atomically."""
     matrix = graph.adjacency
     parts = {
         "format": FORMAT,
