@@ -9,10 +9,10 @@ CALLS = """
     import sys
     from failing import fail_each_allocation, watch
     from nnk_image import SpectralGraphWavelets, _core, bilateral_graph, denoise, image_graph
-    from whole_chain import GREY, checksum, graph_sum
+    from whole_chain import GRAY, checksum, graph_sum
 
     faults, dtype, n_jobs = watch(sys.argv[1], _core), sys.argv[2], int(sys.argv[3])
-    image = (GREY / 255).astype(dtype) if dtype[0] == "f" else GREY.astype(dtype)
+    image = (GRAY / 255).astype(dtype) if dtype[0] == "f" else GRAY.astype(dtype)
     graph = image_graph(image)
     wavelets = SpectralGraphWavelets(graph, order=12, n_jobs=n_jobs)
     calls = {

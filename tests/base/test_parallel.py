@@ -15,7 +15,7 @@ from child import leaving_no_task, python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController
-from whole_chain import GREY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_sum
+from whole_chain import GRAY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_sum
 
 import nnk_image
 from nnk_image import bilateral_graph, image_graph
@@ -365,7 +365,7 @@ def test_control_c_at_any_moment_stops_all_threads():
 
 def test_threads_that_do_not_start_are_an_error(monkeypatch):
     """And those that did start are gone."""
-    expected, start, started = graph_sum(image_graph(GREY)), threading.Thread.start, []
+    expected, start, started = graph_sum(image_graph(GRAY)), threading.Thread.start, []
 
     def only_one(thread):
         if started:
@@ -375,9 +375,9 @@ def test_threads_that_do_not_start_are_an_error(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", only_one)
     with leaving_no_task(), pytest.raises(RuntimeError, match="can't start new thread"):
-        image_graph(GREY, n_jobs=3)
+        image_graph(GRAY, n_jobs=3)
     monkeypatch.undo()
-    assert graph_sum(image_graph(GREY, n_jobs=3)) == expected
+    assert graph_sum(image_graph(GRAY, n_jobs=3)) == expected
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -410,10 +410,10 @@ def test_a_forked_child_works_after_its_parent():
         import multiprocessing
         from nnk_image import image_graph
         from nnk_image.base.parallel import RowExecutor
-        from whole_chain import GREY, graph_sum
+        from whole_chain import GRAY, graph_sum
 
         def answer():
-            return graph_sum(image_graph(GREY, n_jobs=2))
+            return graph_sum(image_graph(GRAY, n_jobs=2))
 
         def report(queue):
             queue.put(answer())

@@ -12,7 +12,7 @@ from nnk_image.denoising.methods import METHODS
 
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255
-COLOUR = RNG.random((17, 19, 3)) * 255
+COLOR = RNG.random((17, 19, 3)) * 255
 TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 10)]
 
 
@@ -56,9 +56,9 @@ def test_float16_is_its_float32_copy(method):
 
 
 @pytest.mark.parametrize("dtype", ["c16", "O", "S3", "U3", "M8[s]", "V4"])
-def test_no_real_numbers_are_refused(method, dtype):
+def test_no_real_numbers_are_refused(dtype):
     with pytest.raises(TypeError, match="no real numbers"):
-        denoise(np.zeros((5, 5), int).astype(dtype), 25, method=method)
+        denoise(np.zeros((5, 5), int).astype(dtype), 25)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "u2"])
@@ -124,9 +124,9 @@ def test_noise_of_tiny_images_must_be_given(method, shape):
         ((5, 5, 3), True, TypeError, "channel_axis must be an integer"),
     ],
 )
-def test_bad_axes_are_refused(method, shape, axis, error, says):
+def test_bad_axes_are_refused(shape, axis, error, says):
     with pytest.raises(error, match=says):
-        denoise(np.zeros(shape), 1, method=method, channel_axis=axis)
+        denoise(np.zeros(shape), 1, channel_axis=axis)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 5])
@@ -159,12 +159,12 @@ def test_channels_are_compared_together():
 # --- absent pixels -----------------------------------------------------------------------
 
 
-def test_pixel_that_is_not_finite_is_placed(method):
+def test_pixel_that_is_not_finite_is_placed():
     for bad in (np.nan, np.inf, -np.inf):
         image = NOISE.copy()
         image[4, 7] = image[9, 2] = bad
         with pytest.raises(ValueError, match=rf"2 of 378 pixels.*row 4, column 7 \({bad}\).*mask="):
-            denoise(image, 25, method=method)
+            denoise(image, 25)
 
 
 @pytest.mark.parametrize("sigma", [25, None, 0])
@@ -204,9 +204,9 @@ def test_full_mask_is_no_mask(method):
         (np.ones(NOISE.T.shape, bool), ValueError, r"\(18, 21\).*\(21, 18\)"),
     ],
 )
-def test_bad_mask_is_refused(method, mask, error, says):
+def test_bad_mask_is_refused(mask, error, says):
     with pytest.raises(error, match=says):
-        denoise(NOISE, 25, method=method, mask=mask)
+        denoise(NOISE, 25, mask=mask)
 
 
 def test_pixels_with_next_to_nothing_in_common_stay():

@@ -12,27 +12,27 @@ from nnk_image.io import write
 
 _RNG = np.random.default_rng(20261123)
 _GREY = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
-_COLOUR = _RNG.integers(0, 256, (5, 7, 3), dtype=np.uint8)
+_COLOR = _RNG.integers(0, 256, (5, 7, 3), dtype=np.uint8)
 _CLEAR = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
 _DEEP = _RNG.integers(0, 65536, (5, 7), dtype=np.uint16)
-_DEEP_COLOUR = _RNG.integers(0, 65536, (5, 7, 3), dtype=np.uint16)
+_DEEP_COLOR = _RNG.integers(0, 65536, (5, 7, 3), dtype=np.uint16)
 _SINGLE = _RNG.random((5, 7), dtype=np.float32)
 _VOLUME = _RNG.integers(0, 65536, (2, 5, 7), dtype=np.uint16)
 
 # Name -> pixels, opacity
 _PICTURES = {
     "grey.png": (_GREY, None),
-    "clear.png": (_COLOUR, _CLEAR),
-    "deep.png": (_DEEP_COLOUR, None),
+    "clear.png": (_COLOR, _CLEAR),
+    "deep.png": (_DEEP_COLOR, None),
     "deep_clear.png": (_DEEP, _DEEP[::-1]),
     "grey.jpg": (_GREY, None),
-    "colour.jpg": (_COLOUR, None),
+    "colour.jpg": (_COLOR, None),
     "grey.tif": (_GREY, None),
-    "clear.tif": (_COLOUR, _CLEAR),
-    "deep.tif": (_DEEP_COLOUR, None),
+    "clear.tif": (_COLOR, _CLEAR),
+    "deep.tif": (_DEEP_COLOR, None),
     "float.tif": (_SINGLE, None),
     "grey.pgm": (_GREY, None),
-    "colour.ppm": (_COLOUR, None),
+    "colour.ppm": (_COLOR, None),
 }
 
 
@@ -55,7 +55,7 @@ def seeds():
 
 def _by_pillow():
     """Kinds of pictures that only others write."""
-    grey, colour = Image.fromarray(_GREY), Image.fromarray(_COLOUR)
+    grey, colour = Image.fromarray(_GREY), Image.fromarray(_COLOR)
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned upright
     files = {
@@ -92,7 +92,7 @@ def _by_tifffile():
     sizes = {"PhysicalSizeX": 0.25, "PhysicalSizeXUnit": "µm", "TimeIncrement": 3.0}
     imagej = {"axes": "ZYX", "spacing": 2.5, "unit": "um", "Labels": ["a", "b"], "finterval": 2.0}
     wide = np.arange(32 * 32, dtype=np.uint16).reshape(32, 32)
-    planes = np.moveaxis(_DEEP_COLOUR, -1, 0)
+    planes = np.moveaxis(_DEEP_COLOR, -1, 0)
     return {
         "imagej.tif": _tiff(_VOLUME, imagej=True, metadata=imagej, resolution=(4.0, 5.0)),
         "ome.tif": _tiff(_VOLUME, ome=True, metadata={"axes": "TYX", **sizes}),

@@ -5,8 +5,8 @@ import golden_data
 import numpy as np
 import pytest
 from graph_checks import (
-    COLOUR,
-    GREY,
+    COLOR,
+    GRAY,
     assert_by_the_book,
     assert_canonical,
     assert_equal,
@@ -261,7 +261,7 @@ def test_undirected_is_the_union_and_bilateral_the_frame(image, window, sigma_d,
 # --- absent pixels -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("image", [GREY / 2, (GREY / 3).astype(np.float32), COLOUR / 4])
+@pytest.mark.parametrize("image", [GRAY / 2, (GRAY / 3).astype(np.float32), COLOR / 4])
 def test_masked_pixels_may_hold_anything(image):
     valid = np.random.default_rng(5).random(image.shape[:2]) < 0.7
     hole = image.copy()
@@ -275,27 +275,27 @@ def test_masked_pixels_may_hold_anything(image):
 
 
 def test_masked_arrays_hide_their_pixels():
-    valid = np.random.default_rng(6).random(GREY.shape) < 0.8
-    expected = image_graph(GREY, mask=valid)
-    hidden = np.ma.masked_array(GREY, ~valid)
+    valid = np.random.default_rng(6).random(GRAY.shape) < 0.8
+    expected = image_graph(GRAY, mask=valid)
+    hidden = np.ma.masked_array(GRAY, ~valid)
     assert_equal(image_graph(hidden).adjacency, expected.adjacency)
-    rows = np.broadcast_to(np.arange(12)[:, None] % 3 > 0, GREY.shape)
+    rows = np.broadcast_to(np.arange(12)[:, None] % 3 > 0, GRAY.shape)
     both = image_graph(hidden, mask=rows)
     np.testing.assert_array_equal(both.valid, valid & rows)
-    assert image_graph(np.ma.masked_array(GREY)).adjacency.nnz == image_graph(GREY).adjacency.nnz
+    assert image_graph(np.ma.masked_array(GRAY)).adjacency.nnz == image_graph(GRAY).adjacency.nnz
 
 
 def test_a_pixel_hidden_in_one_channel_is_absent():
-    hidden = np.zeros(COLOUR.shape, bool)
+    hidden = np.zeros(COLOR.shape, bool)
     hidden[3, 4, 1] = hidden[7, 0, 2] = True
-    graph = image_graph(np.ma.masked_array(COLOUR, hidden), channel_axis=-1)
-    expected = image_graph(COLOUR, channel_axis=-1, mask=~hidden.any(axis=-1))
+    graph = image_graph(np.ma.masked_array(COLOR, hidden), channel_axis=-1)
+    expected = image_graph(COLOR, channel_axis=-1, mask=~hidden.any(axis=-1))
     assert_equal(graph.adjacency, expected.adjacency)
 
 
 def test_a_lone_pixel_has_no_edges():
-    valid = np.zeros(GREY.shape, bool)
+    valid = np.zeros(GRAY.shape, bool)
     valid[4, 5] = True
     for build in (image_graph, bilateral_graph):
-        assert build(GREY, mask=valid).adjacency.nnz == 0
-        assert build(GREY[:1, :1]).adjacency.shape == (1, 1)
+        assert build(GRAY, mask=valid).adjacency.nnz == 0
+        assert build(GRAY[:1, :1]).adjacency.shape == (1, 1)

@@ -11,8 +11,8 @@ from nnk_image import bilateral_graph, image_graph
 from nnk_image.base.image import check_image, data_range_of
 
 RNG = np.random.default_rng(8)
-GREY = RNG.random((9, 11))
-COLOUR = RNG.random((9, 11, 3))
+GRAY = RNG.random((9, 11))
+COLOR = RNG.random((9, 11, 3))
 MASK = RNG.random((9, 11)) < 0.7
 
 both = pytest.mark.parametrize("build", [image_graph, bilateral_graph])
@@ -50,7 +50,7 @@ LAYOUTS = {
 @both
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int16])
-@pytest.mark.parametrize("image", [GREY, COLOUR], ids=["grey", "colour"])
+@pytest.mark.parametrize("image", [GRAY, COLOR], ids=["grey", "colour"])
 def test_layouts_change_nothing(image, dtype, layout, build, tmp_path):
     image = (image * 99).astype(dtype)
     form = layout(image, tmp_path)
@@ -64,9 +64,9 @@ def test_layouts_change_nothing(image, dtype, layout, build, tmp_path):
 @both
 def test_masks_of_any_layout(build):
     mask = MASK
-    expected = build(GREY, mask=mask)
+    expected = build(GRAY, mask=mask)
     for form in (np.asfortranarray(mask), mask[::-1].copy()[::-1], mask.tolist()):
-        found = build(GREY, mask=form)
+        found = build(GRAY, mask=form)
         assert_equal(found.adjacency, expected.adjacency)
         np.testing.assert_array_equal(found.valid, mask)
 
@@ -75,7 +75,7 @@ def test_masks_of_any_layout(build):
 
 
 @both
-@pytest.mark.parametrize("image", [GREY, COLOUR, (GREY * 255).astype(np.uint8)])
+@pytest.mark.parametrize("image", [GRAY, COLOR, (GRAY * 255).astype(np.uint8)])
 def test_inputs_are_not_touched_nor_outputs_shared(image, build):
     image, mask = image.copy(), MASK.copy()
     image_before, mask_before = image.tobytes(), mask.tobytes()
@@ -132,7 +132,7 @@ def test_images_smaller_than_the_window(shape, build):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f8"])
 def test_pixels_that_are_not_finite_are_counted_and_named(dtype, value, build):
-    image = GREY.astype(dtype)
+    image = GRAY.astype(dtype)
     image[3, 7] = image[5, 2] = image[5, 3] = value
     says = rf"3 of 99 pixels are not finite, the first at row 3, column 7 \({value}\).*mask="
     with pytest.raises(ValueError, match=says):
@@ -142,7 +142,7 @@ def test_pixels_that_are_not_finite_are_counted_and_named(dtype, value, build):
 
 @both
 def test_pixels_that_are_not_finite_in_one_channel(build):
-    image = COLOUR.copy()
+    image = COLOR.copy()
     image[2, 4, 1] = np.nan
     with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4") as caught:
         build(image, channel_axis=-1)
@@ -155,7 +155,7 @@ def test_pixels_that_are_not_finite_in_one_channel(build):
 
 
 def test_pixels_that_are_not_finite_beside_the_mask():
-    image, mask = GREY.copy(), np.ones(GREY.shape, bool)
+    image, mask = GRAY.copy(), np.ones(GRAY.shape, bool)
     image[1, 1] = image[4, 4] = np.nan
     mask[1, 1] = False
     with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 4, column 4"):
@@ -166,13 +166,13 @@ def test_pixels_that_are_not_finite_beside_the_mask():
 @pytest.mark.parametrize(
     "image",
     [
-        GREY * 1j,
-        GREY.astype(object),
-        GREY.astype(str),
-        GREY.astype("S4"),
-        GREY.astype([("grey", float)]),
-        (GREY * 99).astype("m8[s]"),
-        (GREY * 99).astype("M8[s]"),
+        GRAY * 1j,
+        GRAY.astype(object),
+        GRAY.astype(str),
+        GRAY.astype("S4"),
+        GRAY.astype([("grey", float)]),
+        (GRAY * 99).astype("m8[s]"),
+        (GRAY * 99).astype("M8[s]"),
         None,
         "camera.png",
     ],
@@ -218,22 +218,22 @@ def test_wrong_axes(shape, channel_axis, says, build):
 @both
 @pytest.mark.parametrize("channel_axis", [1.0, "last", True, (0,)])
 def test_channel_axis_is_an_integer(channel_axis, build):
-    for image in (COLOUR, np.ma.masked_array(COLOUR, COLOUR > 0.5)):
+    for image in (COLOR, np.ma.masked_array(COLOR, COLOR > 0.5)):
         with pytest.raises(TypeError, match="channel_axis must be an integer or None, not"):
             build(image, channel_axis=channel_axis)
 
 
 @both
-@pytest.mark.parametrize("image", [GREY, np.ma.masked_array(GREY, GREY > 0.9)])
+@pytest.mark.parametrize("image", [GRAY, np.ma.masked_array(GRAY, GRAY > 0.9)])
 def test_bad_masks(image, build):
-    for mask in (np.ones(GREY.shape, int), GREY, np.ones(11, int)):
+    for mask in (np.ones(GRAY.shape, int), GRAY, np.ones(11, int)):
         with pytest.raises(TypeError, match=r"mask must be boolean \(True: the pixel takes part\)"):
             build(image, mask=mask)
     for shape in [(11, 9), (9, 11, 1), (9, 1), (11,), ()]:
         with pytest.raises(ValueError, match=r"mask has shape .* the image \(9, 11\)"):
             build(image, mask=np.ones(shape, bool))
     with pytest.raises(ValueError, match="mask leaves no pixel"):
-        build(image, mask=np.zeros(GREY.shape, bool))
+        build(image, mask=np.zeros(GRAY.shape, bool))
 
 
 # --- parameters --------------------------------------------------------------------------
@@ -244,24 +244,24 @@ def test_bad_masks(image, build):
 def test_bad_widths(name, build):
     for value in (0, -1, -0.5, np.nan, np.inf, -np.inf, np.float32(0), 0.0):
         with pytest.raises(ValueError, match=rf"{name}=.* must be a finite number > 0 \("):
-            build(GREY, **{name: value})
+            build(GRAY, **{name: value})
     for value in ("2", np.array([1.0, 2.0]), [2.0], 1j, True, np.bool_(True)):
         with pytest.raises(TypeError, match=rf"{name} must be a number \("):
-            build(GREY, **{name: value})
+            build(GRAY, **{name: value})
 
 
 @both
 @pytest.mark.parametrize("name", ["sigma_d", "sigma_f"])
 def test_widths_beyond_any_float(name, build):
     with pytest.raises(ValueError, match=f"^{name}="):
-        build(GREY, **{name: 10**400})
+        build(GRAY, **{name: 10**400})
 
 
 @both
 def test_widths_of_any_real_type(build):
-    expected = build(GREY, sigma_d=2.5, sigma_f=0.5).adjacency
+    expected = build(GRAY, sigma_d=2.5, sigma_f=0.5).adjacency
     for number in (Fraction, np.float32, np.float64, np.longdouble, float):
-        found = build(GREY, sigma_d=number(2.5), sigma_f=number(0.5))
+        found = build(GRAY, sigma_d=number(2.5), sigma_f=number(0.5))
         assert_equal(found.adjacency, expected)
         assert type(found.sigma_d) is type(found.sigma_f) is float
 
@@ -270,10 +270,10 @@ def test_widths_of_any_real_type(build):
 def test_bad_windows(build):
     for window in (-1, 0, 1, 2, 12, 65):
         with pytest.raises(ValueError, match=f"window={window} must be odd, from 3 to 63"):
-            build(GREY, window)
+            build(GRAY, window)
     for window in (5.0, True, "5", np.array([5, 5])):
         with pytest.raises(TypeError, match="window must be an odd integer"):
-            build(GREY, window)
+            build(GRAY, window)
 
 
 @both
@@ -320,7 +320,7 @@ def test_data_ranges_that_are_known(image, data_range):
 @both
 @pytest.mark.parametrize(
     "image",
-    [GREY * 1.5, GREY - 0.5, (GREY * 200).astype(np.int16), (GREY * 9).astype(np.uint32)],
+    [GRAY * 1.5, GRAY - 0.5, (GRAY * 200).astype(np.int16), (GRAY * 9).astype(np.uint32)],
     ids=["above one", "negative", "int16", "uint32"],
 )
 def test_data_ranges_that_are_not_known(image, build):
@@ -331,7 +331,7 @@ def test_data_ranges_that_are_not_known(image, build):
 
 
 def test_hidden_pixels_do_not_count_in_the_data_range():
-    image = GREY.copy()
+    image = GRAY.copy()
     image[2, 3] = 1000
     assert data_range_of(check_image(image, mask=image <= 1)) == 1
 
@@ -341,22 +341,22 @@ def test_hidden_pixels_do_not_count_in_the_data_range():
 
 @pytest.mark.parametrize("channel_axis", [0, 1, 2, -1, -2, -3])
 def test_colour_images_come_back_to_their_axes(channel_axis):
-    image = np.moveaxis(COLOUR, -1, channel_axis)
+    image = np.moveaxis(COLOR, -1, channel_axis)
     checked = check_image(image, channel_axis)
     assert checked.shape == (9, 11)
     assert checked.channels == 3
-    np.testing.assert_array_equal(checked.pixels, COLOUR)
+    np.testing.assert_array_equal(checked.pixels, COLOR)
     np.testing.assert_array_equal(checked.restore(checked.pixels), image)
 
 
 def test_grey_images_come_back_to_two_axes():
-    checked = check_image(GREY)
+    checked = check_image(GRAY)
     assert checked.channels == 1
-    np.testing.assert_array_equal(checked.restore(checked.pixels), GREY)
+    np.testing.assert_array_equal(checked.restore(checked.pixels), GRAY)
 
 
 def test_range_of_the_checked_image():
-    checked = check_image(COLOUR, -1)
-    assert (checked.low, checked.high) == (COLOUR.min(), COLOUR.max())
-    mask = GREY < 0.5
-    assert check_image(GREY, mask=mask).high == GREY[mask].max()
+    checked = check_image(COLOR, -1)
+    assert (checked.low, checked.high) == (COLOR.min(), COLOR.max())
+    mask = GRAY < 0.5
+    assert check_image(GRAY, mask=mask).high == GRAY[mask].max()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from laplacians import stored
-from whole_chain import COLOUR, GREY, checksum, graph_sum, wavelet_sum
+from whole_chain import COLOR, GRAY, checksum, graph_sum, wavelet_sum
 
 import nnk_image
 from nnk_image import SpectralGraphWavelets, bilateral_graph, denoise, image_graph
@@ -30,8 +30,8 @@ def low_limit(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 def test_int64_graphs_are_the_int32_ones(low_limit, build, dtype):
     images = [
-        (GREY.astype(dtype), {"sigma_f": 10}),
-        ((COLOUR * 255).astype(dtype), {"sigma_f": 20, "channel_axis": 2}),
+        (GRAY.astype(dtype), {"sigma_f": 10}),
+        ((COLOR * 255).astype(dtype), {"sigma_f": 20, "channel_axis": 2}),
     ]
     narrow = [build(image, **given) for image, given in images]
     low_limit()
@@ -54,30 +54,30 @@ def test_wavelets_of_int64_graphs(low_limit, build, laplacian):
         directed = replace(graph, directed=True)  # its edges go both ways all the same
         for given in (graph, stored(graph, "f4"), directed, graph.adjacency):
             wavelets = SpectralGraphWavelets(given, order=20, laplacian=laplacian)
-            yield wavelets.lmax, wavelet_sum(wavelets, GREY.reshape(wavelets.shape))
+            yield wavelets.lmax, wavelet_sum(wavelets, GRAY.reshape(wavelets.shape))
         yield checksum(graph.laplacian(laplacian).data)
 
-    expected = list(results(build(GREY, window=5)))
+    expected = list(results(build(GRAY, window=5)))
     low_limit()
-    wide = build(GREY, window=5)
+    wide = build(GRAY, window=5)
     assert wide.adjacency.indices.dtype == np.int64
     assert list(results(wide)) == expected
 
 
 def test_wavelets_refuse_a_directed_int64_graph(low_limit):
     with pytest.raises(ValueError, match="symmetric") as narrow:
-        SpectralGraphWavelets(directed_graph(GREY))
+        SpectralGraphWavelets(directed_graph(GRAY))
     low_limit()
     with pytest.raises(ValueError, match="symmetric") as wide:
-        SpectralGraphWavelets(directed_graph(GREY))
+        SpectralGraphWavelets(directed_graph(GRAY))
     assert str(wide.value) == str(narrow.value)
 
 
 def test_everything_below_the_int32_limit_is_as_above(low_limit):
     def results():
-        compaction = nnk_image.energy_compaction(GREY, n_jobs=2)
+        compaction = nnk_image.energy_compaction(GRAY, n_jobs=2)
         return [
-            *(checksum(denoise(GREY, 25, method=m, n_jobs=2)) for m in ("sgw", "fast")),
+            *(checksum(denoise(GRAY, 25, method=m, n_jobs=2)) for m in ("sgw", "fast")),
             *(checksum(energy) for energy in compaction.energy.values()),
         ]
 
@@ -88,7 +88,7 @@ def test_everything_below_the_int32_limit_is_as_above(low_limit):
 
 def test_int64_graphs_are_written_and_read(low_limit, tmp_path):
     low_limit()
-    graph = image_graph(GREY)
+    graph = image_graph(GRAY)
     graph.save(tmp_path / "graph.npz")
     back = nnk_image.ImageGraph.load(tmp_path / "graph.npz")
     assert back.adjacency.indices.dtype == np.int64

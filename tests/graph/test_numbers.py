@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from graph_checks import (
-    COLOUR,
-    GREY,
+    COLOR,
+    GRAY,
     assert_by_the_book,
     assert_canonical,
     assert_equal,
@@ -19,7 +19,7 @@ from nnk_image import image_graph
 
 
 @every_kind
-@pytest.mark.parametrize("image", [GREY, COLOUR], ids=["grey", "colour"])
+@pytest.mark.parametrize("image", [GRAY, COLOR], ids=["grey", "colour"])
 @pytest.mark.parametrize(
     "dtype", ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", ">u2", ">i4", ">f8", "f8"]
 )
@@ -42,7 +42,7 @@ def test_more_channels_than_exact_in_float32():
 
 
 def test_float16_and_longdouble():
-    half, long = (GREY / 255).astype(np.float16), (GREY / 255).astype(np.longdouble)
+    half, long = (GRAY / 255).astype(np.float16), (GRAY / 255).astype(np.longdouble)
     for image, dtype in ((half, np.float32), (long, np.float64)):
         expected = image_graph(image.astype(dtype)).adjacency
         assert expected.dtype == dtype
@@ -51,8 +51,8 @@ def test_float16_and_longdouble():
 
 @pytest.mark.parametrize("channel_axis", [0, 1, 2, -1, -2, -3])
 def test_channel_axis(channel_axis):
-    moved = np.moveaxis(COLOUR, -1, channel_axis)
-    expected = image_graph(COLOUR, channel_axis=-1)
+    moved = np.moveaxis(COLOR, -1, channel_axis)
+    expected = image_graph(COLOR, channel_axis=-1)
     found = image_graph(moved, channel_axis=channel_axis)
     assert found.shape == expected.shape == (12, 14)
     assert_equal(found.adjacency, expected.adjacency)
@@ -60,7 +60,7 @@ def test_channel_axis(channel_axis):
 
 def test_one_channel_is_grey():
     assert_equal(
-        image_graph(GREY[..., None], channel_axis=2).adjacency, image_graph(GREY).adjacency
+        image_graph(GRAY[..., None], channel_axis=2).adjacency, image_graph(GRAY).adjacency
     )
 
 
@@ -90,13 +90,13 @@ def test_weights_that_underflow_are_counted_and_left_out(dtype, far, simd):
 
 @every_kind
 def test_nothing_underflows_in_ordinary_images(build):
-    assert build(GREY).n_underflow == 0
+    assert build(GRAY).n_underflow == 0
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 30), (np.float64, 400)])
 @every_kind
 def test_scales_within_the_number_type_change_nothing(build, dtype, largest):
-    image = (GREY / 255).astype(dtype)
+    image = (GRAY / 255).astype(dtype)
     plain = build(image, 7, 2.0, 0.125).adjacency
     for exponent in (-largest, largest):
         scale = 2.0**exponent
@@ -116,7 +116,7 @@ def unless_refused(build, *arguments):
 @pytest.mark.parametrize(("dtype", "lowest"), [(np.float32, -145), (np.float64, -1060)])
 @every_kind
 def test_scales_beyond_the_number_type_are_refused(build, dtype, lowest):
-    image = (GREY / 256).astype(dtype)
+    image = (GRAY / 256).astype(dtype)
     plain = build(image, 7, 2.0, 0.125).adjacency
     scales = range(lowest, np.finfo(dtype).maxexp, 37)
     scaled = [unless_refused(build, np.ldexp(image, e), 7, 2.0, 2.0 ** (e - 3)) for e in scales]

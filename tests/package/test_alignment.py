@@ -10,7 +10,7 @@ from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors import _core as neighbors_core
 
 RNG = np.random.default_rng(5)
-GREY = RNG.random((21, 26))
+GRAY = RNG.random((21, 26))
 VOLUME = RNG.random((5, 6, 7))
 POINTS = RNG.standard_normal((50, 4))
 
@@ -90,19 +90,19 @@ def rows_of(matrix):
     return matrix.indptr, matrix.indices, matrix.data
 
 
-IMAGE_GRAPH = nnk_image.image_graph(GREY, 5, sigma_f=0.3)
+IMAGE_GRAPH = nnk_image.image_graph(GRAY, 5, sigma_f=0.3)
 VOLUME_GRAPH = nnk_image.image_graph(VOLUME, 3, sigma_f=0.3, spacing=(1, 1, 1))
 CANDIDATES = RNG.integers(0, 50, (50, 8))
 GRAM = POINTS @ POINTS.T
 
 CALLS = {
-    "image_graph": lambda place: graph_of(place(GREY)),
-    "image_graph, float32": lambda place: graph_of(place(GREY.astype(np.float32))),
-    "image_graph, uint16": lambda place: graph_of(place((GREY * 999).astype(np.uint16))),
+    "image_graph": lambda place: graph_of(place(GRAY)),
+    "image_graph, float32": lambda place: graph_of(place(GRAY.astype(np.float32))),
+    "image_graph, uint16": lambda place: graph_of(place((GRAY * 999).astype(np.uint16))),
     "image_graph, volume": lambda place: graph_of(place(VOLUME), spacing=(1, 1, 1)),
-    "SpectralGraphWavelets": lambda place: bands_of(IMAGE_GRAPH, place(GREY)),
+    "SpectralGraphWavelets": lambda place: bands_of(IMAGE_GRAPH, place(GRAY)),
     "its bands": lambda place: nnk_image.SpectralGraphWavelets(IMAGE_GRAPH, order=8).synthesize(
-        place(np.stack([GREY] * 7))
+        place(np.stack([GRAY] * 7))
     ),
     "nnk_graph": lambda place: rows_of(nnk_image.nnk_graph(place(POINTS), 8)),
     "nnk_graph, float32": lambda place: rows_of(
@@ -119,7 +119,7 @@ CALLS = {
     "nnk_weights": lambda place: nnk_image.nnk_weights(place(GRAM[:5, :5]), place(GRAM[5, :5])),
 } | {
     f"denoise, {method}": lambda place, method=method: nnk_image.denoise(
-        place(GREY), 0.1, method=method
+        place(GRAY), 0.1, method=method
     )
     for method in ("fast", "quick", "balanced", "best", "sgw")
 }
@@ -135,7 +135,7 @@ def test_misaligned_arrays_give_the_same(call, checked_core):
 
 @pytest.mark.parametrize("graph", [IMAGE_GRAPH, VOLUME_GRAPH], ids=["image", "volume"])
 def test_misaligned_graphs_give_the_same(graph, checked_core):
-    image = GREY if graph is IMAGE_GRAPH else VOLUME
+    image = GRAY if graph is IMAGE_GRAPH else VOLUME
     for one, two in zip(
         bands_of(graph, image), bands_of(misaligned_graph(graph), image), strict=True
     ):
@@ -149,7 +149,7 @@ def test_misaligned_graphs_give_the_same(graph, checked_core):
 
 def test_misaligned_guides_and_candidates_give_the_same(checked_core):
     guide = misaligned_graph(IMAGE_GRAPH)
-    one, two = (nnk_image.denoise(GREY, 0.1, method="sgw", guide=g) for g in (IMAGE_GRAPH, guide))
+    one, two = (nnk_image.denoise(GRAY, 0.1, method="sgw", guide=g) for g in (IMAGE_GRAPH, guide))
     np.testing.assert_array_equal(one, two)
     matrix = nnk_image.nnk_graph(POINTS, 8)
     one, two = (

@@ -10,7 +10,7 @@ from nnk_image import ImageGraph, bilateral_graph, image_graph, nnk_graph, nnk_n
 
 RNG = np.random.default_rng(8)
 POINTS = np.column_stack([RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60)])
-GREY = RNG.integers(0, 256, (20, 24), dtype=np.uint8)
+GRAY = RNG.integers(0, 256, (20, 24), dtype=np.uint8)
 
 
 # --- tables ------------------------------------------------------------------------------
@@ -89,8 +89,8 @@ def tensor_kinds():
 @pytest.mark.parametrize("tensor", tensor_kinds())
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 def test_images_in_tensors(tensor, dtype):
-    image = GREY.astype(dtype)
-    mask = GREY > 20
+    image = GRAY.astype(dtype)
+    mask = GRAY > 20
     given = {"sigma_f": 20.0}
     one = image_graph(tensor(image), mask=tensor(mask), **given)
     assert_equal(one.adjacency, image_graph(image, mask=mask, **given).adjacency)
@@ -141,7 +141,7 @@ def test_edges_of_an_image(directed, shape):
 
 
 def test_edge_weights_keep_their_type():
-    graph = bilateral_graph(GREY.astype(np.float32), 3, sigma_f=30)
+    graph = bilateral_graph(GRAY.astype(np.float32), 3, sigma_f=30)
     assert isinstance(graph, ImageGraph)
     assert graph.to_edge_index()[1].dtype == np.float32
 

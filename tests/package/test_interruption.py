@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from child import JOBS, leaving_no_task, on_linux, python
-from whole_chain import GREY, checksum
+from whole_chain import GRAY, checksum
 
 import nnk_image.base.parallel
 from nnk_image import denoise
@@ -86,8 +86,8 @@ def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
             raise Stop
 
     calls = {
-        "sgw": lambda: checksum(denoise(GREY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
-        "fast": lambda: checksum(denoise(GREY, 25, method="fast", n_jobs=n_jobs, progress=report)),
+        "sgw": lambda: checksum(denoise(GRAY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
+        "fast": lambda: checksum(denoise(GRAY, 25, method="fast", n_jobs=n_jobs, progress=report)),
     }
     stopping = False
     expected = calls[call]()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from child import leaving_no_task, on_linux, python
-from whole_chain import COLOUR, checksum, graph_sum, wavelet_sum, whole_chain
+from whole_chain import COLOR, checksum, graph_sum, wavelet_sum, whole_chain
 
 import nnk_image.base.parallel
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
@@ -18,9 +18,9 @@ can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 def test_eight_threads_share_a_graph_and_its_wavelets():
     given = {"channel_axis": -1}
-    graph = image_graph(COLOUR, **given)
+    graph = image_graph(COLOR, **given)
     wavelets = SpectralGraphWavelets(graph, n_jobs=2)
-    signal = COLOUR[..., 0]
+    signal = COLOR[..., 0]
 
     def all_of(graph, wavelets):
         heat = wavelets.filter(signal, lambda x: np.exp(-x))
@@ -29,8 +29,8 @@ def test_eight_threads_share_a_graph_and_its_wavelets():
             checksum(heat, graph.degrees, graph.laplacian().data),
             wavelet_sum(wavelets.at_order(9), signal),
             wavelet_sum(SpectralGraphWavelets(graph, laplacian="normalized"), signal),
-            graph_sum(image_graph(COLOUR, **given, n_jobs=2)),
-            checksum(denoise(COLOUR, 0.1, **given, n_jobs=2)),
+            graph_sum(image_graph(COLOR, **given, n_jobs=2)),
+            checksum(denoise(COLOR, 0.1, **given, n_jobs=2)),
         )
 
     expected = all_of(replace(graph), SpectralGraphWavelets(graph))
@@ -57,13 +57,13 @@ def test_a_forked_child_uses_its_parents_objects(expected):
         """
         import os, sys, warnings
         from nnk_image import SpectralGraphWavelets, image_graph
-        from whole_chain import GREY, wavelet_sum, whole_chain
+        from whole_chain import GRAY, wavelet_sum, whole_chain
 
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks while threads run
-        wavelets = SpectralGraphWavelets(image_graph(GREY, n_jobs=2), n_jobs=2)
+        wavelets = SpectralGraphWavelets(image_graph(GRAY, n_jobs=2), n_jobs=2)
 
         def answer():
-            return f"{wavelet_sum(wavelets, GREY)} {whole_chain(2)}"
+            return f"{wavelet_sum(wavelets, GRAY)} {whole_chain(2)}"
 
         print(answer(), flush=True)
         for _ in range(2):
@@ -86,10 +86,10 @@ def test_spawned_processes(expected, method):
         f"""
         import multiprocessing
         from nnk_image import image_graph
-        from whole_chain import GREY, graph_sum, whole_chain
+        from whole_chain import GRAY, graph_sum, whole_chain
 
         if __name__ == "__main__":
-            graph = image_graph(GREY)
+            graph = image_graph(GRAY)
             with multiprocessing.get_context("{method}").Pool(2) as pool:
                 found = pool.map_async(whole_chain, [None, 2]).get(100)
                 print(*found, pool.apply(graph_sum, (graph,)) == graph_sum(graph))

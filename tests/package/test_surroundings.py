@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from child import PRINT_THE_CHAIN, python
 from PIL import Image
-from whole_chain import GREY
+from whole_chain import GRAY
 
 from nnk_image import denoise
 
@@ -39,10 +39,10 @@ CHAIN_AND_COMMAND = f"""
 def test_the_chain_and_the_command_in_any_surroundings(flags, environment, expected, tmp_path):
     """File names and messages of the command included."""
     source, target = tmp_path / "Größe 東.png", tmp_path / "größer 東.png"
-    Image.fromarray(GREY).save(source)
+    Image.fromarray(GRAY).save(source)
     words = python(CHAIN_AND_COMMAND, source, target, flags=flags, **environment)
     assert words == [expected, expected, "True", "0", "1"]
-    clean = np.clip(np.rint(denoise(GREY, 20)), 0, 255).astype(np.uint8)
+    clean = np.clip(np.rint(denoise(GRAY, 20)), 0, 255).astype(np.uint8)
     np.testing.assert_array_equal(np.asarray(Image.open(target)), clean)
 
 

@@ -9,12 +9,12 @@ from scipy.sparse import csr_array
 from nnk_image import _core, bilateral_graph, image_graph
 
 _RNG = np.random.default_rng(31)
-GREY = _RNG.integers(0, 256, (12, 14), dtype=np.uint8)
-COLOUR = _RNG.integers(0, 256, (12, 14, 3), dtype=np.uint8)
+GRAY = _RNG.integers(0, 256, (12, 14), dtype=np.uint8)
+COLOR = _RNG.integers(0, 256, (12, 14, 3), dtype=np.uint8)
 
 every_image = pytest.mark.parametrize(
     "image",
-    [GREY, GREY / 3, (GREY / 7).astype(np.float32), COLOUR, COLOUR / np.float32(9)],
+    [GRAY, GRAY / 3, (GRAY / 7).astype(np.float32), COLOR, COLOR / np.float32(9)],
     ids=lambda image: f"{image.dtype}-{'grey' if image.ndim == 2 else 'colour'}",
 )
 

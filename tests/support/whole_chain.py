@@ -17,8 +17,8 @@ PIXELS_PER_THREAD = parallel.PIXELS_PER_THREAD
 LEAST_PIXELS_PER_CHUNK = parallel.LEAST_PIXELS_PER_CHUNK
 parallel.PIXELS_PER_THREAD = parallel.LEAST_PIXELS_PER_CHUNK = 1
 
-GREY = np.random.default_rng(41).integers(0, 256, (61, 70), dtype=np.uint8)
-COLOUR = np.random.default_rng(42).random((40, 37, 3), dtype=np.float32)
+GRAY = np.random.default_rng(41).integers(0, 256, (61, 70), dtype=np.uint8)
+COLOR = np.random.default_rng(42).random((40, 37, 3), dtype=np.float32)
 
 
 def checksum(*arrays):
@@ -42,17 +42,17 @@ def wavelet_sum(wavelets, image):
 
 def whole_chain(n_jobs=None):
     """Check sums of everything, in one line without blanks."""
-    graph = nnk_image.image_graph(GREY, n_jobs=n_jobs)
+    graph = nnk_image.image_graph(GRAY, n_jobs=n_jobs)
     sums = [
         graph_sum(graph),
-        graph_sum(nnk_image.image_graph(COLOUR, channel_axis=-1, directed=True, n_jobs=n_jobs)),
-        graph_sum(nnk_image.bilateral_graph(GREY, 5, n_jobs=n_jobs)),
-        wavelet_sum(nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs), GREY),
+        graph_sum(nnk_image.image_graph(COLOR, channel_axis=-1, directed=True, n_jobs=n_jobs)),
+        graph_sum(nnk_image.bilateral_graph(GRAY, 5, n_jobs=n_jobs)),
+        wavelet_sum(nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs), GRAY),
     ]
     for method in ("sgw", "fast"):
         sums += [
-            checksum(nnk_image.denoise(GREY, 25, method=method, n_jobs=n_jobs)),
-            checksum(nnk_image.denoise(COLOUR, method=method, channel_axis=-1, n_jobs=n_jobs)),
+            checksum(nnk_image.denoise(GRAY, 25, method=method, n_jobs=n_jobs)),
+            checksum(nnk_image.denoise(COLOR, method=method, channel_axis=-1, n_jobs=n_jobs)),
         ]
     return "-".join(sums)
 
@@ -67,7 +67,7 @@ def threads_started(method):
 
     Those are told by their numbers: a thread of before may still be on its way out.
     """
-    nnk_image.denoise(GREY, 25, method=method)  # imports may start some, once
+    nnk_image.denoise(GRAY, 25, method=method)  # imports may start some, once
     before, started = tasks(), set()
-    nnk_image.denoise(GREY, 25, method=method, progress=lambda *_: started.update(tasks() - before))
+    nnk_image.denoise(GRAY, 25, method=method, progress=lambda *_: started.update(tasks() - before))
     return len(started)
