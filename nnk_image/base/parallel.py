@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ContextDecorator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ContextDecorator, suppress
 from functools import cache, partial
 from numbers import Integral
 from queue import Empty, SimpleQueue
@@ -115,6 +115,8 @@ class RowExecutor:
         self._owner, self._from_others = get_ident(), deque[int]()
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size, self._stopped = 0, False
+        self._tasks: SimpleQueue[Any] = SimpleQueue()
+        self._results: SimpleQueue[Any] = SimpleQueue()
 
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
@@ -254,45 +256,77 @@ class RowExecutor:
                 done(number, function())
             return
         n_ahead = 2 * n_threads  # few results wait for their turn
+        results: dict[int, Any] = {}
         try:
-            pool = self._helpers(n_threads - 1)
-            tasks = deque((pool.submit(function), function) for function in functions[:n_ahead])
+            self._start_helpers(n_threads - 1)
+            for number, function in enumerate(functions[:n_ahead]):
+                self._tasks.put((number, function))
             for number in range(len(functions)):
-                while not tasks[0][0].done() and _take_one(tasks):
-                    pass
-                done(number, tasks.popleft()[0].result())
+                while number not in results:
+                    finished, result = self._next_result()
+                    results[finished] = result
+                done(number, results.pop(number))
                 if number + n_ahead < len(functions):
-                    function = functions[number + n_ahead]
-                    tasks.append((pool.submit(function), function))
+                    self._tasks.put((number + n_ahead, functions[number + n_ahead]))
         except BaseException:
             self._stop()
             raise
 
-    def _helpers(self, n_threads: int) -> ThreadPoolExecutor:
-        """Return a pool of at least `n_threads` threads; the calling thread works as well."""
-        if self._pool is None or self._pool_size < n_threads:
-            self._stop()
-            self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
-            self._stopped = False
-        return self._pool
+    def _next_result(self) -> tuple[int, Any]:
+        """Return a number and its result; this thread works as long as there are tasks."""
+        with suppress(Empty):
+            return _unpacked(self._results.get_nowait())
+        with suppress(Empty):
+            number, function = self._tasks.get_nowait()
+            return number, function()
+        return _unpacked(self._results.get())
+
+    def _start_helpers(self, n_threads: int) -> None:
+        """Have at least `n_threads` threads take tasks; the calling thread works as well.
+
+        Tasks go through queues in C and not through `submit`, whose locks in Python could stay
+        taken if Ctrl-C came while the calling thread held one.
+        """
+        if self._pool is not None and self._pool_size >= n_threads:
+            return
+        self._stop()
+        self._tasks, self._results = SimpleQueue(), SimpleQueue()
+        self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
+        self._stopped = False
+        for _ in range(n_threads):
+            self._pool.submit(_help, self._tasks, self._results)
 
     def _stop(self) -> None:
-        """Cancel what has not begun, and wait for the chunks that have."""
+        """Drop tasks that have not begun, and wait for those that have."""
         self._stopped = True
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None  # only now: an interrupted shutdown is repeated
+        if self._pool is None:
+            return
+        with suppress(Empty):
+            while True:
+                self._tasks.get_nowait()
+        for _ in range(self._pool_size):
+            self._tasks.put(None)
+        self._pool.shutdown(cancel_futures=True)
+        self._pool = None  # only now: an interrupted shutdown is repeated
 
 
-def _take_one(tasks: deque[tuple[Future[Any], Function]]) -> bool:
-    """Do the first task that no thread has begun; False if there is none."""
-    for place, (future, function) in enumerate(tasks):
-        if future.cancel():
-            own: Future[Any] = Future()
-            own.set_result(function())
-            tasks[place] = own, function
-            return True
-    return False
+def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Any]) -> None:
+    """Do tasks until there is None."""
+    while (task := tasks.get()) is not None:
+        number, function = task
+        try:
+            results.put((number, function(), None))
+        except BaseException as error:
+            results.put((number, None, error))
+        del task, function  # nothing of a task is kept while waiting for the next one
+
+
+def _unpacked(outcome: tuple[int, Any, BaseException | None]) -> tuple[int, Any]:
+    """Return the number and result of a task; raise its error."""
+    number, result, error = outcome
+    if error is not None:
+        raise error
+    return number, result
 
 
 def _rows_of(n_pixels: int, width: float) -> int:
