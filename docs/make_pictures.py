@@ -261,7 +261,7 @@ def draw_counted_light():
     pictures = {
         "as counted": frame,
         "as if noise were even": nnk_image.denoise(frame, rms),
-        "as counted light": nnk_image.denoise(frame),
+        "with a Poisson model": nnk_image.denoise(frame),
         "truth": truth,
     }
     scale = 255 / truth.max()

@@ -27,6 +27,7 @@ from nnk_image.base.lazy import (
     da,
     delayed,
     task,
+    tokenize,
 )
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Reach, Tile, cut, largest_side
@@ -142,13 +143,24 @@ def denoise_tiles(
 def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:
     """Return the array to write to, the noise, and the tiles that are not finished."""
     if not isinstance(target, str | os.PathLike):
+        if not hasattr(target, "shape"):
+            raise TypeError(
+                "target must be a path that ends in .zarr, or an array of the image's shape, not "
+                f"{type(target).__name__}"
+            )
         if tuple(target.shape) != tuple(image.shape):
             raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
+        if isinstance(target, np.ndarray) and not target.flags.writeable:
+            raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
         return target, compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
     arguments = {
         "version": nnk_image.__version__,
-        "source": [getattr(image, "version", None), str(image.dtype), list(image.shape)],
+        "source": [
+            getattr(image, "version", None) or tokenize(image),
+            str(image.dtype),
+            list(image.shape),
+        ],
         "noise": [job.given, job.method, job.strength],
         "axes": [layout.axis, job.spacing and list(job.spacing)],
         "tiles": list(job.side),

@@ -16,7 +16,7 @@ from nnk_image.base.parallel import RowExecutor
 try:
     import dask.array as da
     from dask import config
-    from dask.base import compute
+    from dask.base import compute, tokenize
     from dask.callbacks import Callback
     from dask.delayed import delayed
     from dask.utils import parse_bytes
@@ -36,6 +36,7 @@ __all__ = [
     "delayed",
     "part_of",
     "task",
+    "tokenize",
 ]
 
 Slices = tuple[slice, ...]

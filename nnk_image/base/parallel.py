@@ -110,6 +110,10 @@ class RowExecutor:
         description: str = "",
     ) -> None:
         self.n_jobs = resolve_n_jobs(n_jobs)
+        if not (isinstance(progress, bool) or callable(progress)):
+            raise TypeError(
+                f"progress must be a bool, or a function of (done, total): {progress!r}"
+            )
         self._progress, self._total, self._description = progress, total, description
         self._done, self._bar = 0, None
         self._owner, self._from_others = get_ident(), deque[int]()

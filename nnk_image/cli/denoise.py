@@ -45,7 +45,7 @@ def add_command(commands: Any) -> None:
     add("--gain", type=float, help="increase of the noise variance per unit of intensity")
     add("--read", type=float, help="with --gain: noise where there is no light")
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
-    add("--method", default="fast", help="fast, quick, balanced, best or sgw (default: fast)")
+    add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
     add("--slices", action="store_true", help="denoise each slice of a stack by itself")
     sources.add_options(command)
     large.add_options(command)

@@ -58,6 +58,8 @@ class TiledDenoising:
     ) -> None:
         chosen = METHODS[check_choice("method", method, METHODS)]
         layout = self.layout = Layout.of(image, channel_axis, spacing is not None)
+        if 0 in image.shape:
+            raise ValueError(f"the image has no pixel: shape {tuple(image.shape)}")
         if 1 in layout.shape[:-2]:
             raise ValueError(
                 f"image has shape {layout.shape}: leave out axes of one pixel before the last two, "
@@ -66,8 +68,8 @@ class TiledDenoising:
         self.image, self.method, self._uneven = image, method, chosen.uneven
         self.spacing = relative_spacing(spacing, len(layout.shape))
         self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
-        self.given = sigma.to_json() if isinstance(sigma, NoiseModel) else repr(sigma)
         self.noise = self._estimated() if sigma is None else self._checked(sigma)
+        self.given = None if sigma is None else self.noise.to_json()
         numbers = chosen.numbers_per_pixel(layout.channels, white=False)
         numbers += _BESIDE * layout.channels
         reach = chosen.reach(layout.shape, layout.channels, self.spacing)

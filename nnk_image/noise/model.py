@@ -308,7 +308,9 @@ class NoiseModel:
     def __repr__(self) -> str:
         parts = []
         if self.levels is not None:
-            parts.append(f"levels={self.levels.min():.4g}..{self.levels.max():.4g}")
+            scale = root_mean_square(np.array(self.sigma)) / root_mean_square(self.levels)
+            low, high = scale * self.levels.min(), scale * self.levels.max()
+            parts.append(f"levels={low:.4g}..{high:.4g}")
         elif any(self.sigma) or not any(self.gain):
             parts.append(f"sigma={_short(self.sigma)}")
         if any(self.gain):

@@ -264,7 +264,7 @@ class SpectralGraphWavelets:
     def at_lmax(self, lmax: float | str) -> Self:
         """Return the same bands designed for another lmax, which also ends the interval."""
         if lmax is None:
-            raise TypeError("lmax must be a number")
+            raise TypeError("lmax must be a number or 'lanczos', not None")
         other = copy.copy(self)
         with RowExecutor(self.n_jobs) as executor:
             other.lmax, other.bound = self._interval(lmax, None, executor)
