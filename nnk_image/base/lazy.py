@@ -15,29 +15,16 @@ from nnk_image.base.parallel import RowExecutor
 
 try:
     import dask.array as da
-    from dask import config
-    from dask.base import compute, tokenize
-    from dask.callbacks import Callback
-    from dask.delayed import delayed
+    from dask import config as config
+    from dask.base import compute as compute
+    from dask.base import tokenize as tokenize
+    from dask.callbacks import Callback as Callback
+    from dask.delayed import delayed as delayed
     from dask.utils import parse_bytes
 except ImportError as error:
     raise ImportError("images in tiles need dask: pip install 'nnk_image[tiled]'") from error
 
-__all__ = [
-    "Callback",
-    "Layout",
-    "Slices",
-    "Unread",
-    "assembled",
-    "bytes_of",
-    "compute",
-    "config",
-    "da",
-    "delayed",
-    "part_of",
-    "task",
-    "tokenize",
-]
+__all__ = ["da"]
 
 Slices = tuple[slice, ...]
 

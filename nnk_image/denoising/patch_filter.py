@@ -33,8 +33,7 @@ MOST_POSITIONS = 2**31 - 1
 """Largest distance, in pixels counted row by row, within a search window of the C core."""
 
 PASS_ROWS = 12
-"""Rows that a pass or a search counts for in progress reports, for each row of the image: the time
-it takes, in sweeps of the graph methods (measured)."""
+"""Time of a pass or a search, in sweeps of the graph methods, for progress reports (measured)."""
 
 _FIRST_TAU = 0.75
 
@@ -102,19 +101,8 @@ def progress_units(preset, channels):
 class PatchGroups:
     """Reference patches on a grid over an image, and their groups of similar patches.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the image.
-    patch : int
-        Side of a patch.
-    preset : Preset or Grouping
-        For the reach of the search and the step.
-    group : int
-        Most members of a group.
-    noise : StandardNoise
-    spacing : tuple of float, optional
-        As in `Statistics`.
+    `patch` is the side of a patch; `preset` has the reach of the search and the step; groups have at
+    most `group` members.
 
     Attributes
     ----------
@@ -259,18 +247,7 @@ def reach(shape, patch, grouping, spacing=None, grid_rows=GRID_ROWS_PER_CHUNK):
     A pixel lies in patches that begin less than a patch before it. Each is a member of groups of
     reference patches up to `radius` away, whose members are up to `radius` away from those.
 
-    Parameters
-    ----------
-    shape, patch, spacing
-        As for `PatchGroups`.
-    grouping : Preset or Grouping
-        As `preset` there.
-    grid_rows : int
-        As for `PatchGroups.add_up`.
-
-    Returns
-    -------
-    Reach
+    Parameters are those of `PatchGroups` and `PatchGroups.add_up`.
     """
     sizes = patch_shapes.sizes(shape, patch, grouping, spacing)
     border = (2 * r + p - 1 for r, p in zip(sizes.radius, sizes.patch, strict=True))

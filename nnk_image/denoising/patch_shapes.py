@@ -26,19 +26,8 @@ class PatchSizes:
 def sizes(shape, patch, grouping, spacing=None):
     """Return the sizes for an image of this shape.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    patch : int
-        Side of a patch where all axes are long and of equal spacing.
-    grouping : Preset or Grouping
-        For `radius` and `step`, meant for such patches.
-    spacing : tuple of float, optional
-        Of volumes, as in `Statistics`.
-
-    Returns
-    -------
-    PatchSizes
+    `patch` is the side of a patch where all axes are long and of equal spacing, for which the radius
+    and step of `grouping` are meant.
     """
     if len(shape) == 2 and not min(shape) < patch < max(shape):
         side = min(patch, *shape)

@@ -1,11 +1,9 @@
 """Growth of the noise with the brightness, estimated from one image.
 
 Photons are counted, so the noise of a sensor has variance ``gain * x + variance``: a part that
-grows with the intensity x, and one that is always there.  Both are read off patches that seem to
-have no texture.  Of such a patch the mean says how bright it is, and what varies about the mean
-says how strong the noise is.  That is right even though the patches are sorted by noisy means: the
-counts about a mean of Poisson counts have exactly that mean as their variance, and Gaussian noise
-about a mean knows nothing of the mean.
+grows with the intensity x, and a constant. Both come from the mean and the variance of patches
+without texture. Sorting patches by noisy means adds no bias: the variance of Poisson counts about
+their mean is that mean, and Gaussian noise is independent of it.
 
 References
 ----------
@@ -44,8 +42,7 @@ _LEAST = 1e-12  # variance, over the square of the largest value: less is roundi
 _CERTAIN = 0.02  # relative error of a bin that even the best fit is granted
 _ABOVE = 2.0  # residuals above the line count double: texture can only increase the variance
 _GAIN_SEEN, _VARIANCE_SEEN = 10.0, 30.0
-"""What a coefficient must take off the squared errors, over theirs, to be needed.  Texture in dark
-places looks like a variance, so that more is asked of that."""
+"""Reduction of the squared errors, relative to theirs, from which a coefficient is needed."""
 
 _DEPENDENT = 0.3  # growth of the variance, over its middle, that is worth a model
 _CLEAR = 2.0  # standard deviations between the mean of a patch and a clipped value
@@ -64,8 +61,8 @@ class NoiseCurve:
         everywhere.
     variance : float
         At intensity zero, in squared image units; 0 if noise is that of counts alone.
-    gain_error, variance_error : float
-        Standard errors of both.
+    gain_error : float
+        Standard error of the gain.
     intensities, variances : (n,) ndarray
         What was measured: mean intensity and variance of the patches of each bin.
     """
@@ -73,7 +70,6 @@ class NoiseCurve:
     gain: float
     variance: float
     gain_error: float
-    variance_error: float
     intensities: np.ndarray
     variances: np.ndarray
 
@@ -260,7 +256,6 @@ def _simplest(bins, line, scale):
         gain=float(line[0] * scale),
         variance=float(line[1] * scale**2),
         gain_error=float(errors[0] * scale),
-        variance_error=float(errors[1] * scale**2),
         intensities=means * scale,
         variances=levels * scale**2,
     )

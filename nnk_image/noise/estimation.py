@@ -46,9 +46,8 @@ _FEWEST_PATCHES = 3 * PATCH**2
 _ROUNDS = 10
 
 _CERTAIN = 0.03
-"""Relative error of the gain up to which noise is Poisson noise, however much neighbors seem to
-correlate.  Of 24 pictures of correlated noise that grows with the intensity none has less than
-0.036."""
+"""Relative error of the gain up to which noise is Poisson noise despite correlated neighbors;
+of 24 images of correlated noise that grows with the intensity none has less than 0.036."""
 
 _QUIET, _QUIET_NOISE = 0.02, 0.62
 """Quantile of the variances of patches, and what it is for white noise of variance 1."""
@@ -56,8 +55,7 @@ _QUIET, _QUIET_NOISE = 0.02, 0.62
 _QUIET_STEP = 4  # every fourth patch is enough for it
 _RESTLESS = 0.1  # least of such a level in an image that is all texture; half the range is 1
 _TEXTURED = 3.0
-"""Levels of the noise that quiet patches have in an image that is all texture: 1 to 1.4 on the
-classic test images with noise, 4 to 5 on the bundled textures without."""
+"""Levels of the noise from which quiet patches are texture: 1 to 1.4 with noise, 4 to 5 without."""
 
 
 @one_blas_thread

@@ -60,8 +60,7 @@ _SHARP = 0.755
 """Sharpness, in units of that of noise, from which noise is seen beneath the texture."""
 
 _MOST_SPREAD = 0.3
-"""Spread above which a few bins hold noise and the others texture; noisy photographs have 0.24 at
-most."""
+"""Spread above which a few bins hold noise and the others texture."""
 
 _GAUSSIAN, _FILTERED = 3.7, 5.0  # limits of the kurtosis
 _STRONGEST_FILTERED = 0.12  # level of noise that is not Gaussian; half the range of values is 1
@@ -71,14 +70,12 @@ _MARGIN, _MOST_MARGIN = 1.4, 2.1
 
 _WOVEN_MARGIN = 0.8  # of pictures that are all texture
 _UNLIKE_TO_ALIKE = 0.6, 0.8
-"""Levels of the quietest bins over those of all: up to the first texture has raised the others,
-from the second on noise is as strong everywhere."""
+"""Levels of the quietest bins over those of all, with texture and with noise in the others."""
 
 _NOT_DETAIL = 4.0  # kurtosis of the differences of neighbors up to which they may well be noise
 
 _PLAIN, _WOVEN = 0.57, 0.67
-"""Correlations of neighbors in color images: mostly noise up to the first, mostly texture from the
-second on."""
+"""Correlations of neighbors in color images: mostly noise below, mostly texture above."""
 
 _CHANGE = 1.2  # ratio of factors that makes a curve
 
@@ -154,16 +151,11 @@ class FlatNoise:
         )
 
     def denoising_levels(self):
-        """(C,) standard deviations to denoise with.
+        """Return the (C,) standard deviations to denoise with.
 
-        In grayscale images these are between the levels of all bins and of the quietest. What a
-        camera has filtered, strongly here and weakly there, is stronger: in color a margin is
-        added. Noise that is too strong for its level somewhere stays in the image as a whole
-        blotch, while noise that is a little weaker costs next to nothing. Texture may have
-        raised the levels: where neighbors correlate more than those of noise do, where there
-        are no signs of noise (see below), and where differences of neighbors are so far from
-        Gaussian that they are fine detail, as stars are. Then the levels of the quietest bins
-        are taken, less a margin, and chroma for no noisier than luminance.
+        In grayscale images they lie between the levels of all bins and of the quietest. In color a
+        margin is added, because cameras filter unevenly; where texture may have raised the levels,
+        those of the quietest bins are used, minus a margin.
         """
         if len(self.levels) == 1:
             return np.sqrt(self.levels * self.quiet)

@@ -2,10 +2,9 @@
 
 A sensor that counts photons records ``z = offset + gain * Poisson((x - offset) / gain) + read *
 N(0, 1)``: bright pixels are noisier than dark ones. A square root evens that out.  The transformed
-image has noise of standard deviation close to 1 everywhere, so every method for white noise can
-denoise it.  The way back is not the inverse of the square root, for the mean of a root is less
-than the root of the mean: that would make dark pixels too dark.  Instead the mean of the
-transformed pixel is tabulated as a function of the true intensity, and the table is read backwards.
+image has noise of standard deviation close to 1 everywhere. The inverse of the square root would
+make dark pixels too dark, because the mean of a root is less than the root of the mean. Instead the
+mean of the transformed pixel is tabulated by true intensity, and the table is read backwards.
 
 References
 ----------
@@ -51,11 +50,6 @@ class Stabilizer:
     share : float
         Of the noisy image in a mixture, above 0; 1 if there is no other.
 
-    Raises
-    ------
-    TypeError, ValueError
-        A number is out of its range; the message says what it should be.
-
     Notes
     -----
     With counts ``u = (z - offset) / (gain share^2)`` and read noise ``r = read / (gain share)``
@@ -71,12 +65,6 @@ class Stabilizer:
         self.share = check_positive("share", share, "share of the noisy image, at most 1")
         if self.share > 1:
             raise ValueError(f"share={share!r} must be at most 1: a part of the mixture")
-
-    def __repr__(self):
-        return (
-            f"Stabilizer(gain={self.gain:g}, read={self.read:g}, offset={self.offset:g}, "
-            f"share={self.share:g})"
-        )
 
     def forward(self, z):
         """Transform an image so that its noise has standard deviation 1.
