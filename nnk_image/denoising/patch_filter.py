@@ -101,8 +101,8 @@ def progress_units(preset, channels):
 class PatchGroups:
     """Reference patches on a grid over an image, and their groups of similar patches.
 
-    `patch` is the side of a patch; `preset` has the reach of the search and the step; groups have at
-    most `group` members.
+    `patch` is the side of a patch; `preset` has the reach of the search and the step; a group has
+    at most `group` members.
 
     Attributes
     ----------

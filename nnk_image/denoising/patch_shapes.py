@@ -26,8 +26,8 @@ class PatchSizes:
 def sizes(shape, patch, grouping, spacing=None):
     """Return the sizes for an image of this shape.
 
-    `patch` is the side of a patch where all axes are long and of equal spacing, for which the radius
-    and step of `grouping` are meant.
+    `patch` is the side of a patch where all axes are long and of equal spacing; the radius and step
+    of `grouping` are those for such patches.
     """
     if len(shape) == 2 and not min(shape) < patch < max(shape):
         side = min(patch, *shape)
