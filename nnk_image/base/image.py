@@ -6,13 +6,17 @@ memory layout or byte order.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.fft import dct, idct
 
+from nnk_image.base import memory
 from nnk_image.base.checks import check_positive, working_dtype
 from nnk_image.base.geometry import Lines
 
@@ -294,3 +298,67 @@ def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[f
         f"({pixels[first].squeeze()}); replace them, or leave them out with "
         f"mask=numpy.isfinite(image){'.all(axis=channel_axis)' if pixels.shape[-1] > 1 else ''}"
     )
+
+
+def require_per_pixel(
+    image: Any, channel_axis: int | None, bytes_of: Callable[[int, int], float], what: str
+) -> None:
+    """`require` for an image that has not been checked yet, by its shape alone.
+
+    Parameters
+    ----------
+    image : array_like
+        The image; its values are not read.
+    channel_axis : int or None
+        Axis of its channels.
+    bytes_of : callable
+        ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating
+        type in which the image is processed.
+    what : str
+        What needs the memory, for the message.
+    """
+    if not isinstance(getattr(image, "dtype", None), np.dtype | None):
+        image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
+    shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
+    if dtype is None or not 2 <= len(shape) <= 5:
+        return  # a list is small; a wrong number of axes is reported by `check_image`
+    channels = 1
+    if isinstance(channel_axis, int) and -len(shape) <= channel_axis < len(shape) > 2:
+        channels = int(shape[channel_axis])
+    pixels = math.prod(map(int, shape)) // max(1, channels)
+    itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
+    size = "x".join(map(str, shape))
+    memory.require(
+        int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}"
+    )
+
+
+# --- opponent colors: channels rotated such that the first one holds the luminance
+
+
+def to_opponent(pixels: Array, levels: Array | None = None) -> Array:
+    """Return (H, W, C) pixels as contiguous (C, H, W) opponent channels, over `levels` if given.
+
+    A single channel stays as it is, and the result may share its memory.
+    """
+    channels = pixels if pixels.shape[-1] == 1 else dct(pixels, axis=-1, norm="ortho")
+    channels = np.ascontiguousarray(np.moveaxis(channels, -1, 0))
+    return channels if levels is None else channels / _per_channel(levels, channels)
+
+
+def from_opponent(channels: Array, levels: Array | None = None) -> Array:
+    """Return the (H, W, C) pixels of opponent channels: the inverse of `to_opponent`."""
+    if levels is not None:
+        channels = channels * _per_channel(levels, channels)
+    pixels = np.moveaxis(channels, 0, -1)
+    return pixels if len(channels) == 1 else idct(pixels, axis=-1, norm="ortho")
+
+
+def opponent_matrix(n: int) -> Array:
+    """Return the (n, n) rotation: row i weights the channels in opponent channel i."""
+    rotation: Array = dct(np.eye(n), axis=0, norm="ortho")
+    return rotation
+
+
+def _per_channel(levels: Array, channels: Array) -> Array:
+    return levels.astype(channels.dtype).reshape(-1, *(1,) * (channels.ndim - 1))

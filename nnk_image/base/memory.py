@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,37 +36,6 @@ def require(n_bytes: int, what: str, advice: str = IMAGE_ADVICE) -> None:
             f"{what} needs at least {n_bytes / 2**30:.1f} GiB, {max(free, 0) / 2**30:.1f} GiB are "
             f"free; {advice}"
         )
-
-
-def require_per_pixel(
-    image: Any, channel_axis: int | None, bytes_of: Callable[[int, int], float], what: str
-) -> None:
-    """`require` for an image that has not been checked yet, by its shape alone.
-
-    Parameters
-    ----------
-    image : array_like
-        The image; its values are not read.
-    channel_axis : int or None
-        Axis of its channels.
-    bytes_of : callable
-        ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating
-        type in which the image is processed.
-    what : str
-        What needs the memory, for the message.
-    """
-    if not isinstance(getattr(image, "dtype", None), np.dtype | None):
-        image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
-    shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
-    if dtype is None or not 2 <= len(shape) <= 5:
-        return  # a list is small; a wrong number of axes is reported by `check_image`
-    channels = 1
-    if isinstance(channel_axis, int) and -len(shape) <= channel_axis < len(shape) > 2:
-        channels = int(shape[channel_axis])
-    pixels = math.prod(map(int, shape)) // max(1, channels)
-    itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
-    size = "x".join(map(str, shape))
-    require(int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}")
 
 
 def available() -> int:

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_positive
-from nnk_image.base.image import MOST_AXES, check_image, relative_spacing, spatial_shape
+from nnk_image.base.image import (
+    MOST_AXES,
+    check_image,
+    relative_spacing,
+    require_per_pixel,
+    spatial_shape,
+)
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
@@ -128,7 +133,7 @@ def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: An
     white = sigma.is_white if model else sigma is not None and np.ndim(sigma) < 2
     if model and sigma.has_row_or_column_noise:
         method = max(method, "fast", key=lambda m: METHODS[m].numbers_per_pixel(1, white))
-    memory.require_per_pixel(
+    require_per_pixel(
         image,
         channel_axis,
         lambda itemsize, n: METHODS[method].numbers_per_pixel(n, white) * itemsize,

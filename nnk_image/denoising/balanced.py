@@ -1,6 +1,6 @@
 """'balanced': more passes and a wider search than 'fast'."""
 
-from nnk_image.base.color import from_opponent, to_opponent
+from nnk_image.base.image import from_opponent, to_opponent
 from nnk_image.denoising import patch_filter
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.presets import preset

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from nnk_image.base.color import from_opponent, to_opponent
+from nnk_image.base.image import from_opponent, to_opponent
 from nnk_image.denoising import half_size, patch_filter
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.presets import preset

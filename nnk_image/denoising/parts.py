@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_positive
-from nnk_image.base.color import to_opponent
 from nnk_image.base.image import (
     MOST_AXES,
     Image,
@@ -23,6 +22,7 @@ from nnk_image.base.image import (
     check_image,
     is_column,
     relative_spacing,
+    to_opponent,
 )
 from nnk_image.base.lazy import Layout, Slices, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor

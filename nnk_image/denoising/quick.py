@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.base.color import from_opponent, to_opponent
+from nnk_image.base.image import from_opponent, to_opponent
 from nnk_image.base.reach import Reach
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups

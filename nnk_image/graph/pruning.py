@@ -7,7 +7,6 @@ A `GraphSpec` holds what a graph is to be made of, checked and laid out for the 
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.base import memory
 from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import (
@@ -19,6 +18,7 @@ from nnk_image.base.image import (
     data_range_of,
     feature_planes,
     is_column,
+    require_per_pixel,
     spatial_shape,
 )
 from nnk_image.graph.window import check_window, n_offsets, window_on
@@ -149,7 +149,7 @@ def _require_memory(image, channel_axis, n_offsets, kind):
         """Feature planes, edge planes, and CSR rows of the fewest neighbors there may be."""
         return itemsize * channels + n_offsets / 8 + neighbors * (4 + itemsize)
 
-    memory.require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
+    require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
 
 
 def choose_edges(spec, kind, executor, directed=False):

@@ -20,9 +20,15 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from nnk_image.base import memory
-from nnk_image.base.color import opponent_matrix, to_opponent
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.image import (
+    MOST_AXES,
+    Image,
+    check_image,
+    opponent_matrix,
+    require_per_pixel,
+    spatial_shape,
+    to_opponent,
+)
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise import flat_blocks
 from nnk_image.noise.curve import NoiseCurve, noise_curve
@@ -114,7 +120,7 @@ def estimate_noise(
     >>> 0.3 < down < 0.7 and 0.3 < right < 0.7
     True
     """
-    memory.require_per_pixel(
+    require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 3 * itemsize * channels, "estimate_noise"
     )
     spatial_shape(image, channel_axis, spacing is not None)
@@ -129,9 +135,9 @@ def estimated_noise(image: Image) -> NoiseModel:
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    flat, curves = _correlated_noise(plane), _noise_curves(plane)
+    (flat, rotation), curves = _correlated_noise(plane), _noise_curves(plane)
     if flat is not None and not all(map(_is_line, curves)):
-        model = _model_of(flat.corrected(), plane)
+        model = _model_of(flat.corrected(), rotation, plane)
     elif any(curve is not None and curve.signal_dependent for curve in curves):
         model = _poisson_model(curves, plane)
     else:
@@ -188,20 +194,24 @@ def _poisson_model(curves: list[NoiseCurve | None], image: Image) -> NoiseModel:
     return NoiseModel(reads, gain=gains, uncertainty=float(max(errors)))
 
 
-def _correlated_noise(image: Image) -> flat_blocks.FlatNoise | None:
-    """Return the `FlatNoise` of a checked image scaled to -1..1; None if noise is white."""
+def _correlated_noise(image: Image) -> tuple[flat_blocks.FlatNoise | None, Floats]:
+    """Return the noise of the opponent channels of an image scaled to -1..1, and their matrix.
+
+    The noise is None if it is white.
+    """
     if image.high <= image.low:
-        return None
+        return None, np.eye(image.channels)
     pixels = image.pixels
     usable = ((pixels > image.low) & (pixels < image.high)).all(axis=2)
     units = _centered(image)
     if image.valid is not None:
         usable &= image.valid
         units[~image.valid] = 0
+    channels, rotation = to_opponent(units), opponent_matrix(image.channels)
     noise: flat_blocks.FlatNoise | None = flat_blocks.measure_if_noise(
-        to_opponent(units), usable, lambda luminance: _level(luminance, _whole_patches(image))
+        channels, usable, lambda luminance: _level(luminance, _whole_patches(image))
     )
-    return noise
+    return noise, rotation
 
 
 def _centered(image: Image) -> Floats:
@@ -210,7 +220,7 @@ def _centered(image: Image) -> Floats:
     return (image.pixels.astype(image.dtype) - center) / half
 
 
-def _model_of(flat: flat_blocks.FlatNoise, image: Image) -> NoiseModel:
+def _model_of(flat: flat_blocks.FlatNoise, rotation: Floats, image: Image) -> NoiseModel:
     """Return the model of an image whose opponent channels, scaled to -1..1, have noise `flat`."""
     scale, center = image.high / 2 - image.low / 2, image.high / 2 + image.low / 2
     curve = flat.curve()
@@ -219,7 +229,6 @@ def _model_of(flat: flat_blocks.FlatNoise, image: Image) -> NoiseModel:
         curve[0] = center + scale * curve[0] / np.sqrt(len(flat.levels))
         levels = levels * np.sqrt(np.mean(curve[1] ** 2))
     own = flat.correlations * (levels**2)[:, None, None]
-    rotation = opponent_matrix(len(own))
     covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, own)
     middle = covariance.shape[-1] // 2
     sigma = np.sqrt(np.diagonal(covariance[:, :, middle, middle]))
@@ -277,13 +286,13 @@ def estimate_sigma(
     >>> bool(abs(nnk_image.estimate_sigma(noisy) - 15) < 1)
     True
     """
-    memory.require_per_pixel(
+    require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 2 * itemsize * channels, "estimate_sigma"
     )
     spatial_shape(image, channel_axis, spacing is not None)
     checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
     sigmas = noise_levels(checked)
-    flat = _correlated_noise(checked)
+    flat, _ = _correlated_noise(checked)
     if flat is not None:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.fft import irfftn, rfftn
 from scipy.ndimage import uniform_filter
 
-from nnk_image.base.color import opponent_matrix
 from nnk_image.base.geometry import BLOCK_BYTES
+from nnk_image.base.image import opponent_matrix
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel, cut
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base import memory
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.image import MOST_AXES, Image, check_image, require_per_pixel, spatial_shape
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.wavelets.transform import MAX_ORDER, SpectralGraphWavelets
@@ -120,7 +119,7 @@ def energy_compaction(
     orders = tuple(check_count("order", m, 1, MAX_ORDER) for m in orders)
     if not orders:
         raise ValueError("orders is empty; give at least one Chebyshev order")
-    memory.require_per_pixel(
+    require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
     spatial_shape(image, channel_axis, graphs is not None)

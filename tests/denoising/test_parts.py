@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nnk_image import NoiseModel, standard_image
-from nnk_image.base.color import to_opponent
-from nnk_image.base.image import check_image
+from nnk_image.base.image import check_image, to_opponent
 from nnk_image.denoising import parts
 from nnk_image.denoising.pipeline import plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees

@@ -53,7 +53,8 @@ def test_offsets_are_found_most_and_treats_both_axes_alike():
 
 
 def test_offsets_alone_leave_a_flat_image_flat():
-    flat = 100 + np.zeros((64, 48)) + RNG.normal(0, 5, (64, 1)) + RNG.normal(0, 3, (1, 48))
+    rng = np.random.default_rng(32)
+    flat = 100 + np.zeros((64, 48)) + rng.normal(0, 5, (64, 1)) + rng.normal(0, 3, (1, 48))
     image = row_column.without_offsets(
         check_image(flat), row_column.estimate_offsets(check_image(flat), 5, 3)
     )
