@@ -489,28 +489,23 @@ def match(Patches patches, const real[::1] image, int64_t g0, int64_t g1):
     check(status)
 
 
-def patch_pass(Patches patches, bint first, bint right, double sigma, double tau, tables,
-               const real[::1] y, const real[::1] z, const real[::1] x,
-               real[::1] sum_x, real[::1] sum_z, real[::1] weights, corner, shape, int64_t g0,
-               int64_t g1):
-    """Filter the groups of grid lines [g0, g1); an empty `sum_z` is not wanted.
+def patch_pass(Patches patches, bint across_members, double a, double b, double tau, double limit, covariance,
+               const real[:, ::1] y, const real[:, ::1] z, const real[:, ::1] x,
+               real[:, ::1] sum_x, real[:, ::1] sum_z, real[::1] weights, corner, shape,
+               int64_t g0, int64_t g1):
+    """Filter the groups of grid lines [g0, g1), all channels of a group by one filter.
 
-    The sums are of the box of the image that begins at pixel `corner` and has this `shape`.
-
-    `tables` are whitening and `between` of correlated noise, contiguous and of the
-    image's type; None where noise is white.
+    The sums are of the box of the image that begins at pixel `corner` and has this `shape`; an
+    empty `sum_z` is not wanted. `covariance` is contiguous and of the images' type, or None.
     """
     cdef int status
     cdef nnk_patch_pass step
-    step.first, step.right, step.sigma, step.tau = first, right, sigma, tau
-    step.y, step.z, step.x = &y[0], &z[0], &x[0]
-    step.sum_x, step.weights, step.box = &sum_x[0], &weights[0], box_of(corner, shape)
-    step.whitening = step.between = NULL
-    if tables is not None:
-        step.whitening, step.between = address(tables[0]), address(tables[1])
-    step.sum_z = NULL
-    if sum_z.shape[0]:
-        step.sum_z = &sum_z[0]
+    step.across_members = across_members
+    step.channels, step.a, step.b, step.tau, step.limit = y.shape[0], a, b, tau, limit
+    step.y, step.z, step.x = &y[0, 0], &z[0, 0], &x[0, 0]
+    step.covariance = address(covariance) if covariance is not None else NULL
+    step.sum_x, step.weights, step.box = &sum_x[0, 0], &weights[0], box_of(corner, shape)
+    step.sum_z = &sum_z[0, 0] if sum_z.shape[0] else NULL
     with nogil:
         if real is float:
             status = kernels.patch_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],
@@ -518,24 +513,4 @@ def patch_pass(Patches patches, bint first, bint right, double sigma, double tau
         else:
             status = kernels.patch_pass_f64(&patches.c, &step, &patches.members[0, 0, 0],
                                             &patches.n_members[0, 0], g0, g1)
-    check(status)
-
-
-def shared_pass(Patches patches, double sigma, const real[:, ::1] y, const real[:, ::1] x,
-                real[:, ::1] sums, corner, shape, int64_t g0, int64_t g1):
-    """Filter the groups of grid lines [g0, g1), all channels of a group by one filter.
-
-    The sums are of the box of the image that begins at pixel `corner` and has this `shape`.
-    """
-    cdef int status
-    cdef nnk_shared_pass step
-    step.channels, step.sigma, step.y, step.x = y.shape[0], sigma, &y[0, 0], &x[0, 0]
-    step.sums, step.box = &sums[0, 0], box_of(corner, shape)
-    with nogil:
-        if real is float:
-            status = kernels.shared_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],
-                                             &patches.n_members[0, 0], g0, g1)
-        else:
-            status = kernels.shared_pass_f64(&patches.c, &step, &patches.members[0, 0, 0],
-                                             &patches.n_members[0, 0], g0, g1)
     check(status)

@@ -24,9 +24,22 @@ static inline void find_patch_lines(const int32_t patch[NNK_AXES], const int64_t
                 *lines++ = ((t * shape[1] + z) * shape[2] + y) * shape[3];
 }
 
+/* From a reference to each pixel of its search window, in reading order. */
+static inline void find_shifts(const nnk_patches *p, int32_t *shifts)
+{
+    const int32_t *r = p->radius;
+    for (int64_t t = -r[0]; t <= r[0]; t++)
+        for (int64_t z = -r[1]; z <= r[1]; z++)
+            for (int64_t y = -r[2]; y <= r[2]; y++)
+                for (int64_t x = -r[3]; x <= r[3]; x++)
+                    *shifts++ = (int32_t)(((t * p->shape[1] + z) * p->shape[2] + y) * p->shape[3] + x);
+}
+
 /* Position within a box of the pixel at `position` in an image of this shape. */
 static inline int64_t place_in_box(const int64_t shape[NNK_AXES], const nnk_box *box, int64_t position)
 {
+    if (shape[0] == 1 && shape[1] == 1 && box->shape[3] == shape[3])
+        return position - box->first[2] * shape[3]; /* an image, and lines of it */
     int64_t place = 0, stride = 1;
     for (int axis = NNK_AXES - 1; axis >= 0; axis--) {
         const int64_t above = position / shape[axis];

@@ -20,6 +20,7 @@
 
 #define RIDGE_f32 1e-6f /* of the trace: what Gauss-Jordan survives in each type */
 #define RIDGE_f64 1e-14
+enum { REFERENCES = 16 }; /* of a line that are matched together: their keys fit into the cache */
 enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream takes the time */
 
 #define T float
@@ -30,7 +31,6 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #include "small_matrix.template.h"
 #include "match.template.h"
 #include "patches.template.h"
-#include "shared_filter.template.h"
 #define F float
 #define FS f32
 #include "weights.template.h"
@@ -47,7 +47,6 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #include "small_matrix.template.h"
 #include "match.template.h"
 #include "patches.template.h"
-#include "shared_filter.template.h"
 #define F float
 #define FS f32
 #include "weights.template.h"
@@ -64,7 +63,7 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #define ENTRIES_OF(S)                                                                                       \
     .prune_##S = prune_##S, .degrees_##S = degrees_##S, .edge_bound_##S = edge_bound_##S,                   \
     .sweep_rows_##S = sweep_rows_##S, .sweep_room_##S = sweep_room_##S, .match_##S = match_##S,             \
-    .patch_pass_##S = patch_pass_##S, .shared_pass_##S = shared_pass_##S
+    .patch_pass_##S = patch_pass_##S
 
 const nnk_kernels TABLE(NNK_VARIANT) = {
     .name = NAME(NNK_VARIANT),

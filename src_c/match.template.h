@@ -1,20 +1,33 @@
-/* Groups of similar patches: find them.  T, S: type and suffix.  See nnk_core.h for the
- * layouts. */
+/* Groups of similar patches: find them.  T, S: type and suffix.  See nnk_core.h for the layouts. */
 
-/* Squared differences of one column of patches: out[x] = sum over the patch's lines
- * of (a[x] - b[x])^2. */
-static void CAT(column_distances, S)(const T *a, const T *b, const int64_t *lines, int32_t n_lines, int64_t n,
-                                     T *out)
+/* What the references of a line need to find their members. */
+typedef struct {
+    const nnk_patches *p;
+    const T *image;
+    int64_t line;                 /* its number */
+    int32_t first, n, candidates; /* references [first, first + n); places in a search window */
+    int64_t *patch_lines;
+    int32_t *shifts;              /* [candidates] in reading order: positions minus the reference's */
+    T *columns;
+    int32_t *keys;                /* [REFERENCES][candidates] */
+} CAT(search, S);
+
+/* Squared differences of columns of patches: out[x] = sum over the patch's lines of (a[x] - b[x])^2. */
+static inline __attribute__((always_inline)) void
+CAT(column_distances, S)(const T *a, const T *b, const int64_t *lines, const int32_t n_lines, int64_t n, T *out)
 {
     int64_t x = 0;
-    for (; x + CAT(BLOCK, S) <= n; x += CAT(BLOCK, S)) {
-        CAT(block, S) sum = {0};
+    for (; x + 2 * CAT(BLOCK, S) <= n; x += 2 * CAT(BLOCK, S)) {
+        CAT(block, S) first = {0}, second = {0};
         for (int32_t r = 0; r < n_lines; r++) {
-            const CAT(block, S) d =
-                CAT(load_block, S)(a + lines[r] + x) - CAT(load_block, S)(b + lines[r] + x);
-            sum += d * d;
+            const T *p = a + lines[r] + x, *q = b + lines[r] + x;
+            const CAT(block, S) d = CAT(load_block, S)(p) - CAT(load_block, S)(q);
+            const CAT(block, S) e = CAT(load_block, S)(p + CAT(BLOCK, S)) - CAT(load_block, S)(q + CAT(BLOCK, S));
+            first += d * d;
+            second += e * e;
         }
-        CAT(store_block, S)(out + x, sum);
+        CAT(store_block, S)(out + x, first);
+        CAT(store_block, S)(out + x + CAT(BLOCK, S), second);
     }
     for (; x < n; x++) {
         T sum = 0;
@@ -26,27 +39,16 @@ static void CAT(column_distances, S)(const T *a, const T *b, const int64_t *line
     }
 }
 
-/* Bits that sort, as an unsigned number above 0, like the number itself. */
-static uint32_t CAT(sortable, S)(float number)
+/* Bits that sort like the number itself; the smallest and the largest integer are not among them. */
+static inline int32_t CAT(sortable, S)(float number)
 {
-    uint32_t bits;
+    int32_t bits;
     memcpy(&bits, &number, sizeof bits);
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
+    return bits ^ (bits >> 31 & INT32_MAX);
 }
 
-/* What one line of references needs to find its candidates. */
-typedef struct {
-    const nnk_patches *p;
-    const T *image;
-    int64_t line, origin, room; /* its number; see candidate_line; keys of a reference at most */
-    int64_t *patch_lines;
-    T *columns;
-    uint64_t *keys; /* [n_columns][room] */
-    int32_t *n_keys;
-} CAT(search, S);
-
-/* What the noise of two patches adds to their squared distance; the second begins `shift` pixels
- * after the first, which is offset `number` of the search window. */
+/* What the noise of two patches adds to their squared distance; the second begins `shift` pixels after
+ * the first, which is offset `number` of the search window. */
 static T CAT(noise_distance, S)(const nnk_patches *p, int64_t at, int64_t shift, int64_t number)
 {
     const T bias = ((const T *)p->bias)[number];
@@ -54,37 +56,46 @@ static T CAT(noise_distance, S)(const nnk_patches *p, int64_t at, int64_t shift,
     return variances ? bias * (T)0.5 * (variances[at] + variances[at + shift]) : bias;
 }
 
-/* Distances from the references of a line to the candidates `down` lines below, which is line
- * `number` of the search window: each reference gets one key per candidate inside the image, the
- * distance above, and below it the candidate's position, counted from the corner of the search
- * window, which fits into 32 bits.  The window's middle is `origin`. */
-static void CAT(candidate_line, S)(const CAT(search, S) *s, int64_t down, int64_t number)
+/* Keys of the references' candidates on one line of the search window, `number` the first of them; the
+ * keys of those outside the image stay as they are.  `patch` is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+CAT(candidate_line_sized, S)(const CAT(search, S) *s, int32_t number, const int32_t patch)
 {
     const nnk_patches *p = s->p;
     const int64_t width = p->shape[NNK_AXES - 1], radius = p->radius[NNK_AXES - 1];
-    const int32_t patch = p->patch[NNK_AXES - 1], n_lines = patch_lines(p);
-    const T *here = s->image + s->line * width, *there = here + down * width;
-    for (int64_t dx = -radius; dx <= radius; dx++) {
-        const int64_t from = dx < 0 ? -dx : 0, to = dx > 0 ? width - dx : width, shift = down * width + dx;
+    const int32_t n_lines = patch_lines(p), *columns = p->columns + s->first;
+    const int64_t down = s->shifts[number] + radius;
+    const T *here = s->image + s->line * width, *there = here + down;
+    const int64_t x0 = columns[0], x1 = columns[s->n - 1] + patch;
+    const int64_t whole = x0 + (x1 - x0 + 2 * CAT(BLOCK, S) - 1) / (2 * CAT(BLOCK, S)) * (2 * CAT(BLOCK, S));
+    for (int64_t dx = -radius; dx <= radius; dx++, number++) {
+        const int64_t from = dx < -x0 ? -dx : x0, to = whole < width - (dx > 0 ? dx : 0) ? whole : width - (dx > 0 ? dx : 0);
         if (to - from < patch)
             continue;
-        CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, n_lines, to - from,
-                                 s->columns + from);
-        for (int32_t i = 0; i < p->n_columns; i++) {
-            const int64_t x = p->columns[i];
+        T *distances = s->columns + from - x0;
+        if (n_lines == patch) /* then both are constants */
+            CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, patch, to - from, distances);
+        else
+            CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, n_lines, to - from, distances);
+        for (int32_t i = 0; i < s->n; i++) {
+            const int64_t x = columns[i];
             if (x + dx < 0 || x + dx > width - patch)
                 continue;
             T distance = 0;
             for (int32_t c = 0; c < patch; c++)
-                distance += s->columns[x + c];
+                distance += s->columns[x - x0 + c];
             if (p->bias)
-                distance -= CAT(noise_distance, S)(p, s->line * width + x, shift,
-                                                   number * (2 * radius + 1) + dx + radius);
-            /* The reference itself always comes first. */
-            const uint32_t order = shift == 0 ? 0 : CAT(sortable, S)((float)distance);
-            s->keys[i * s->room + s->n_keys[i]++] = (uint64_t)order << 32 | (uint64_t)(s->origin + shift);
+                distance -= CAT(noise_distance, S)(p, s->line * width + x, down + dx, number);
+            s->keys[i * s->candidates + number] = CAT(sortable, S)((float)distance);
         }
     }
+}
+
+static void CAT(candidate_line, S)(const CAT(search, S) *s, int32_t number)
+{
+#define LINE(patch) CAT(candidate_line_sized, S)(s, number, patch)
+    FOR_PATCH(s->p->patch[NNK_AXES - 1], LINE)
+#undef LINE
 }
 
 /* Candidates on all lines of the search window. */
@@ -93,44 +104,62 @@ static void CAT(candidates, S)(const CAT(search, S) *s)
     const nnk_patches *p = s->p;
     const int64_t *n = p->shape, y = s->line % n[2], z = s->line / n[2] % n[1], t = s->line / n[2] / n[1];
     const int32_t *r = p->radius, *patch = p->patch;
+    int32_t number = 0;
+    for (int32_t i = 0; i < s->n * s->candidates; i++)
+        s->keys[i] = INT32_MAX;
     for (int64_t dt = -r[0]; dt <= r[0]; dt++)
         for (int64_t dz = -r[1]; dz <= r[1]; dz++)
-            for (int64_t dy = -r[2]; dy <= r[2]; dy++)
+            for (int64_t dy = -r[2]; dy <= r[2]; dy++, number += 2 * r[3] + 1)
                 if (t + dt >= 0 && t + dt <= n[0] - patch[0] && z + dz >= 0 && z + dz <= n[1] - patch[1] &&
                     y + dy >= 0 && y + dy <= n[2] - patch[2])
-                    CAT(candidate_line, S)(s, (dt * n[1] + dz) * n[2] + dy,
-                                           ((dt + r[0]) * (2 * r[1] + 1) + dz + r[1]) * (2 * r[2] + 1) + dy + r[2]);
+                    CAT(candidate_line, S)(s, number);
+    for (int32_t i = 0; i < s->n; i++) /* the reference itself always takes part */
+        s->keys[i * s->candidates + s->candidates / 2] = INT32_MIN;
+}
+
+/* Members of reference i: the nearest, the first in reading order among equals; returns how many. */
+static int32_t CAT(select_members, S)(const CAT(search, S) *s, int32_t i, int32_t *members)
+{
+    const int32_t *keys = s->keys + i * s->candidates, n = count_up_to(keys, s->candidates, INT32_MAX - 1);
+    const int32_t k = n < s->p->group ? n : s->p->group;
+    places_of_smallest(keys, s->candidates, k, members);
+    for (int32_t m = 0; m < k; m++)
+        members[m] = s->shifts[members[m]];
+    return k;
 }
 
 static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members, int32_t *n_members, int64_t g0,
                          int64_t g1)
 {
-    CAT(search, S) s = {.p = p, .image = image, .room = 1};
-    for (int axis = 0; axis < NNK_AXES; axis++) {
-        s.room *= 2 * p->radius[axis] + 1;
-        s.origin = s.origin * p->shape[axis] + p->radius[axis];
+    CAT(search, S) s = {.p = p, .image = image, .candidates = 1};
+    for (int axis = 0; axis < NNK_AXES; axis++)
+        s.candidates *= 2 * p->radius[axis] + 1;
+    int64_t span = 0; /* of the references of a line that are searched for together */
+    for (int32_t i = 0; i < p->n_columns; i += REFERENCES) {
+        const int32_t end = i + REFERENCES < p->n_columns ? i + REFERENCES : p->n_columns;
+        const int64_t this = p->columns[end - 1] - p->columns[i];
+        span = this > span ? this : span;
     }
-    s.columns = malloc(sizeof *s.columns * (size_t)p->shape[NNK_AXES - 1]);
-    s.keys = malloc(sizeof *s.keys * (size_t)(s.room * p->n_columns));
-    s.n_keys = malloc(sizeof *s.n_keys * (size_t)p->n_columns);
+    const size_t candidates = (size_t)s.candidates;
+    s.columns = malloc(sizeof *s.columns * (size_t)(span + p->patch[NNK_AXES - 1] + 2 * CAT(BLOCK, S)));
+    s.keys = malloc(sizeof *s.keys * candidates * REFERENCES);
+    s.shifts = malloc(sizeof *s.shifts * candidates);
     s.patch_lines = malloc(sizeof *s.patch_lines * (size_t)patch_lines(p));
-    const int status = s.columns && s.keys && s.n_keys && s.patch_lines ? NNK_OK : NNK_NO_MEMORY;
-    if (status == NNK_OK)
+    const int status = s.columns && s.keys && s.shifts && s.patch_lines ? NNK_OK : NNK_NO_MEMORY;
+    if (status == NNK_OK) {
         find_patch_lines(p->patch, p->shape, s.patch_lines);
-    for (int64_t g = g0; g < g1 && status == NNK_OK; g++) {
-        s.line = p->lines[g];
-        memset(s.n_keys, 0, sizeof *s.n_keys * (size_t)p->n_columns);
-        CAT(candidates, S)(&s);
-        for (int32_t i = 0; i < p->n_columns; i++) {
-            const int32_t k = s.n_keys[i] < p->group ? s.n_keys[i] : p->group;
-            uint64_t *mine = s.keys + i * s.room;
-            smallest_first(mine, s.n_keys[i], k);
-            n_members[g * p->n_columns + i] = k;
-            for (int32_t m = 0; m < k; m++)
-                members[(g * p->n_columns + i) * p->group + m] =
-                    (int32_t)((int64_t)(mine[m] & 0xffffffffu) - s.origin);
-        }
+        find_shifts(p, s.shifts);
     }
-    free(s.columns), free(s.keys), free(s.n_keys), free(s.patch_lines);
+    for (int64_t g = g0; g < g1 && status == NNK_OK; g++)
+        for (s.first = 0; s.first < p->n_columns; s.first += REFERENCES) {
+            s.line = p->lines[g];
+            s.n = p->n_columns - s.first < REFERENCES ? p->n_columns - s.first : REFERENCES;
+            CAT(candidates, S)(&s);
+            for (int32_t i = 0; i < s.n; i++) {
+                const int64_t group = g * p->n_columns + s.first + i;
+                n_members[group] = CAT(select_members, S)(&s, i, members + group * p->group);
+            }
+        }
+    free(s.columns), free(s.keys), free(s.shifts), free(s.patch_lines);
     return status;
 }

@@ -64,7 +64,6 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  *   match       members of the groups of grid lines [g0, g1): nearest by squared difference,
  *               nearer positions in reading order first among equals
  *   patch_pass  one pass over the groups of grid lines [g0, g1)
- *   shared_pass the same with one filter for all channels
  */
 #define NNK_KERNELS_OF(S, T)                                                                                   \
     int (*prune_##S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *,                    \
@@ -76,9 +75,7 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
     int (*match_##S)(const nnk_patches *, const T *image, int32_t *members, int32_t *n_members, int64_t g0,    \
                      int64_t g1);                                                                              \
     int (*patch_pass_##S)(const nnk_patches *, const nnk_patch_pass *, const int32_t *members,                 \
-                          const int32_t *n_members, int64_t g0, int64_t g1);                                   \
-    int (*shared_pass_##S)(const nnk_patches *, const nnk_shared_pass *, const int32_t *members,               \
-                           const int32_t *n_members, int64_t g0, int64_t g1);
+                          const int32_t *n_members, int64_t g0, int64_t g1);
 
 /* The kernels of one instruction set; one such table per variant. */
 typedef struct {

@@ -84,24 +84,15 @@ cdef extern from "nnk_core.h" nogil:
         int64_t shape[4]
 
     ctypedef struct nnk_patch_pass:
-        int32_t first, right
-        double sigma, tau
+        int32_t channels, across_members
+        double a, b, tau, limit
         const void *y
         const void *z
         const void *x
+        const void *covariance
         void *sum_x
         void *sum_z
         void *weights
-        nnk_box box
-        const void *whitening
-        const void *between
-
-    ctypedef struct nnk_shared_pass:
-        int32_t channels
-        double sigma
-        const void *y
-        const void *x
-        void *sums
         nnk_box box
 
     ctypedef struct nnk_csr_rows:
@@ -148,10 +139,6 @@ cdef extern from "nnk_core.h" nogil:
                               const int32_t *, int64_t, int64_t) noexcept nogil
         int (*patch_pass_f64)(const nnk_patches *, const nnk_patch_pass *, const int32_t *,
                               const int32_t *, int64_t, int64_t) noexcept nogil
-        int (*shared_pass_f32)(const nnk_patches *, const nnk_shared_pass *, const int32_t *,
-                               const int32_t *, int64_t, int64_t) noexcept nogil
-        int (*shared_pass_f64)(const nnk_patches *, const nnk_shared_pass *, const int32_t *,
-                               const int32_t *, int64_t, int64_t) noexcept nogil
 
     int nnk_variants(const nnk_kernels **)
     void nnk_symmetrise(nnk_edges *, int64_t, int64_t)

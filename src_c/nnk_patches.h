@@ -35,41 +35,27 @@ typedef struct {
     int64_t first[NNK_AXES], shape[NNK_AXES];
 } nnk_box;
 
-/* One pass over all groups: filter each, add its patches to sums.
- *   first       the first estimate, from y alone; else a Wiener pass from the noisy
- *               image y, the working image z and the pilot x, with residual noise
- *               level at least tau (relative to sigma)
- *   right       filter across pixels of a patch instead of across patches; white noise only
- *   sum_x, sum_z, weights   sums of the results, on a box of the image that holds all members; the
- *               caller zeroes them and divides.  sum_z may be NULL.
- * Correlated noise, both NULL where it is white; n pixels in a patch, in units of sigma^2:
- *   whitening   [n][row] inverse square root of the covariance of the pixels of a patch; rows padded
- *               with zeros to whole SIMD blocks
- *   between     [4 radius + 1 along each axis] noise that two patches share, by their offset: the trace
- *               of the inverse covariance times their cross-covariance; n at offset 0
+/* One pass over all groups.  Every group has one filter across the pixels of its patches,
+ *     W = I - b (G + a N)^-1 N,
+ * with G the sum over the channels of P' P, P the patches of the pilot less their mean, and N the sum over
+ * channels and patches of the covariance of the noise left in them.  It is applied to the patches of the
+ * working image less their mean, which is added again.
+ *   y, z, x     noisy image, working image, pilot: T [channels] x shape of the image
+ *   covariance  NULL where noise is white, or T [n][row]: that of the n pixels of a patch, the mean of the
+ *               channels', in units of sigma^2; rows padded with zeros to whole SIMD blocks
+ *   tau         least noise left in z, and that of the next working image, relative to sigma
+ *   limit       the trace of N is at most so many times that of G
+ *   sum_x, sum_z   T [channels] x shape of a box of the image that holds all members: weighted sums of the
+ *               results, and of the next working image; the latter may be NULL
+ *   weights     T, shape of the box: sums of the weights of the patches that begin at each pixel
+ * The caller zeroes the sums.
  */
 typedef struct {
-    int32_t first, right;
-    double sigma, tau;
-    const void *y, *z, *x;
+    int32_t channels, across_members;
+    double a, b, tau, limit;
+    const void *y, *z, *x, *covariance;
     void *sum_x, *sum_z, *weights;
     nnk_box box;
-    const void *whitening, *between;
 } nnk_patch_pass;
-
-/* One Wiener pass of several channels that share each group's filter: across the pixels of a patch,
- * W = (C + c I)^-1 C with C the sum of the channels' P' P, P a channel's pilot patches less their
- * mean, and c = channels x members x sigma^2.
- *   y, x        noisy image and pilot, T [channels] x shape of the image
- *   sums        T [channels + 1] x shape of a box of the image that holds all members: the sums of
- *               the results, and of their weights; the caller zeroes them and divides
- */
-typedef struct {
-    int32_t channels;
-    double sigma;
-    const void *y, *x;
-    void *sums;
-    nnk_box box;
-} nnk_shared_pass;
 
 #endif

@@ -1,39 +1,44 @@
-/* Groups of similar patches: filter them, put them back.  T, S: type
- * and suffix.  See nnk_core.h for what a pass computes. */
+/* Groups of similar patches: filter them, put them back.  T, S: type and suffix.  See nnk_patches.h
+ * for what a pass computes. */
 
 /* What one group needs, allocated once per chunk of grid lines. */
 typedef struct {
-    int64_t reference;      /* position of the group's reference patch */
+    int64_t reference;          /* position of the group's reference patch */
     int64_t *lines, *sum_lines; /* from a patch's first pixel to its lines, in the image and in the sums */
-    int64_t *in_sums;       /* [k] where each member begins in the sums */
-    int32_t n, k, row;      /* pixels of a patch; patches, this group; padded n */
-    T *pilot, *value;       /* [k][row]: centered pilot and values */
-    T *solved, *result;     /* [k][row] */
-    T *gram, *cross;        /* [row][row] */
-    T *shared, *inner, *theta; /* [square][square], square: padded group; only for correlated noise */
-    T *transposed;          /* [row][square], likewise */
-    int64_t *place;         /* [k] in an array like `between`: offsets of members become differences */
-    T *mean;                /* [row] */
-    T *pivots;              /* four rows, for the inverse */
-    T *weight;              /* [k] */
+    int64_t *in_sums;           /* [k] where each member begins in the sums */
+    int32_t n, k, row, fours;   /* pixels of a patch, members; n in whole blocks and in fours */
+    T *pilot;                   /* [channels * k][row] centered */
+    T *value, *other, *result;  /* [k][row] of one channel; value is centered */
+    T *gram, *filter;           /* [n][row] */
+    T *mean, *weight;           /* [row], [k] */
+    T ridge;                    /* c, of a filter across members */
+    CAT(block, S) *inverses;    /* [n in fours][n in fours] of several groups, and eight rows of scratch */
 } CAT(workspace, S);
 
-/* Patch rows of the members into a padded matrix, `image` beginning at the reference patch; `patch` is
+/* Patches of the members into rows of a matrix, `image` beginning at the reference patch; `patch` is
  * a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 CAT(gather_sized, S)(const T *image, const int64_t *lines, int32_t n_lines, const int32_t *members, int32_t k,
                      int64_t row, T *out, const int32_t patch)
 {
-    for (int32_t m = 0; m < k; m++)
-        for (int32_t r = 0; r < n_lines; r++)
-            memcpy(out + m * row + r * patch, image + members[m] + lines[r], sizeof(T) * (size_t)patch);
+    for (int32_t m = 0; m < k; m++) {
+        const T *from = image + members[m];
+        T *to = out + m * row;
+        int32_t r = 0;
+        if (patch <= CAT(BLOCK, S) && 2 * patch >= CAT(BLOCK, S)) /* a line's excess is overwritten by the next line */
+            for (; r < n_lines - 1; r++)
+                CAT(store_block, S)(to + r * patch, CAT(load_block, S)(from + lines[r]));
+        for (; r < n_lines; r++)
+            memcpy(to + r * patch, from + lines[r], sizeof(T) * (size_t)patch);
+    }
 }
 
-static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *members, int32_t k,
+static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *members,
                            const CAT(workspace, S) *w, T *out)
 {
     const int32_t n_lines = patch_lines(p);
-#define GATHER(patch) CAT(gather_sized, S)(image, w->lines, n_lines, members, k, w->row, out, patch)
+#define GATHER(patch) \
+    CAT(gather_sized, S)(image + w->reference, w->lines, n_lines, members, w->k, w->row, out, patch)
     FOR_PATCH(p->patch[NNK_AXES - 1], GATHER)
 #undef GATHER
 }
@@ -41,174 +46,105 @@ static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *
 /* Subtract the mean patch, which is left in `mean`. */
 static void CAT(center, S)(T *matrix, int32_t k, int64_t row, T *mean)
 {
-    memset(mean, 0, sizeof(T) * (size_t)row);
-    for (int32_t m = 0; m < k; m++)
-        for (int64_t j = 0; j < row; j++)
-            mean[j] += matrix[m * row + j];
-    for (int64_t j = 0; j < row; j++)
-        mean[j] /= (T)k;
-    for (int32_t m = 0; m < k; m++)
-        for (int64_t j = 0; j < row; j++)
-            matrix[m * row + j] -= mean[j];
+    for (int64_t j = 0; j < row; j += CAT(BLOCK, S)) {
+        CAT(block, S) sum = {0};
+        for (int32_t m = 0; m < k; m++)
+            sum += CAT(load_block, S)(matrix + m * row + j);
+        sum /= (T)k;
+        CAT(store_block, S)(mean + j, sum);
+        for (int32_t m = 0; m < k; m++)
+            CAT(store_block, S)(matrix + m * row + j, CAT(load_block, S)(matrix + m * row + j) - sum);
+    }
 }
 
-/* The columns of k rows of n numbers as rows, padded to `square` with zeros. */
-static void CAT(transpose, S)(const T *matrix, int32_t k, int32_t n, int64_t row, T *out, int64_t square)
+/* Sum of the lanes of a block. */
+static T CAT(sum_of_lanes, S)(CAT(block, S) v)
 {
-    memset(out, 0, sizeof(T) * (size_t)n * (size_t)square);
-    for (int32_t i = 0; i < k; i++)
-        for (int32_t j = 0; j < n; j++)
-            out[j * square + i] = matrix[i * row + j];
+    T sum = 0;
+    for (int l = 0; l < CAT(BLOCK, S); l++)
+        sum += v[l];
+    return sum;
 }
 
 /* Standard deviation of y - z over a group: how much noise is gone already. */
-static double CAT(removed_noise, S)(const T *y, const T *z, int64_t padded, double n)
+static double CAT(removed_noise, S)(const T *y, const T *z, const CAT(workspace, S) *w)
 {
     CAT(block, S) sums = {0}, squares = {0};
-    for (int64_t i = 0; i < padded; i += CAT(BLOCK, S)) { /* padding is 0 in both */
+    for (int64_t i = 0; i < (int64_t)w->k * w->row; i += CAT(BLOCK, S)) { /* padding is 0 in both */
         const CAT(block, S) d = CAT(load_block, S)(y + i) - CAT(load_block, S)(z + i);
         sums += d;
         squares += d * d;
     }
-    double sum = 0, square = 0;
-    for (int l = 0; l < CAT(BLOCK, S); l++) {
-        sum += sums[l];
-        square += squares[l];
-    }
-    const double variance = square / n - (sum / n) * (sum / n);
+    const double n = (double)w->k * w->n, mean = CAT(sum_of_lanes, S)(sums) / n;
+    const double variance = CAT(sum_of_lanes, S)(squares) / n - mean * mean;
     return sqrt(variance > 0 ? variance : 0);
 }
 
-/* Add weight x patches to the sums, and the weights to theirs (which may be
- * NULL); `patch` a constant where inlined. */
+/* Add the rows of `result` times their weights to the sums; `patch` is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
-CAT(scatter_sized, S)(const CAT(workspace, S) *w, int32_t n_lines, int32_t k, T *sums, T *weights,
-                      const int32_t patch)
+CAT(scatter_sized, S)(const CAT(workspace, S) *w, int32_t n_lines, T *sums, const int32_t patch)
 {
-    for (int32_t m = 0; m < k; m++)
+    for (int32_t m = 0; m < w->k; m++)
         for (int32_t r = 0; r < n_lines; r++) {
-            const int64_t at = w->in_sums[m] + w->sum_lines[r];
+            T *out = sums + w->in_sums[m] + w->sum_lines[r];
             const T *in = w->result + m * w->row + r * patch, weight = w->weight[m];
             for (int32_t c = 0; c < patch; c++)
-                sums[at + c] += weight * in[c];
-            if (weights)
-                for (int32_t c = 0; c < patch; c++)
-                    weights[at + c] += weight;
+                out[c] += weight * in[c];
         }
 }
 
-/* The same for the first k results of a group. */
-static void CAT(scatter, S)(const nnk_patches *p, const CAT(workspace, S) *w, int32_t k, T *sums, T *weights)
+static void CAT(scatter, S)(const nnk_patches *p, const CAT(workspace, S) *w, T *sums)
 {
     const int32_t n_lines = patch_lines(p);
-#define SCATTER(patch) CAT(scatter_sized, S)(w, n_lines, k, sums, weights, patch)
+#define SCATTER(patch) CAT(scatter_sized, S)(w, n_lines, sums, patch)
     FOR_PATCH(p->patch[NNK_AXES - 1], SCATTER)
 #undef SCATTER
 }
 
-/* n rounded up to whole blocks. */
-static int32_t CAT(whole_blocks, S)(int32_t n) { return (n + CAT(BLOCK, S) - 1) / CAT(BLOCK, S) * CAT(BLOCK, S); }
-
-static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->pilot); }
+static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->inverses); }
 
 /* One allocation, cut into matrices; zeros, so that padding stays zero. */
-static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, const nnk_box *box, int32_t k,
-                                 int correlated)
+static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, const nnk_patch_pass *pass)
 {
     const int32_t n_lines = patch_lines(p), n = n_lines * p->patch[NNK_AXES - 1];
-    const size_t row = (size_t)CAT(whole_blocks, S)(n), rows = (size_t)CAT(whole_blocks, S)(k);
-    const size_t square = row * row, lane = row > rows ? row : rows, matrix = rows * lane;
-    const size_t between = correlated ? rows * rows : 0, turned = correlated ? matrix : 0;
-    const size_t numbers = 4 * matrix + 2 * square + 3 * between + turned + 6 * lane;
-    const size_t bytes = sizeof(T) * numbers + sizeof *w->place * 2 * (rows + (size_t)n_lines);
+    const size_t row = (size_t)(n + CAT(BLOCK, S) - 1) / CAT(BLOCK, S) * CAT(BLOCK, S), fours = (size_t)(n + 3) / 4 * 4;
+    const size_t members = ((size_t)p->group + 3) / 4 * 4, matrix = members * row, square = row * row;
+    const size_t inverses = fours * (fours + 8) * CAT(BLOCK, S);
+    const size_t numbers = inverses + ((size_t)pass->channels + 3) * matrix + 2 * square + row + members;
+    const size_t bytes = sizeof(T) * numbers + sizeof(int64_t) * (members + 2 * (size_t)n_lines);
     T *at = new_aligned(bytes);
     if (!at)
         return NNK_NO_MEMORY;
     memset(at, 0, bytes);
-    *w = (CAT(workspace, S)){.n = n, .row = (int32_t)row};
-    w->pilot = at, at += matrix;
-    w->value = at, at += matrix;
-    w->solved = at, at += matrix;
-    w->result = at, at += matrix;
-    w->gram = at, at += square;
-    w->cross = at, at += square;
-    w->shared = at, at += between;
-    w->inner = at, at += between;
-    w->theta = at, at += between;
-    w->transposed = at, at += turned;
-    w->mean = at, at += lane;
-    w->pivots = at, at += 4 * lane;
-    w->weight = at, at += lane;
-    w->place = (int64_t *)(void *)at;
-    w->in_sums = w->place + rows;
-    w->lines = w->in_sums + rows;
+    *w = (CAT(workspace, S)){.n = n, .row = (int32_t)row, .fours = (int32_t)fours, .inverses = (CAT(block, S) *)(void *)at};
+    w->pilot = at += inverses;
+    w->value = at += (size_t)pass->channels * matrix;
+    w->other = at += matrix;
+    w->result = at += matrix;
+    w->gram = at += matrix;
+    w->filter = at += square;
+    w->mean = at += square;
+    w->weight = at += row;
+    w->in_sums = (int64_t *)(void *)(at + members);
+    w->lines = w->in_sums + members;
     w->sum_lines = w->lines + n_lines;
     find_patch_lines(p->patch, p->shape, w->lines);
-    find_patch_lines(p->patch, box->shape, w->sum_lines);
+    find_patch_lines(p->patch, pass->box.shape, w->sum_lines);
     return NNK_OK;
 }
 
-/* Go on to group g of the grid. */
+/* Go on to group g of the grid, of k members. */
 static void CAT(next_group, S)(const nnk_patches *p, const nnk_box *box, const int32_t *members, int32_t k,
                                int64_t g, CAT(workspace, S) *w)
 {
+    w->k = k;
     w->reference = p->lines[g / p->n_columns] * p->shape[NNK_AXES - 1] + p->columns[g % p->n_columns];
     for (int32_t m = 0; m < k; m++)
         w->in_sums[m] = place_in_box(p->shape, box, w->reference + members[m]);
 }
 
-/* Add each row's mean patch back. */
-static void CAT(add_mean, S)(CAT(workspace, S) *w)
-{
-    for (int32_t m = 0; m < w->k; m++)
-        for (int32_t j = 0; j < w->row; j++)
-            w->result[m * w->row + j] += w->mean[j];
-}
-
-/* Add at least `ridge` to the diagonal, and enough that rounding leaves the matrix
- * positive definite where there is next to no noise; returns what was added. */
-static T CAT(add_ridge, S)(T *matrix, int64_t row, int32_t n, T ridge)
-{
-    T trace = 0;
-    for (int32_t i = 0; i < n; i++)
-        trace += matrix[i * row + i];
-    const T least = CAT(RIDGE, S) * trace, added = ridge > least ? ridge : least;
-    for (int32_t i = 0; i < n; i++)
-        matrix[i * row + i] += added;
-    return added;
-}
-
-/* M - M 1 1' M / 1' M 1 of a symmetric matrix; `sums` is left with its row sums. */
-static void CAT(remove_mean, S)(T *m, int64_t row, int32_t k, T *sums)
-{
-    T total = 0;
-    for (int32_t i = 0; i < k; i++) {
-        sums[i] = 0;
-        for (int32_t j = 0; j < k; j++)
-            sums[i] += m[i * row + j];
-        total += sums[i];
-    }
-    for (int32_t i = 0; i < k; i++)
-        for (int32_t j = 0; j < k; j++)
-            m[i * row + j] -= sums[i] * sums[j] / total;
-}
-
-/* I - b M in place of M, and the weight 1 / |row|^2 of each of its rows. */
-static void CAT(complement, S)(T *m, int64_t row, int32_t k, T b, T *weight)
-{
-    for (int32_t i = 0; i < k; i++) {
-        T norm = 0;
-        for (int32_t j = 0; j < k; j++) {
-            T *at = m + i * row + j;
-            *at = (i == j) - b * *at;
-            norm += *at * *at;
-        }
-        weight[i] = 1 / (norm > (T)1e-6 ? norm : (T)1e-6);
-    }
-}
-
-/* Standard deviation of a group's noise relative to sigma: 1 where it is the same everywhere. */
-static double CAT(group_level, S)(const nnk_patches *p, const int32_t *members, const CAT(workspace, S) *w)
+/* Variance of a group's noise relative to sigma^2: 1 where it is the same everywhere. */
+static double CAT(group_variance, S)(const nnk_patches *p, const int32_t *members, const CAT(workspace, S) *w)
 {
     if (!p->variances)
         return 1;
@@ -216,208 +152,162 @@ static double CAT(group_level, S)(const nnk_patches *p, const int32_t *members, 
     double sum = 0;
     for (int32_t m = 0; m < w->k; m++)
         sum += variances[members[m]];
-    return sqrt(sum / w->k);
+    return sum / w->k;
 }
 
-/* Patches of less noise count for more where groups overlap. */
-static void CAT(weigh, S)(const nnk_patches *p, CAT(workspace, S) *w, double level)
+/* The noise that is left in the working image z, relative to that of y, and at least tau. */
+static double CAT(noise_left, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                                 double variance, CAT(workspace, S) *w)
 {
-    if (p->variances)
-        for (int32_t m = 0; m < w->k; m++)
-            w->weight[m] /= (T)(level * level);
-}
-
-/* (P' P + c I)^-1 of the centered pilot, into gram; returns c, at least `ridge`. */
-static T CAT(inverse_gram, S)(CAT(workspace, S) *w, T ridge)
-{
-    CAT(gram, S)(w->pilot, w->row, w->gram, w->n, w->k);
-    const T c = CAT(add_ridge, S)(w->gram, w->row, w->n, ridge);
-    CAT(invert, S)(w->gram, w->row, w->n, w->pivots);
-    return c;
-}
-
-/* Theta = 1 1'/k + P (P' P + c I)^-1 P', X = Theta Z, weights 1 / |theta_i|^2. */
-static void CAT(wiener_left, S)(CAT(workspace, S) *w, T ridge)
-{
-    const int32_t n = w->n, k = w->k, row = w->row;
-    const T c = CAT(inverse_gram, S)(w, ridge);
-    CAT(product, S)(w->pilot, 1, row, w->gram, row, w->solved, row, k, row, n);
-    CAT(product, S)(w->pilot, row, 1, w->value, row, w->cross, row, n, row, k);
-    CAT(product, S)(w->solved, 1, row, w->cross, row, w->result, row, k, row, n);
-    for (int32_t m = 0; m < k; m++) {
-        const T *u = w->solved + m * row, *p = w->pilot + m * row;
-        T square = (T)1 / k;
-        for (int32_t j = 0; j < n; j++)
-            square += u[j] * (p[j] - c * u[j]);
-        w->weight[m] = 1 / (square > (T)1e-6 ? square : (T)1e-6);
+    if (pass->y == pass->z)
+        return 1;
+    double removed = 0;
+    for (int32_t c = 0; c < pass->channels; c++) {
+        CAT(gather, S)(p, (const T *)pass->y + c * pixels_of(p->shape), members, w, w->other);
+        CAT(gather, S)(p, (const T *)pass->z + c * pixels_of(p->shape), members, w, w->value);
+        removed += CAT(removed_noise, S)(w->other, w->value, w);
     }
+    const double left = 1 - removed / pass->channels / sqrt(variance);
+    const double least = pass->tau > 0.01 ? pass->tau : 0.01;
+    return left > least ? left : least;
 }
 
-/* The same for groups of few members: Theta = 1 1'/k + I - c (P P' + c I)^-1, for P is centered. */
-static void CAT(wiener_members, S)(CAT(workspace, S) *w, T ridge)
-{
-    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
-    T *m = w->gram;
-    CAT(transpose, S)(w->pilot, k, n, row, w->solved, square);
-    CAT(gram, S)(w->solved, square, m, k, n);
-    const T c = CAT(add_ridge, S)(m, square, k, ridge);
-    CAT(invert, S)(m, square, k, w->pivots);
-    CAT(complement, S)(m, square, k, c, w->weight);
-    CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
-    for (int32_t i = 0; i < k; i++)
-        w->weight[i] = 1 / (1 / w->weight[i] + (T)1 / k);
-}
+/* Groups whose inverses are computed together, one in each lane of a block. */
+typedef struct {
+    const int32_t *members[CAT(BLOCK, S)];
+    double variance[CAT(BLOCK, S)], left[CAT(BLOCK, S)];
+    T factor[CAT(BLOCK, S)]; /* see `finish_filter` */
+} CAT(batch, S);
 
-/* W = (C + c I)^-1 C with C = P' P, X = Z W, one weight 1 / (|W|^2 / n + 1 / k). */
-static void CAT(wiener_right, S)(CAT(workspace, S) *w, T ridge)
+/* G + a N of a group into its lane. */
+static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pass, CAT(workspace, S) *w,
+                                 CAT(batch, S) *b, int lane)
 {
-    const int32_t n = w->n, k = w->k, row = w->row;
-    const T c = CAT(inverse_gram, S)(w, ridge);
-    T square = 0;
+    const int32_t *members = b->members[lane], n = w->n, row = w->row;
+    const T *covariance = pass->covariance;
+    const double variance = b->variance[lane] = CAT(group_variance, S)(p, members, w);
+    const double left = b->left[lane] = CAT(noise_left, S)(p, pass, members, variance, w);
+    for (int32_t c = 0; c < pass->channels; c++) {
+        T *pilot = w->pilot + (int64_t)c * w->k * row;
+        CAT(gather, S)(p, (const T *)pass->x + c * pixels_of(p->shape), members, w, pilot);
+        CAT(center, S)(pilot, w->k, row, w->mean);
+    }
+    T *gram = w->gram, trace = 0;
+    CAT(gram, S)(w->pilot, row, gram, n, pass->channels * w->k);
     for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < n; j++) {
-            T *at = w->gram + i * row + j;
-            *at = (i == j) - c * *at;
-            square += *at * *at;
+        trace += gram[i * row + i];
+    double noise = pass->channels * (pass->across_members ? n : w->k) * variance * left * left;
+    if (trace > 0 && noise * n > pass->limit * trace)
+        noise = pass->limit * trace / n;
+    const T least = CAT(RIDGE, S) * trace; /* so that rounding leaves the matrix positive definite */
+    T ridge = (T)(covariance ? 0 : pass->a * noise);
+    ridge = ridge > least ? ridge : least;
+    for (int64_t i = 0; covariance && i < (int64_t)n * row; i++)
+        gram[i] += (T)(pass->a * noise) * covariance[i];
+    b->factor[lane] = (T)(pass->b * (covariance ? noise : ridge / pass->a));
+    for (int32_t i = 0; i < n; i++) {
+        gram[i * row + i] += ridge;
+        for (int32_t j = i; j < n; j++)
+            w->inverses[i * w->fours + j][lane] = gram[i * row + j];
+    }
+}
+
+/* W = I - b (G + a N)^-1 N of a group from the inverse in its lane; returns |W|^2. */
+static T CAT(finish_filter, S)(const nnk_patch_pass *pass, CAT(workspace, S) *w, const CAT(batch, S) *b, int lane)
+{
+    const int32_t n = w->n, row = w->row;
+    T *inverse = w->gram;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = i; j < n; j++)
+            inverse[i * row + j] = inverse[j * row + i] = w->inverses[i * w->fours + j][lane];
+    if (pass->covariance)
+        CAT(product, S)(inverse, row, 1, pass->covariance, row, NULL, w->filter, row, n, row, n);
+    const T *from = pass->covariance ? w->filter : inverse;
+    CAT(block, S) squares = {0};
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < row; j += CAT(BLOCK, S)) {
+            CAT(block, S) value = -b->factor[lane] * CAT(load_block, S)(from + i * row + j);
+            if (i >= j && i < j + CAT(BLOCK, S))
+                value[i - j] += 1;
+            squares += value * value;
+            CAT(store_block, S)(w->filter + i * row + j, value);
         }
-    CAT(product, S)(w->value, 1, row, w->gram, row, w->result, row, k, row, n);
-    for (int32_t m = 0; m < w->k; m++)
-        w->weight[m] = 1 / (square / n + (T)1 / k);
+    return CAT(sum_of_lanes, S)(squares);
 }
 
-/* N, the noise that the members share, in units of c: `between` at their offsets. */
-static void CAT(shared_noise, S)(const nnk_patches *p, const int32_t *members, const T *between,
-                                 CAT(workspace, S) *w)
+/* Filter across members: X = Theta Z with Theta = 1 1' / k + P M P', M = (G + c I)^-1
+ * in `gram`; the weight of member i is 1 / |theta_i|^2. */
+static void CAT(filter_members, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
+                                   CAT(workspace, S) *w)
 {
-    const int32_t square = CAT(whole_blocks, S)(w->k);
-    nnk_box window = {{0}, {0}};
-    int64_t center = 0;
-    for (int axis = 0; axis < NNK_AXES; axis++) {
-        window.shape[axis] = 4 * p->radius[axis] + 1;
-        center = center * window.shape[axis] + 2 * p->radius[axis];
+    const int32_t n = w->n, k = w->k, row = w->row;
+    T *solved = w->other;
+    CAT(gather, S)(p, pass->x, members, w, w->pilot);
+    CAT(center, S)(w->pilot, k, row, w->result);
+    CAT(product, S)(w->pilot, 1, row, w->gram, row, NULL, solved, row, k, row, n);
+    CAT(product, S)(w->pilot, row, 1, w->value, row, NULL, w->filter, row, n, row, k);
+    CAT(product, S)(solved, 1, row, w->filter, row, w->mean, w->result, row, k, row, n);
+    for (int32_t m = 0; m < k; m++) {
+        T square = 0;
+        for (int32_t j = 0; j < n; j++)
+            square += solved[m * row + j] * (w->pilot[m * row + j] - w->ridge * solved[m * row + j]);
+        w->weight[m] = 1 / (square + (T)1 / k);
     }
-    for (int32_t m = 0; m < w->k; m++)
-        w->place[m] = place_in_box(p->shape, &window, w->reference + members[m]);
-    for (int32_t i = 0; i < w->k; i++)
-        for (int32_t j = 0; j < w->k; j++)
-            w->shared[i * square + j] = between[center + w->place[j] - w->place[i]];
 }
 
-/* Filter across patches under correlated noise: Theta = I - b N (M - M 1 1' M / 1' M 1) with
- * M = (X V^-1 X' + a N)^-1, where V is the covariance of a patch's noise, X the centered pilot and N the
- * noise that members share, c times `between`.  X = Theta Z, weights 1 / |theta_i|^2. */
-static void CAT(correlated_left, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
-                                    CAT(workspace, S) *w, T c, T a, T b)
+/* Apply a group's filter to all channels. */
+static void CAT(apply_filter, S)(const nnk_patches *p, const nnk_patch_pass *pass, CAT(workspace, S) *w,
+                                 const CAT(batch, S) *b, int lane)
 {
-    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
-    CAT(shared_noise, S)(p, members, pass->between, w);
-    CAT(product, S)(w->pilot, 1, row, pass->whitening, row, w->solved, row, k, row, n);
-    CAT(transpose, S)(w->solved, k, n, row, w->transposed, square);
-    T *m = w->inner;
-    CAT(gram, S)(w->transposed, square, m, k, n);
-    for (int32_t i = 0; i < k; i++)
-        for (int32_t j = 0; j < k; j++)
-            m[i * square + j] += a * c * w->shared[i * square + j];
-    CAT(add_ridge, S)(m, square, k, 0);
-    CAT(invert, S)(m, square, k, w->pivots);
-    CAT(remove_mean, S)(m, square, k, w->mean);
-    CAT(product, S)(w->shared, 1, square, m, square, w->theta, square, k, square, k);
-    CAT(complement, S)(w->theta, square, k, b * c, w->weight);
-    CAT(product, S)(w->theta, 1, square, w->value, row, w->result, row, k, row, k);
-}
-
-/* Filter the values of a group, whose noise has this level, with the response of its pilot. */
-static void CAT(wiener, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
-                           CAT(workspace, S) *w, double noise)
-{
-    CAT(center, S)(w->pilot, w->k, w->row, w->mean);
-    if (pass->whitening) {
-        CAT(correlated_left, S)(p, pass, members, w, (T)(noise * noise), 1, 1);
-        return;
+    const int64_t plane = pixels_of(p->shape), sums_plane = pixels_of(pass->box.shape);
+    const int32_t *members = b->members[lane], k = w->k, row = w->row;
+    const T kept = (T)(pass->tau / b->left[lane]), square = CAT(finish_filter, S)(pass, w, b, lane);
+    w->ridge = b->factor[lane];
+    for (int32_t m = 0; m < k; m++)
+        w->weight[m] = 1 / (square / w->n + (T)1 / k);
+    for (int32_t c = 0; c < pass->channels; c++) {
+        CAT(gather, S)(p, (const T *)pass->z + c * plane, members, w, w->value);
+        CAT(center, S)(w->value, k, row, w->mean);
+        if (pass->across_members)
+            CAT(filter_members, S)(p, pass, members, w);
+        else
+            CAT(product, S)(w->value, 1, row, w->filter, row, w->mean, w->result, row, k, row, w->n);
+        for (int32_t m = 0; m < k && c == 0; m++) {
+            w->weight[m] /= (T)b->variance[lane];
+            ((T *)pass->weights)[w->in_sums[m]] += w->weight[m];
+        }
+        CAT(scatter, S)(p, w, (T *)pass->sum_x + c * sums_plane);
+        if (!pass->sum_z)
+            continue;
+        for (int32_t m = 0; m < k; m++)
+            for (int32_t j = 0; j < row; j++) {
+                T *at = w->result + m * row + j;
+                *at = (1 - kept) * *at + kept * (w->value[m * row + j] + w->mean[j]);
+            }
+        CAT(scatter, S)(p, w, (T *)pass->sum_z + c * sums_plane);
     }
-    CAT(center, S)(w->value, w->k, w->row, w->mean);
-    if (pass->right)
-        CAT(wiener_right, S)(w, (T)(w->k * noise * noise));
-    else if (2 * p->group <= w->n)
-        CAT(wiener_members, S)(w, (T)(w->n * noise * noise));
-    else
-        CAT(wiener_left, S)(w, (T)(w->n * noise * noise));
-    CAT(add_mean, S)(w);
-}
-
-/* One group of a Wiener pass. */
-static void CAT(wiener_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
-                                 CAT(workspace, S) *w)
-{
-    const T *y = (const T *)pass->y + w->reference, *z = (const T *)pass->z + w->reference;
-    const T *x = (const T *)pass->x + w->reference;
-    const int64_t padded = (int64_t)w->k * w->row;
-    CAT(gather, S)(p, z, members, w->k, w, w->value);
-    CAT(gather, S)(p, y, members, w->k, w, w->solved);
-    for (int32_t m = 0; m < w->k; m++) /* products leave rounding where padding was */
-        for (int32_t j = w->n; j < w->row; j++)
-            w->solved[m * w->row + j] = 0;
-    const double level = pass->sigma * CAT(group_level, S)(p, members, w);
-    const double removed = CAT(removed_noise, S)(w->solved, w->value, padded, (double)w->k * w->n) / level;
-    double left = 1 - removed > pass->tau ? 1 - removed : pass->tau;
-    left = left > 0.01 ? left : 0.01;
-    const double noise = level * left;
-    CAT(gather, S)(p, x, members, w->k, w, w->pilot);
-    CAT(wiener, S)(p, pass, members, w, noise);
-    CAT(weigh, S)(p, w, level / pass->sigma);
-    CAT(scatter, S)(p, w, w->k, pass->sum_x, pass->weights);
-    if (!pass->sum_z)
-        return;
-    const T kept = (T)(pass->tau / left);
-    CAT(gather, S)(p, z, members, w->k, w, w->value);
-    for (int64_t i = 0; i < (int64_t)w->k * w->row; i++)
-        w->result[i] = (1 - kept) * w->result[i] + kept * w->value[i];
-    CAT(scatter, S)(p, w, w->k, pass->sum_z, NULL);
-}
-
-/* One group of the first estimate: Theta = I - (1 + a^2) c (M - M 1 1' M / 1' M 1) with
- * M = (Y Y' + a^2 c I)^-1, c = n sigma^2. */
-static void CAT(first_group, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
-                                CAT(workspace, S) *w)
-{
-    const int32_t n = w->n, k = w->k, row = w->row, square = CAT(whole_blocks, S)(k);
-    const double level = pass->sigma * CAT(group_level, S)(p, members, w);
-    const T a2 = (T)0.25, c = (T)(n * level * level);
-    CAT(gather, S)(p, (const T *)pass->y + w->reference, members, k, w, w->value);
-    if (pass->whitening) {
-        memcpy(w->pilot, w->value, sizeof(T) * (size_t)k * (size_t)row);
-        CAT(center, S)(w->pilot, k, row, w->mean);
-        CAT(correlated_left, S)(p, pass, members, w, (T)(level * level), a2, 1 + a2);
-    } else {
-        T *m = w->pilot; /* [square][square] */
-        CAT(transpose, S)(w->value, k, n, row, w->solved, square);
-        CAT(gram, S)(w->solved, square, m, k, n);
-        CAT(add_ridge, S)(m, square, k, a2 * c);
-        CAT(invert, S)(m, square, k, w->pivots);
-        CAT(remove_mean, S)(m, square, k, w->mean);
-        CAT(complement, S)(m, square, k, (1 + a2) * c, w->weight);
-        CAT(product, S)(m, 1, square, w->value, row, w->result, row, k, row, k);
-    }
-    CAT(weigh, S)(p, w, level / pass->sigma);
-    CAT(scatter, S)(p, w, k, pass->sum_x, pass->weights);
 }
 
 static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                               const int32_t *n_members, int64_t g0, int64_t g1)
 {
     CAT(workspace, S) w;
-    if (CAT(new_workspace, S)(&w, p, &pass->box, p->group, pass->whitening != NULL) != NNK_OK)
+    CAT(batch, S) b;
+    if (CAT(new_workspace, S)(&w, p, pass) != NNK_OK)
         return NNK_NO_MEMORY;
-    for (int64_t g = g0 * p->n_columns; g < g1 * p->n_columns; g++) {
-        const int32_t *mine = members + g * p->group;
-        if (n_members[g] < w.k) /* rows beyond the group must be zero */
-            memset(w.pilot, 0, sizeof(T) * (size_t)(w.mean - w.pilot));
-        w.k = n_members[g];
-        CAT(next_group, S)(p, &pass->box, mine, w.k, g, &w);
-        if (pass->first)
-            CAT(first_group, S)(p, pass, mine, &w);
-        else
-            CAT(wiener_group, S)(p, pass, mine, &w);
+    const int64_t end = g1 * p->n_columns;
+    for (int64_t g = g0 * p->n_columns; g < end; g += CAT(BLOCK, S)) {
+        const int n = end - g < CAT(BLOCK, S) ? (int)(end - g) : CAT(BLOCK, S);
+        for (int lane = 0; lane < n; lane++) {
+            b.members[lane] = members + (g + lane) * p->group;
+            CAT(next_group, S)(p, &pass->box, b.members[lane], n_members[g + lane], g + lane, &w);
+            CAT(begin_filter, S)(p, pass, &w, &b, lane);
+        }
+        CAT(invert, S)(w.inverses, w.n, w.fours);
+        for (int lane = 0; lane < n; lane++) {
+            CAT(next_group, S)(p, &pass->box, b.members[lane], n_members[g + lane], g + lane, &w);
+            CAT(apply_filter, S)(p, pass, &w, &b, lane);
+        }
     }
     CAT(free_workspace, S)(&w);
     return NNK_OK;

@@ -4,41 +4,34 @@
 
 #include <stdint.h>
 
-static inline void swap_keys(uint64_t *a, uint64_t *b)
+static inline int32_t count_up_to(const int32_t *keys, int32_t n, int32_t most)
 {
-    const uint64_t t = *a;
-    *a = *b, *b = t;
+    int32_t count = 0;
+    for (int32_t i = 0; i < n; i++)
+        count += keys[i] <= most;
+    return count;
 }
 
-/* Bring the k smallest of n different keys to the front (quickselect, middle of
- * three as pivot); their order is a function of the keys alone. */
-static inline void smallest_first(uint64_t *keys, int64_t n, int64_t k)
+/* The places of the k smallest of n keys, the first among equals, in their order; k is from 1 to n. */
+static inline void places_of_smallest(const int32_t *keys, int32_t n, int32_t k, int32_t *places)
 {
-    int64_t low = 0, high = n - 1;
-    while (low < high && k < n) {
+    int64_t low = INT32_MIN, high = INT32_MAX; /* bisection for the k-th smallest: it is above low */
+    int32_t found = n, below = 0;
+    while (found != k && high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (keys[middle] < keys[low])
-            swap_keys(keys + middle, keys + low);
-        if (keys[high] < keys[low])
-            swap_keys(keys + high, keys + low);
-        if (keys[high] < keys[middle])
-            swap_keys(keys + high, keys + middle);
-        const uint64_t pivot = keys[middle];
-        int64_t i = low, j = high;
-        while (i <= j) {
-            while (keys[i] < pivot)
-                i++;
-            while (keys[j] > pivot)
-                j--;
-            if (i <= j)
-                swap_keys(keys + i++, keys + j--);
-        }
-        if (k - 1 <= j)
-            high = j;
-        else if (k - 1 >= i)
-            low = i;
+        const int32_t count = count_up_to(keys, n, (int32_t)middle);
+        if (count >= k)
+            high = middle, found = count;
         else
-            break;
+            low = middle, below = count;
+    }
+    int32_t equal = found == k ? k : k - below; /* of the keys above low */
+    for (int32_t i = 0, place = 0; place < k; i++) { /* without a branch that cannot be predicted */
+        places[place] = i;
+        const int32_t counts = keys[i] > low && keys[i] <= high;
+        const int32_t taken = keys[i] <= low || (counts && equal > 0);
+        equal -= counts;
+        place += taken;
     }
 }
 

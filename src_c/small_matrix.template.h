@@ -1,13 +1,17 @@
 /* Products and inverses of small dense matrices, rows padded with zeros to whole
  * blocks.  T, S: type and suffix. */
 
-/* c[i][j] = sum_r a[r step_r + i step_i] b[r][j] on a tile of 4 rows and
- * `n_blocks` blocks: the accumulators stay in registers. */
+/* c[i][j] = base[j] + sum_r a[r step_r + i step_i] b[r][j] on a tile of 4 rows and `n_blocks`
+ * blocks: the sums stay in registers.  No base is 0. */
 static inline __attribute__((always_inline)) void
-CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c, int64_t c_row,
-                     int32_t n_r, const int n_blocks)
+CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, const T *base, T *c,
+                     int64_t c_row, int32_t n_r, const int n_blocks)
 {
     CAT(block, S) sum[4][3] = {{{0}}};
+    if (base)
+        for (int i = 0; i < 4; i++)
+            for (int p = 0; p < n_blocks; p++)
+                sum[i][p] = CAT(load_block, S)(base + p * CAT(BLOCK, S));
     for (int32_t r = 0; r < n_r; r++, a += step_r, b += b_row) {
         CAT(block, S) right[3];
         for (int p = 0; p < n_blocks; p++)
@@ -22,106 +26,138 @@ CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int
 }
 
 /* Four rows of a product, columns [from, n_j) in whole blocks. */
-static void CAT(product_rows, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c,
-                                 int64_t c_row, int32_t from, int32_t n_j, int32_t n_r)
+static void CAT(product_rows, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, const T *base,
+                                 T *c, int64_t c_row, int32_t from, int32_t n_j, int32_t n_r)
 {
     int32_t n_blocks = (n_j - from) / CAT(BLOCK, S);
     for (int64_t j = from; n_blocks > 0;) {
         const int wide = n_blocks == 4 || n_blocks == 2 ? 2 : n_blocks >= 3 ? 3 : 1;
         if (wide == 3)
-            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 3);
+            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, base ? base + j : NULL, c + j, c_row, n_r, 3);
         else if (wide == 2)
-            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 2);
+            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, base ? base + j : NULL, c + j, c_row, n_r, 2);
         else
-            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, c + j, c_row, n_r, 1);
+            CAT(product_tile, S)(a, step_r, step_i, b + j, b_row, base ? base + j : NULL, c + j, c_row, n_r, 1);
         n_blocks -= wide;
         j += wide * CAT(BLOCK, S);
     }
 }
 
 /* The whole product: n_i rounded up to 4 rows, n_j columns in whole blocks. */
-static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, T *c,
-                            int64_t c_row, int32_t n_i, int32_t n_j, int32_t n_r)
+static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, const T *base,
+                            T *c, int64_t c_row, int32_t n_i, int32_t n_j, int32_t n_r)
 {
     for (int32_t i = 0; i < n_i; i += 4)
-        CAT(product_rows, S)(a + i * step_i, step_r, step_i, b, b_row, c + i * c_row, c_row, 0, n_j, n_r);
+        CAT(product_rows, S)(a + i * step_i, step_r, step_i, b, b_row, base, c + i * c_row, c_row, 0, n_j, n_r);
 }
 
-/* The symmetric product a' a of `n_r` rows of n numbers, padded to `row`: tiles on and
- * above the diagonal, then their mirror image. */
+/* The symmetric product a' a of `n_r` rows of n numbers, padded to `row`: only blocks on and above
+ * the diagonal are written. */
 static void CAT(gram, S)(const T *a, int64_t row, T *c, int32_t n, int32_t n_r)
 {
-    for (int32_t i = 0; i < n; i += 4) {
-        const int32_t from = i / CAT(BLOCK, S) * CAT(BLOCK, S);
-        CAT(product_rows, S)(a + i, row, 1, a, row, c + i * row, row, from, (int32_t)row, n_r);
-    }
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < i / CAT(BLOCK, S) * CAT(BLOCK, S); j++)
-            c[i * row + j] = c[j * row + i];
+    for (int32_t i = 0; i < n; i += 4)
+        CAT(product_rows, S)(a + i, row, 1, a, row, NULL, c + i * row, row, i / CAT(BLOCK, S) * CAT(BLOCK, S),
+                             (int32_t)row, n_r);
 }
 
-#define PIVOTS 4
+/* Symmetric matrices of as many groups as a block has lanes, whose numbers (i, j) are one block: the
+ * arithmetic of one matrix inverts all.  Rows of `n` blocks, a multiple of four; only tiles of 4 x 4 on
+ * and above the diagonal are read and written. */
 
-/* Some pivot rows of Gauss-Jordan elimination, scaled, with the inverse pivots. */
-typedef struct {
-    int32_t first, count;
-    const T *row[PIVOTS];
-    T inverse[PIVOTS];
-} CAT(pivots, S);
-
-/* Eliminate with pivots [from, count) from one row, in one pass over it. */
-static inline void CAT(eliminate, S)(T *a, const CAT(pivots, S) *p, int32_t from, int64_t length)
+/* Four pivot rows F, also where they are stored as columns, and 1 where they meet themselves. */
+static void CAT(pivot_rows, S)(const CAT(block, S) *a, int32_t n, int32_t p, CAT(block, S) *f)
 {
-    T factor[PIVOTS] = {0}, at_pivot[PIVOTS];
-    for (int32_t q = from; q < p->count; q++) {
-        factor[q] = a[p->first + q];
-        for (int32_t r = from; r < q; r++)
-            factor[q] -= factor[r] * p->row[r][p->first + q];
+    for (int q = 0; q < 4; q++) {
+        for (int32_t j = 0; j < p; j++)
+            f[q * n + j] = a[j * n + p + q];
+        for (int32_t j = p; j < n; j++)
+            f[q * n + j] = a[(p + q) * n + j];
+        for (int s = 0; s < 4; s++)
+            f[q * n + p + s] = (CAT(block, S)){0} + (T)(q == s);
     }
-    for (int32_t q = from; q < p->count; q++) { /* the columns of the pivots take the inverse */
-        at_pivot[q] = -factor[q] * p->inverse[q];
-        for (int32_t r = q + 1; r < p->count; r++)
-            at_pivot[q] -= factor[r] * p->row[r][p->first + q];
-    }
-    for (int64_t j = 0; j < length; j += CAT(BLOCK, S)) {
-        CAT(block, S) value = CAT(load_block, S)(a + j);
-        for (int32_t q = 0; q < PIVOTS; q++) /* factors of absent pivots are 0 */
-            value -= factor[q] * CAT(load_block, S)(p->row[q] + j);
-        CAT(store_block, S)(a + j, value);
-    }
-    for (int32_t q = from; q < p->count; q++)
-        a[p->first + q] = at_pivot[q];
 }
 
-/* Invert a symmetric positive definite n x n matrix in place: Gauss-Jordan without
- * pivoting, a few pivots at a time.  Rows of `length` numbers; `scratch` holds
- * PIVOTS rows. */
-static void CAT(invert, S)(T *a, int64_t length, int32_t n, T *scratch)
+/* P = L D L' of a 4 x 4 matrix: `l` becomes L below its diagonal; `inverse` is that of D. */
+static void CAT(factor_four, S)(CAT(block, S) l[4][4], CAT(block, S) inverse[4])
 {
-    CAT(pivots, S) p;
-    memset(scratch, 0, sizeof(T) * PIVOTS * (size_t)length);
-    for (int32_t q = 0; q < PIVOTS; q++)
-        p.row[q] = scratch + q * length;
-    for (p.first = 0; p.first < n; p.first += PIVOTS) {
-        const int32_t block = n - p.first < PIVOTS ? n - p.first : PIVOTS;
-        for (p.count = 0; p.count < block;) {
-            T *row = a + (p.first + p.count) * length, *scaled = scratch + p.count * length;
-            CAT(eliminate, S)(row, &p, 0, length);
-            const T inverse = 1 / row[p.first + p.count];
-            for (int64_t j = 0; j < length; j++)
-                scaled[j] = inverse * row[j];
-            scaled[p.first + p.count] = p.inverse[p.count] = inverse;
-            memcpy(row, scaled, sizeof(T) * (size_t)length);
-            p.count++;
+    for (int q = 0; q < 4; q++) {
+        inverse[q] = 1 / l[q][q];
+        for (int i = q + 1; i < 4; i++) {
+            l[i][q] *= inverse[q];
+            for (int j = q + 1; j <= i; j++)
+                l[i][j] -= l[i][q] * l[q][j];
         }
-        for (int32_t i = 0; i < n; i++) {
-            const int32_t own = i - p.first;
-            if (own < 0 || own >= block)
-                CAT(eliminate, S)(a + i * length, &p, 0, length);
-            else if (own + 1 < block)
-                CAT(eliminate, S)(a + i * length, &p, own + 1, length);
-        }
+        for (int i = q + 1; i < 4; i++)
+            for (int j = i + 1; j < 4; j++)
+                l[i][j] = l[j][i];
     }
 }
 
-#undef PIVOTS
+/* a[i][j] -= sum_q v[q][i] r[q][j] on one tile. */
+static inline void CAT(update_tile, S)(CAT(block, S) *a, const CAT(block, S) *v, const CAT(block, S) *r, int32_t n)
+{
+    for (int half = 0; half < 4; half += 2) { /* half a tile stays in 16 registers */
+        CAT(block, S) sum[2][4];
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j++)
+                sum[i][j] = a[(half + i) * n + j];
+        for (int q = 0; q < 4; q++)
+            for (int i = 0; i < 2; i++)
+                for (int j = 0; j < 4; j++)
+                    sum[i][j] -= v[q * n + half + i] * r[q * n + j];
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j++)
+                a[(half + i) * n + j] = sum[i][j];
+    }
+}
+
+/* The symmetric sweep of the pivots p .. p + 3: with F their rows and P where these meet the pivots'
+ * columns, a -= F' P^-1 F elsewhere, P^-1 F in the pivots' rows and columns, and -P^-1 where both meet.
+ * Swept everywhere, a is -a^-1.  P = L D L' is never inverted by itself: the product with F would lose
+ * too many digits.  `v` and `r` have room for four rows. */
+static void CAT(sweep_four, S)(CAT(block, S) *a, int32_t n, int32_t p, CAT(block, S) *v, CAT(block, S) *r)
+{
+    CAT(block, S) l[4][4], inverse[4];
+    for (int q = 0; q < 4; q++)
+        for (int s = 0; s < 4; s++)
+            l[q][s] = a[(p + (q < s ? q : s)) * n + p + (q < s ? s : q)];
+    CAT(factor_four, S)(l, inverse);
+    CAT(pivot_rows, S)(a, n, p, v);
+    for (int32_t j = 0; j < n; j++) /* V = L^-1 F and R = D^-1 V */
+        for (int q = 0; q < 4; q++) {
+            for (int s = 0; s < q; s++)
+                v[q * n + j] -= l[q][s] * v[s * n + j];
+            r[q * n + j] = inverse[q] * v[q * n + j];
+        }
+    for (int32_t i = 0; i < n; i += 4)
+        for (int32_t j = i; j < n; j += 4)
+            if (i != p && j != p)
+                CAT(update_tile, S)(a + i * n + j, v + i, r + j, n);
+    for (int32_t j = 0; j < n; j++) { /* L'^-1 R, into the rows and columns of the pivots */
+        for (int q = 2; q >= 0; q--)
+            for (int s = q + 1; s < 4; s++)
+                r[q * n + j] -= l[s][q] * r[s * n + j];
+        for (int q = 0; q < 4; q++)
+            if (j < p)
+                a[j * n + p + q] = r[q * n + j];
+            else
+                a[(p + q) * n + j] = j < p + 4 ? -r[q * n + j] : r[q * n + j];
+    }
+}
+
+/* The inverses of symmetric positive definite n x n matrices, `whole` rows of as many blocks: n rounded up
+ * to a multiple of four, then eight rows of scratch.  Only numbers on and above the diagonal are read. */
+static void CAT(invert, S)(CAT(block, S) *a, int32_t n, int32_t whole)
+{
+    for (int32_t i = 0; i < whole; i++)
+        for (int32_t j = i / 4 * 4; j < whole; j++)
+            if (j >= n)
+                a[i * whole + j] = (CAT(block, S)){0} + (T)(i == j);
+            else if (j < i)
+                a[i * whole + j] = a[j * whole + i];
+    CAT(block, S) *scratch = a + (int64_t)whole * whole;
+    for (int32_t p = 0; p < whole; p += 4)
+        CAT(sweep_four, S)(a, whole, p, scratch, scratch + 4 * whole);
+    for (int64_t i = 0; i < (int64_t)whole * whole; i++)
+        a[i] = -a[i];
+}

@@ -117,7 +117,7 @@ def denoise(
     noise = estimated_noise(checked) if sigma is None else given_noise(sigma, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
-            f"method={method!r} assumes noise of one level: use 'fast', 'balanced' or 'best' for "
+            f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
             "levels that differ across the image"
         )
     noise = noise.scaled(strength).for_channels(checked.channels)

@@ -22,10 +22,10 @@ from nnk_image.noise.stabilization import Stabilizer
 _FEW = 1.4
 """Counts per pixel below which sums of 4 x 4 pixels come before those of 2 x 2."""
 
-_ENOUGH = {"fast": 24.0, "balanced": 8.0, "best": 8.0}
+_ENOUGH = {"fast": 24.0, "best": 8.0}
 """Counts per pixel from which one round is as good as several."""
 
-_SHARE = {"fast": (0.35, 1 / 3), "balanced": (0.35, 1 / 3), "best": (0.42, 1 / 2)}
+_SHARE = {"fast": (0.35, 1 / 3), "best": (0.42, 1 / 2)}
 """Share of the image in the last mixture at one count per pixel, and the power of the counts with
 which it grows. A better method needs less of the estimate."""
 
@@ -86,19 +86,18 @@ def effective_counts(mean, gain, read=0.0, offset=0.0):
 def rounds_for(method, counts):
     """Return the rounds that suit a method and a number of `effective_counts`.
 
-    Only 'fast', 'balanced' and 'best' take more than one. The round on sums of 2 x 2 pixels, a
-    quarter of the work, uses a better method than 'fast'.
+    Only 'fast' and 'best' take more than one. The round on sums of 2 x 2 pixels, a quarter of the
+    work, uses 'best'.
     """
     if counts >= _ENOUGH.get(method, 0.0):
         return [Round(method)]
-    coarse = "best" if method == "best" or counts < _FEW else "balanced"
     factor, power = _SHARE[method]
     share = float(np.clip(factor * counts**power, 0.2, _MOST_SHARE))
     if counts < _FEW:
-        return [Round("fast", 4), Round(coarse, 2, 0.6), Round(method, 1, share)]
+        return [Round("fast", 4), Round("best", 2, 0.6), Round(method, 1, share)]
     if method == "best":
-        return [Round(coarse, 2), Round("fast", 1, _BEFORE_BEST), Round(method, 1, _AT_BEST)]
-    return [Round(coarse, 2), Round(method, 1, share)]
+        return [Round("best", 2), Round("fast", 1, _BEFORE_BEST), Round(method, 1, _AT_BEST)]
+    return [Round("best", 2), Round(method, 1, share)]
 
 
 class PoissonUnits:

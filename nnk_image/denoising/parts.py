@@ -85,10 +85,10 @@ class TiledDenoising:
         statistics = delayed(Range.statistics)(ranges, self.spacing)
         if self.method != "sgw":
             numbers = [
-                task(moments, image, layout, tile.core, noise, self.method, statistics)
+                task(extremes, image, layout, tile.core, noise, self.method, statistics)
                 for tile in self.tiles
             ]
-            return delayed(_pair)(noise, delayed(with_moments)(statistics, numbers))
+            return delayed(_pair)(noise, delayed(with_spread)(statistics, numbers))
         reach = reach_of_degrees(len(layout.shape))
         degrees = [
             task(degrees_inside, image, layout, tile.padded, noise, statistics, tile.inside)
@@ -182,32 +182,27 @@ class Range:
         return Statistics(limits, spacing, tuple(means.tolist()))
 
 
-def moments(
+def extremes(
     image: Image, executor: RowExecutor, noise: NoiseModel, method: str, statistics: Statistics
-) -> npt.NDArray[np.float64] | None:
-    """Return number, mean and variance of the luminance, least and largest opponent value.
+) -> tuple[float, float] | None:
+    """Return the least and the largest value of a part's opponent channels in units of the noise.
 
-    All are in units of the noise.  None if the channels are denoised one by one or have Poisson
-    noise: then each part is treated by its own numbers.
+    None if the channels are denoised one by one or have Poisson noise: then each part is treated by
+    its own numbers.
     """
     unit_image, unit_noise = _unit(image, noise, method, statistics)
     if unit_image is None or unit_noise is None:
         return None
     channels = to_opponent(unit_image.pixels, unit_noise.levels)
-    mean = channels[0].mean(dtype=np.float64)
-    variance = channels[0].var(dtype=np.float64)
-    return np.array([channels[0].size, mean, variance, channels.min(), channels.max()])
+    return float(channels.min()), float(channels.max())
 
 
-def with_moments(statistics: Statistics, parts: Sequence[Any]) -> Statistics:
-    """Return the statistics with the contrast and spread of the whole image."""
+def with_spread(statistics: Statistics, parts: Sequence[Any]) -> Statistics:
+    """Return the statistics with the spread of the whole image."""
     if any(part is None for part in parts):
         return statistics
-    numbers, means, variances, least, most = np.transpose(parts)
-    mean = np.average(means, weights=numbers)
-    variance = np.average(variances + (means - mean) ** 2, weights=numbers)
-    ratio = float(1 / np.sqrt(max(variance - 1, 1e-12)))
-    return replace(statistics, noise_to_signal=ratio, spread=float(most.max() - least.min()))
+    least, most = zip(*parts, strict=True)
+    return replace(statistics, spread=max(most) - min(least))
 
 
 def degrees_inside(

@@ -1,13 +1,10 @@
 """Numbers that belong to a whole image and decide how each part of it is treated."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from nnk_image.base.image import Image
-
-MODERATE, STRONG = 0.4, 0.8
-"""Noise-to-signal ratios of moderate and strong noise: sigma 20 and 40 on 8-bit photographs."""
 
 _BITS_OF_PART = 16  # 2^16 degrees below 2^10 in units of 2^-20, or 2^-52, are sums below 2^53
 
@@ -27,11 +24,9 @@ class Statistics:
         Distance of pixels along each axis, 1 along the finest; None if all are equal.
     means : tuple of float
         Mean of each channel, in the image's own units; used for Poisson noise.
-    noise_to_signal : float or None
-        Standard deviation of the noise over that of the luminance beneath it. Stays None, as does
-        `spread`, where channels are denoised one by one.
     spread : float or None
-        Range of the opponent channels, in units of the noise.
+        Range of the opponent channels, in units of the noise. Stays None where channels are
+        denoised one by one.
     tau, bound : float or None
         Regularization and largest possible eigenvalue of the graph Laplacian of 'sgw'.
     """
@@ -39,7 +34,6 @@ class Statistics:
     limits: tuple[float, float]
     spacing: tuple[float, ...] | None = None
     means: tuple[float, ...] = ()
-    noise_to_signal: float | None = None
     spread: float | None = None
     tau: float | None = None
     bound: float | None = None
@@ -52,33 +46,9 @@ class Statistics:
             means = [float(values[..., c].mean(dtype=np.float64)) for c in range(image.channels)]
         return cls((image.low, image.high), spacing, tuple(means))
 
-    def completed(self, channels):
-        """Return the statistics with `noise_to_signal` and `spread` of (C, H, W) opponent channels.
-
-        The channels are in units of the noise.
-        """
-        ratio, spread = self.noise_to_signal, self.spread
-        return replace(
-            self,
-            noise_to_signal=noise_to_signal(channels[0]) if ratio is None else ratio,
-            spread=float(np.ptp(channels)) if spread is None else spread,
-        )
-
-    @property
-    def noise_is_moderate(self) -> bool:
-        """Whether noise is at least moderate; after `completed`."""
-        return self.noise_to_signal is not None and self.noise_to_signal >= MODERATE
-
-    @property
-    def noise_is_strong(self) -> bool:
-        """Whether noise is strong; after `completed`."""
-        return self.noise_to_signal is not None and self.noise_to_signal >= STRONG
-
-
-def noise_to_signal(luminance):
-    """Return the standard deviation of unit noise over that of the image beneath it."""
-    variance = float(np.var(luminance, dtype=np.float64))
-    return 1 / np.sqrt(max(variance - 1, 1e-12))
+    def spread_of(self, channels):
+        """Return `spread`, or if it is None that of (C, H, W) opponent channels."""
+        return float(np.ptp(channels)) if self.spread is None else self.spread
 
 
 def sum_of_degrees(degrees):

@@ -1,25 +1,23 @@
 """Noise after standardization: of variance 1, but possibly correlated and uneven.
 
-The patch filters need the covariance of the pixels of a patch, the covariance between patches of a
-group, and what noise adds to the distance between patches.
+The patch filters need the covariance of the pixels of a patch, and what noise adds to the distance
+between patches.
 """
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfftn, rfftn
-from scipy.ndimage import uniform_filter
+from scipy.ndimage import correlate1d, uniform_filter
 
 from nnk_image.base.geometry import BLOCK_BYTES
 from nnk_image.base.image import opponent_matrix
+from nnk_image.base.pyramid import halve
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel, cut
 
 _LEAST_EIGENVALUE = 0.02
 """Eigenvalues below 2 % of the mean are raised to it before whitening."""
-
-_LEAST_QUARTER = 16  # of the frequencies in which a spectrum is sampled
 
 
 @dataclass(frozen=True)
@@ -80,70 +78,69 @@ class StandardNoise:
         """Whether the noise of different pixels is independent."""
         return self.correlations is None
 
-    def distances(self, number, patch, radius, dtype):
-        """Return what noise adds to squared distances of patches, for `_core.Patches.set_noise`.
+    def of_channels(self, channels):
+        """Return the noise of a slice of the opponent channels, after division by their levels."""
+        correlations = None if self.correlations is None else self.correlations[channels]
+        return StandardNoise(correlations, self.variances)
+
+    def bias(self, patch, radius, dtype):
+        """Return what noise adds to squared distances of patches of the first channel.
 
         Parameters
         ----------
-        number : int
-            Of the channel.
         patch, radius : tuple of int
             Sides of a patch, reach of the search.
         dtype : numpy.dtype
 
         Returns
         -------
-        bias : 1-D ndarray or None
-            By offset, 2 radius + 1 along each axis.
-        variances : ndarray of the image's shape, or None
+        1-D ndarray or None
+            By offset, 2 radius + 1 along each axis. None if it is the same for all.
         """
         if self.correlations is None and self.variances is None:
-            return None, None
+            return None
         correlation = np.zeros([2 * r + 1 for r in radius])
         correlation[tuple(radius)] = 1
         if self.correlations is not None:
-            correlation = cut(self.correlations[number], radius)
-        bias = (2 * math.prod(patch) * (1 - correlation)).astype(dtype).reshape(-1)
-        return bias, self._patch_variances(patch, dtype)
+            correlation = cut(self.correlations[0], radius)
+        return (2 * math.prod(patch) * (1 - correlation)).astype(dtype).reshape(-1)
 
-    def tables(self, number, patch, radius, dtype):
-        """Whitening and shared noise of the patches of one channel; None if white."""
-        if self.correlations is None:
-            return None
-        covariance = patch_covariance(self.correlations[number], patch)
-        values, vectors = np.linalg.eigh(covariance)
-        values = np.maximum(values, _LEAST_EIGENVALUE)
-        inverse = (vectors / values) @ vectors.T
-        return (
-            _padded((vectors / np.sqrt(values)) @ vectors.T, dtype),
-            shared_noise(self.correlations[number], inverse, patch, radius).astype(dtype),
-        )
-
-    def halved(self, shape):
-        """Return the noise of the lower half of the frequencies, as an image of `shape`.
-
-        Its `levels` are those of channels that have been divided by the levels of this.
-        """
-        correlations, levels = None, None
-        if self.correlations is not None:
-            halves = [_lower_half(c) for c in self.correlations]
-            middle = np.array([_middle(half) for half in halves])
-            correlations = np.stack([half / m for half, m in zip(halves, middle, strict=True)])
-            levels = np.sqrt(middle)
-        variances = None
-        if self.variances is not None:
-            whole = self.variances[tuple(slice(2 * n) for n in shape)]
-            blocks = whole.reshape([side for n in shape for side in (n, 2)])
-            inner = tuple(range(1, 2 * len(shape), 2))
-            variances = np.ascontiguousarray(blocks.mean(axis=inner))
-        return StandardNoise(correlations, variances, levels)
-
-    def _patch_variances(self, patch, dtype):
+    def patch_variances(self, patch, dtype):
+        """Return the mean variance in the patch that begins at each pixel; None if all are 1."""
         if self.variances is None:
             return None
         origin = [-(side // 2) for side in patch]
         means = uniform_filter(self.variances.astype(np.float64), patch, origin=origin)
         return np.ascontiguousarray(means, dtype)
+
+    def covariance(self, patch, dtype):
+        """Return the covariance of the n pixels of a patch, the mean of the channels'.
+
+        Returns
+        -------
+        (n, row) ndarray or None
+            Rows are padded with zeros to whole SIMD blocks. None if noise is white.
+        """
+        if self.correlations is None:
+            return None
+        mean = np.mean([patch_covariance(c, patch) for c in self.correlations], axis=0)
+        return _padded(mean, dtype)
+
+    def halved(self, shape):
+        """Return the noise of an image of this shape after `pyramid.halve`.
+
+        Its `levels` are the standard deviations there, by which the channels are to be divided.
+        """
+        correlations, levels = None, None
+        if self.correlations is not None:
+            halves = [_halved(c) for c in self.correlations]
+            variances = np.array([_middle(half) for half in halves])
+            levels = np.sqrt(variances)
+            correlations = np.stack([h / v for h, v in zip(halves, variances, strict=True)])
+        variances = None
+        if self.variances is not None:
+            variances = halve(self.variances[None])[0] / 2 ** (len(shape) / 2)
+        return StandardNoise(correlations, variances, levels)
 
 
 WHITE = StandardNoise()
@@ -185,26 +182,6 @@ def _middle(correlation):
     return correlation[tuple(n // 2 for n in correlation.shape)]
 
 
-def shared_noise(correlation, inverse, patch, radius):
-    """``tr(V^-1 V_o)`` for all offsets o of two patches whose groups reach `radius`.
-
-    V is the covariance of a patch, V_o that between two patches.  Summed by the offset of pixels,
-    that is a correlation of the inverse, added up along its diagonals, with that of the noise.
-
-    Returns
-    -------
-    ndarray
-        4 radius + 1 along each axis.
-    """
-    sums = np.zeros([2 * side - 1 for side in patch])
-    np.add.at(sums, tuple(place.T for place in _differences(patch)), inverse)
-    reach = [2 * r + side - 1 for r, side in zip(radius, patch, strict=True)]
-    shape = [2 * r + 1 for r in reach]
-    spectrum = rfftn(cut(correlation, reach)) * np.conj(rfftn(sums, shape))
-    table = irfftn(spectrum, shape)[tuple(slice(4 * r + 1) for r in radius)]
-    return np.ascontiguousarray(table)
-
-
 def _padded(matrix, dtype):
     """Rows padded with zeros to whole SIMD blocks."""
     lanes = BLOCK_BYTES // np.dtype(dtype).itemsize
@@ -213,12 +190,11 @@ def _padded(matrix, dtype):
     return padded
 
 
-def _lower_half(correlation):
-    """Covariance, by offset, of noise cut to half of its frequencies and sampled as coarsely."""
-    shape = [4 * max(_LEAST_QUARTER, -(-n // 2)) for n in correlation.shape]
-    inside = (slice(1, None),) * len(shape)
-    around = np.zeros(shape)
-    around[inside] = cut(correlation, [n // 2 - 1 for n in shape])
-    power = np.maximum(np.fft.fftshift(np.fft.fftn(np.fft.ifftshift(around)).real), 0)
-    low = power[tuple(slice(n // 4, -n // 4) for n in shape)]
-    return np.fft.fftshift(np.fft.ifftn(np.fft.ifftshift(low)).real)[inside]
+def _halved(correlation):
+    """Return the covariance by offset after `halve`, from the correlation before it."""
+    for axis, n in enumerate(correlation.shape):
+        wide = [(2, 2) if a == axis else (0, 0) for a in range(correlation.ndim)]
+        sums = correlate1d(np.pad(correlation, wide), [0.5, 1, 0.5], axis, mode="constant")
+        middle = n // 2 + 2
+        correlation = sums[(slice(None),) * axis + (slice(middle % 2, None, 2),)]
+    return correlation

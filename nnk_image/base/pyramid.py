@@ -1,0 +1,51 @@
+"""Images at half their size, and back; channels (C, H, W) or of more axes."""
+
+import math
+
+import numpy as np
+
+
+def half_shape(shape):
+    """Return the shape of an image after `halve`."""
+    return tuple(-(-n // 2) for n in shape)
+
+
+def halve(channels):
+    """Halve channels: sums of 2 x 2 pixels, divided by 2, so that white noise keeps its variance.
+
+    Where the number of rows or columns is odd, the last one stands for the one that is missing.
+    """
+    shape = channels.shape[1:]
+    half = channels
+    if any(n % 2 for n in shape):
+        half = np.pad(channels, ((0, 0), *((0, n % 2) for n in shape)), mode="edge")
+    for axis in range(1, channels.ndim):
+        half = half[_every_second(axis, 0)] + half[_every_second(axis, 1)]
+    return half / channels.dtype.type(_norm(shape))
+
+
+def double(half, shape):
+    """Double channels to `shape`; without odd sides, `halve` of the result gives them again."""
+    for axis, n in enumerate(shape, start=1):
+        half = _double_axis(half, axis)[(slice(None),) * axis + (slice(n),)]
+    return np.ascontiguousarray(half) / half.dtype.type(_norm(shape))
+
+
+def _double_axis(half, axis):
+    """Double an axis: each value becomes two on the parabola through it and its neighbors."""
+    ends = [(1, 1) if a == axis else (0, 0) for a in range(half.ndim)]
+    padded = np.moveaxis(np.pad(half, ends, mode="edge"), axis, 0)
+    slope = np.moveaxis((padded[2:] - padded[:-2]) / half.dtype.type(8), 0, axis)
+    shape = [2 * n if a == axis else n for a, n in enumerate(half.shape)]
+    doubled = np.empty(shape, half.dtype)
+    doubled[_every_second(axis, 0)] = half - slope
+    doubled[_every_second(axis, 1)] = half + slope
+    return doubled
+
+
+def _every_second(axis, first):
+    return (slice(None),) * axis + (slice(first, None, 2),)
+
+
+def _norm(shape):
+    return math.sqrt(2 ** len(shape))

@@ -1,0 +1,116 @@
+"""The settings of the patch methods, in one table."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How groups of similar patches are found; sizes in pixels.
+
+    Attributes
+    ----------
+    patch, group : int
+        Side of the patches, members of a group.
+    radius, step : int
+        Reach of the search, distance of reference patches.
+    """
+
+    patch: int
+    group: int
+    radius: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a patch method does.
+
+    Attributes
+    ----------
+    first : Grouping
+        For the first estimate.
+    searches : tuple of Grouping
+        Groups are found anew for each; the last one serves the colors too.
+    left : tuple of tuple of float
+        Noise left after each pass over the groups of each search; the last is 0.
+    second_look : Grouping or None
+        For one more pass on the noisy image itself, whose result is averaged with the others'.
+    coarse_colors : Grouping
+        For the colors at half size.
+    color_left : tuple of float
+        Noise left in the colors after each pass at full size.
+    single : bool
+        Whether float32 is enough: with many passes, the last of which find little noise left, its
+        rounding costs 0.05 dB.
+    polished : bool
+        Whether the luminance of an image is smoothed on its NNK graph.
+    """
+
+    first: Grouping
+    searches: tuple[Grouping, ...]
+    left: tuple[tuple[float, ...], ...]
+    second_look: Grouping | None
+    coarse_colors: Grouping
+    color_left: tuple[float, ...]
+    single: bool
+    polished: bool = False
+
+
+_IMAGES = {
+    "fast": Effort(
+        first=Grouping(6, 64, 8, 6),
+        searches=(Grouping(5, 48, 14, 5), Grouping(6, 64, 14, 5)),
+        left=((0.5, 0.25), (0.0,)),
+        second_look=None,
+        coarse_colors=Grouping(6, 32, 8, 6),
+        color_left=(0.3, 0.0),
+        single=True,
+        polished=True,
+    ),
+    "best": Effort(
+        first=Grouping(6, 64, 8, 6),
+        searches=(
+            Grouping(5, 48, 24, 4),
+            Grouping(6, 64, 24, 4),
+            Grouping(7, 64, 24, 4),
+            Grouping(9, 64, 24, 4),
+        ),
+        left=((0.6, 0.45), (0.3, 0.2), (0.1,), (0.0,)),
+        second_look=Grouping(12, 64, 24, 6),
+        coarse_colors=Grouping(6, 64, 14, 6),
+        color_left=(0.3, 0.0),
+        single=False,
+    ),
+}
+
+_VOLUMES = {
+    "fast": Effort(
+        first=Grouping(4, 64, 4, 3),
+        searches=(Grouping(4, 48, 4, 3),) * 3,
+        left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
+        second_look=None,
+        coarse_colors=Grouping(4, 48, 3, 4),
+        color_left=(0.3, 0.0),
+        single=True,
+    ),
+    "best": Effort(
+        first=Grouping(4, 64, 4, 3),
+        searches=(Grouping(4, 80, 5, 3),) * 3,
+        left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
+        second_look=None,
+        coarse_colors=Grouping(4, 64, 4, 3),
+        color_left=(0.3, 0.0),
+        single=False,
+    ),
+}
+
+
+def effort(name, axes, channels):
+    """Return the settings of a method for an image with these numbers of axes and of channels.
+
+    The luminance of a color image, the mean of its channels, has less noise: 'fast' does less.
+    """
+    settings = (_IMAGES if axes == 2 else _VOLUMES)[name]
+    if name == "fast" and axes == 2 and channels > 1:
+        return replace(settings, searches=(Grouping(6, 64, 14, 6),), left=((0.3, 0.0),))
+    return settings

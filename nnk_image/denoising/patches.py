@@ -1,0 +1,197 @@
+"""'fast' and 'best': Wiener passes on groups of similar patches.
+
+Where noise is correlated, the image at half size comes first: there patches reach twice as far, noise
+is nearly white, and its covariance is known exactly. Colors are weak and smooth: their pilot comes
+from half their size, in groups of the denoised luminance, and their full size takes few passes in the
+groups of the luminance. The two colors share one filter per group.
+"""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from nnk_image.base.image import from_opponent, to_opponent
+from nnk_image.base.pyramid import double, half_shape, halve
+from nnk_image.base.reach import Reach
+from nnk_image.denoising import graph_smoothing
+from nnk_image.denoising.efforts import effort
+from nnk_image.denoising.method import Method
+from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups, search_reach
+
+FLOAT32_SPREAD = 400
+"""Range of values, in units of the noise, up to which float32 is enough."""
+
+SMALLEST = 32
+"""Side below which an image at half size has too few patches to help."""
+
+LUMINANCE_MERGED, COLORS_MERGED = 0.5, 1.0
+"""Shares of the half-size estimate, where noise is as coarse as can be."""
+
+_DOUBLED = 4
+"""How far the interpolation from half size to full size reaches, in pixels of full size."""
+
+
+def method(name):
+    """Return the `Method` 'fast' or 'best'."""
+    return Method(
+        partial(denoise, name),
+        partial(_progress_units, name),
+        partial(_reach, name),
+        memory=_MEMORY[name],
+    )
+
+
+_MEMORY = {"fast": (3, 6, 0), "best": (6, 8, 0)}
+
+
+def denoise(name, image, noise, statistics, executor):
+    """Denoise an `Image` with unit noise; see `Method`."""
+    settings = effort(name, len(image.shape), image.channels)
+    noisy = to_opponent(image.pixels, noise.levels)
+    if settings.single and statistics.spread_of(noisy) <= FLOAT32_SPREAD:
+        noisy = noisy.astype(np.float32, copy=False)
+    run = _Run(settings, statistics.spacing, executor)
+    luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
+    if settings.polished and noisy.ndim == 3:
+        luminance = graph_smoothing.polish(luminance, executor)
+    channels = luminance
+    if len(noisy) > 1:
+        colors = run.colors(noisy[1:], noise.of_channels(slice(1, None)), luminance, groups)
+        channels = np.concatenate([luminance, colors])
+    return from_opponent(channels, noise.levels).astype(image.dtype, copy=False)
+
+
+class _Run:
+    """Denoising of channels (C, H, W), with unit noise, by settings of class `Effort`."""
+
+    def __init__(self, settings, spacing, executor):
+        self._settings, self._spacing, self._executor = settings, spacing, executor
+
+    def luminance(self, noisy, noise):
+        """Return a denoised channel (1, H, W), and the groups of its last search."""
+        settings = self._settings
+        coarse = _Coarse.of(noisy, noise)
+        if coarse is not None and coarse.coarseness > 0:
+            coarse.denoised = self.luminance(coarse.noisy, coarse.noise)[0]
+        groups = self._groups(noisy[0], noise, settings.first, noise)
+        pilot = groups.first_estimate(noisy, noise, self._executor)
+        pilot = _corrected(pilot, coarse, 1)
+        found_on = pilot
+        work = noisy
+        for grouping, left in zip(settings.searches, settings.left, strict=True):
+            groups = self._groups(found_on[0], noise, grouping)
+            pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
+            found_on = work
+        if settings.second_look is not None:
+            wide = self._groups(pilot[0], noise, settings.second_look)
+            again, _ = self._passes(wide, noisy, noisy, pilot, noise, (0.0,))
+            pilot = (pilot + again) / 2
+        return _merged(pilot, coarse, LUMINANCE_MERGED), groups
+
+    def colors(self, noisy, noise, luminance, groups):
+        """Return denoised colors (C, H, W), from the denoised luminance and its groups."""
+        coarse = _Coarse.of(noisy, noise)
+        if coarse is None:
+            pilot = groups.first_estimate(noisy, noise, self._executor)
+        else:
+            coarse.denoised = self._coarse_colors(coarse.noisy, coarse.noise, halve(luminance))
+            pilot = double(coarse.levels * coarse.denoised, noisy.shape[1:])
+        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left)
+        return _merged(pilot, coarse, COLORS_MERGED)
+
+    def _coarse_colors(self, noisy, noise, guide, again=True):
+        """Return denoised colors, in groups of a denoised luminance of the same size."""
+        coarse = _Coarse.of(noisy, noise) if again else None
+        if coarse is not None:
+            coarse.denoised = self._coarse_colors(coarse.noisy, coarse.noise, halve(guide), False)
+        groups = self._groups(guide[0], noise, self._settings.coarse_colors)
+        pilot = groups.first_estimate(noisy, noise, self._executor)
+        pilot = _corrected(pilot, coarse, 1)
+        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, (0.3, 0.0))
+        return _merged(pilot, coarse, COLORS_MERGED)
+
+    def _groups(self, image, noise, grouping, noise_of_image=None):
+        groups = PatchGroups(image.shape, grouping, self._spacing)
+        groups.match(image, noise, self._executor, noisy=noise_of_image is not None)
+        return groups
+
+    def _passes(self, groups, noisy, work, pilot, noise, left):
+        across = noisy.ndim > 3 and len(noisy) == 1 and noise.is_white
+        for tau in left:
+            pilot, work = groups.filter(noisy, work, pilot, noise, self._executor, tau, across=across)
+        return pilot, work
+
+
+class _Coarse:
+    """Channels at half size, with unit noise; `levels` is what they were divided by.
+
+    `coarseness` is 0 for white noise, whose variance `halve` keeps, and grows to 1 with the
+    variance of correlated noise at half size.
+    """
+
+    def __init__(self, noisy, levels, noise):
+        self.noisy, self.levels, self.noise = noisy, levels, noise
+        self.coarseness = max(0.0, 1 - 1 / float(np.mean(levels**2)))
+        self.denoised = None
+
+    @classmethod
+    def of(cls, noisy, noise):
+        """Return them, or None if they would be too small."""
+        shape = noisy.shape[1:]
+        if min(shape) < SMALLEST:
+            return None
+        halved = noise.halved(shape)
+        levels = np.ones(len(noisy)) if halved.levels is None else halved.levels
+        levels = levels.reshape(-1, *(1,) * len(shape)).astype(noisy.dtype)
+        return cls(halve(noisy) / levels, levels, replace(halved, levels=None))
+
+
+def _merged(channels, coarse, share):
+    """Return channels merged with the denoised `coarse`, by its coarseness times `share`."""
+    return channels if coarse is None else _corrected(channels, coarse, coarse.coarseness * share)
+
+
+def _corrected(channels, coarse, weight):
+    """Return channels corrected by `weight` times what the denoised `coarse` says, if there is one."""
+    if coarse is None or coarse.denoised is None or weight == 0:
+        return channels
+    change = coarse.levels * coarse.denoised - halve(channels)
+    change *= channels.dtype.type(weight)
+    return channels + double(change, channels.shape[1:])
+
+
+def _progress_units(name, shape, channels):
+    settings = effort(name, len(shape), channels)
+    white = 2 + len(settings.searches) + sum(map(len, settings.left))
+    white += 2 * (settings.second_look is not None)
+    units = white
+    if channels > 1:
+        units += (channels - 1) * len(settings.color_left)
+    half = math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
+    units += half * (white + 2 * (1 + 3 * (channels - 1)))
+    return PASS_ROWS * units
+
+
+def _reach(name, shape, channels, spacing=None):
+    settings = effort(name, len(shape), channels)
+
+    def of_searches(shape):
+        groupings = settings.first, *settings.searches
+        pairs = list(zip(groupings, (1, *map(len, settings.left)), strict=True))
+        if settings.second_look is not None:
+            pairs.append((settings.second_look, 1))
+        return sum((search_reach(shape, *pair, spacing) for pair in pairs), Reach.none(len(shape)))
+
+    def of_colors(shape):
+        return search_reach(shape, settings.coarse_colors, 3, spacing)
+
+    half = half_shape(shape)
+    doubling = Reach((_DOUBLED,) * len(shape), (2,) * len(shape))
+    whole = of_searches(shape) + doubling + of_searches(half).at_half_size()
+    if channels > 1:
+        coarse = of_colors(half) + doubling + of_colors(half_shape(half)).at_half_size()
+        last = search_reach(shape, settings.searches[-1], len(settings.color_left), spacing)
+        whole += last + doubling + coarse.at_half_size()
+    return whole
