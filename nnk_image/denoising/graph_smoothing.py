@@ -3,7 +3,7 @@
 import numpy as np
 
 from nnk_image.base.image import Image
-from nnk_image.base.reach import Reach
+from nnk_image.base.reach import Reach, cut
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
@@ -12,6 +12,8 @@ from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 0.3
 STRENGTH, ORDER = 0.6, 8
+
+_PIXELS_OF_STRIP, _LEAST_ROWS = 1 << 20, 128  # strips of rows, so that their graphs stay small
 
 
 SWEEPS = LaplacianOperator.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)
@@ -38,19 +40,30 @@ def polish(channel, executor):
     -------
     (1, H, W) ndarray
     """
-    low, high = float(channel.min()), float(channel.max())
-    image = Image(channel[0][..., None], channel.dtype, None, low, high, None)
+    shape = channel.shape[1:]
+    strip = max(_LEAST_ROWS, _PIXELS_OF_STRIP // shape[1]), shape[1]
+    smooth = np.empty_like(channel)
+    for tile in cut(shape, strip, reach()):
+        part = np.ascontiguousarray(channel[0][tile.padded])
+        smooth[0][tile.core] = _polished(part, executor)[tile.inside]
+    return smooth
+
+
+def _polished(pixels, executor):
+    """Smooth (H, W) pixels."""
+    low, high = float(pixels.min()), float(pixels.max())
+    image = Image(pixels[..., None], pixels.dtype, None, low, high, None)
     try:
         graph = build_graph(GraphSpec(image, None, SIGMA_D, SIGMA_F), "nnk", executor)
         operator = LaplacianOperator.of_graph(
-            graph, "random_walk", channel.dtype, executor, keep=False
+            graph, "random_walk", pixels.dtype, executor, keep=False
         )
     except WeightsOutOfRange:  # no two pixels are similar
-        return channel
+        return pixels
     if operator.bound == 0:
-        return channel
+        return pixels
     coefficients = filter_bank.chebyshev_coefficients(
         lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, operator.bound, "projection"
     )
     coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
-    return operator.analyze(channel[0], coefficients, operator.bound, executor)
+    return operator.analyze(pixels, coefficients, operator.bound, executor)[0]

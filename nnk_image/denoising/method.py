@@ -20,24 +20,20 @@ class Method:
         of threads. A part of an image, with the `Statistics` of the whole, is treated as in the
         whole.
     progress_units : callable
-        ``progress_units(shape, channels)`` returns how many times it processes all rows at most.
+        ``progress_units(shape, channels, white)`` returns how many times it processes all rows,
+        for white or for correlated noise.
     reach : callable
         ``reach(shape, channels, spacing)`` returns the `Reach`: the overlap that a tile needs,
         and where tiles may begin.
-    memory : (float, float, float)
-        Numbers held at the peak, beside the image: per pixel, per channel of a pixel, and more
-        per channel of a pixel if noise is not white (measured).
+    bytes_per_pixel : callable
+        ``bytes_per_pixel(channels, white, itemsize)`` returns what it holds at the peak beside the
+        image, for white or for other noise, and numbers of that size (measured).
     uneven : bool
         Whether it follows levels that differ across the image.
     """
 
     denoise: Callable[..., Any]
-    progress_units: Callable[[tuple[int, ...], int], float]
+    progress_units: Callable[[tuple[int, ...], int, bool], float]
     reach: Callable[..., Reach]
-    memory: tuple[float, float, float]
+    bytes_per_pixel: Callable[[int, bool, int], float]
     uneven: bool = True
-
-    def numbers_per_pixel(self, channels: int, white: bool) -> float:
-        """Return the numbers held at the peak for each pixel, beside the image."""
-        of_pixel, of_channel, not_white = self.memory
-        return of_pixel + (of_channel + (0 if white else not_white)) * channels

@@ -39,7 +39,7 @@ from nnk_image.noise.standard import StandardNoise
 
 Spacing = tuple[float, ...] | None
 
-_BESIDE = 2  # numbers held for each value of a tile, beside those of the method
+_BESIDE = 2  # numbers held for each value of a tile, beside what the method holds
 _SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLICES = 512, 4, 8  # where noise is estimated
 
 
@@ -70,10 +70,11 @@ class TiledDenoising:
         self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
         self.noise = self._estimated() if sigma is None else self._checked(sigma)
         self.given = None if sigma is None else self.noise.to_json()
-        numbers = chosen.numbers_per_pixel(layout.channels, white=False)
-        numbers += _BESIDE * layout.channels
+        itemsize = layout.dtype.itemsize
+        per_pixel = chosen.bytes_per_pixel(layout.channels, False, itemsize)
+        per_pixel += _BESIDE * layout.channels * itemsize
         reach = chosen.reach(layout.shape, layout.channels, self.spacing)
-        most_pixels = max_bytes / (numbers * layout.dtype.itemsize)
+        most_pixels = max_bytes / per_pixel
         self.side = largest_side(layout.shape, reach, most_pixels)
         self.tiles = cut(layout.shape, self.side, reach)
 

@@ -1,7 +1,7 @@
 """Patch-graph Wiener filtering: groups of similar patches, filtered on their own graphs.
 
-Each group of similar patches is a complete graph whose kernel is the patches' Gram matrix; the filter
-is a Wiener response on that kernel's spectrum. It is graph-spectral but not NNK.
+Each group of similar patches is a complete graph whose kernel is the patches' Gram matrix; the
+filter is a Wiener response on that kernel's spectrum. It is graph-spectral but not NNK.
 
 Everything is in units of the noise: its standard deviation is 1.
 
@@ -38,9 +38,9 @@ _FIRST = 0.25
 """The square of the factor of the first estimate, equation 13 of Herbreteau and Kervrann."""
 
 _MOST_NOISE = 1.5
-"""Noise of a group in the first estimate, at most, over what its patches vary by.  The most similar fifth
-of a window's patches of pure noise vary by a third less than all; more is noise that is not there, which
-the first estimate would turn into negative weights."""
+"""Noise of a group in the first estimate, at most, over what its patches vary by. The most similar
+fifth of a window's patches of pure noise vary by a third less than all; more is noise that is not
+there, which the first estimate would turn into negative weights."""
 
 
 class PatchGroups:
@@ -75,14 +75,14 @@ class PatchGroups:
         )
         self.lines = np.ascontiguousarray(self.lines.ravel())
         self.core = _core.Patches(
-            shape, self.patch, self.radius, grouping.group, self.lines, self.columns.astype(np.int32)
+            shape, self.patch, self.radius, grouping.group, self.lines, columns
         )
 
     def match(self, image, noise, executor, noisy=False):
         """Find the groups on an image (H, W): nearest patches by squared difference.
 
-        `noise` is that of the images to be filtered. Where `image` is `noisy` itself, what the noise
-        adds to the distances is taken off.
+        `noise` is that of the images to be filtered. Where `image` is `noisy` itself, what the
+        noise adds to the distances is taken off.
         """
         bias = noise.bias(self.patch, self.radius, image.dtype) if noisy else None
         self.core.set_noise(bias, noise.patch_variances(self.patch, image.dtype))
@@ -95,27 +95,42 @@ class PatchGroups:
         )
 
     def first_estimate(self, noisy, noise, executor):
-        """Return the estimate of each channel (C, H, W) from itself alone."""
-        options = {"a": _FIRST, "b": 1 + _FIRST, "limit": _MOST_NOISE}
-        return self.filter(noisy, noisy, noisy, noise, executor, **options)[0]
+        """Return the estimate of channels (C, H, W) from themselves alone."""
+        return self.filter(noisy, noisy, noisy, noise, executor, first=True)[0]
 
-    def filter(self, y, z, x, noise, executor, tau=0.0, a=1.0, b=1.0, limit=math.inf, across=False):
-        """Make one pass on channels (C, H, W) that share their filters.
+    def filter(self, y, z, x, noise, executor, tau=0.0, first=False):
+        """Make one pass on channels that share their filters; see nnk_patch_pass in nnk_patches.h.
 
-        See nnk_patch_pass in nnk_patches.h.
+        One channel of a volume with white noise is filtered across the members of a group, which
+        gains 1 dB there; everything else across the pixels of a patch.
+
+        Parameters
+        ----------
+        y, z, x : (C, H, W) ndarray
+            Noisy image, working image, pilot.
+        noise : StandardNoise
+            Of these channels.
+        executor : RowExecutor
+        tau : float
+            Noise left in the next working image.
+        first : bool
+            Whether x is noisy itself, and this is the first estimate.
 
         Returns
         -------
         pilot, work : ndarrays like the images
             On the last pass, tau = 0, they are the same.
         """
-        covariance = noise.covariance(self.patch, y.dtype)
         n, n_sums = len(y), 2 * len(y) if tau > 0 else len(y)
+        a, b, limit = (_FIRST, 1 + _FIRST, _MOST_NOISE) if first else (1.0, 1.0, math.inf)
+        across_members = y.ndim > 3 and n == 1 and noise.is_white and not first
+        covariance = noise.covariance(self.patch, y.dtype)
+        options = across_members, a, b, tau, limit, covariance
         images = [image.reshape(n, -1) for image in (y, z, x)]
 
         def work(part, box, g0, g1):
             sums = part[:n], part[n:n_sums], part[n_sums]
-            _core.patch_pass(self.core, across, a, b, tau, limit, covariance, *images, *sums, *box, g0, g1)
+            _core.patch_pass(self.core, *options, *images, *sums, *box, g0, g1)
 
         sums = np.zeros((n_sums + 1, *self.shape), y.dtype)
         self._add_up(work, sums, executor)
@@ -139,8 +154,8 @@ class PatchGroups:
             g0, g1 = chunks[number]
             box = self._box(g0, g1)
             shape = tuple(part.stop - part.start for part in box)
-            part = np.empty((len(sums), math.prod(shape)), sums.dtype)  # faster than zeros
-            part[...] = 0
+            part = np.empty((len(sums), math.prod(shape)), sums.dtype)
+            part[...] = 0  # faster than np.zeros, whose pages are new each time
             work(part, (tuple(part.start for part in box), shape), g0, g1)
             return box, part.reshape(-1, *shape)
 

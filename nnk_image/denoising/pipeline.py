@@ -63,13 +63,13 @@ class Plan:
     rounds: tuple[Round, ...]
     poisson: bool = False
 
-    def rows(self, shape) -> int:
-        """Return how many rows all steps process at most, for progress reports."""
+    def rows(self, shape, white: bool) -> int:
+        """Return how many rows all steps process, for progress reports."""
         rows = 0
         for channels in self.groups:
             for name, side, _ in self.rounds:
                 part = tuple(-(-length // side) for length in shape)
-                units = METHODS[name].progress_units(part, len(channels))
+                units = METHODS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
 
@@ -83,7 +83,9 @@ class Units:
 
     def inverse(self, units):
         """Return denoised (..., C) pixels with unit noise in the image's own units."""
-        return units * self.scales + self.center
+        values = units * self.scales
+        values += self.center
+        return values
 
 
 def denoise_image(
@@ -106,10 +108,10 @@ def denoise_image(
         image, noise, spacing = _without_single_axes(image, noise, spacing)
     statistics = Statistics.of(image, spacing)
     steps = plan(noise, image.dtype, method, statistics)
-    rows = steps.rows(image.shape)
+    rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
-        rows += len(_REMAINING) * Plan(every, (Round("fast"),)).rows(image.shape)
+        rows += len(_REMAINING) * Plan(every, (Round("fast"),)).rows(image.shape, False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)
@@ -142,16 +144,20 @@ def denoise_pixels(
         For 'sgw'.
     """
     denoise_group = _denoise_poisson if steps.poisson else _denoise_gaussian
-    pixels = image.pixels.astype(image.dtype)
     inside = ... if image.valid is None else image.valid
+    pixels = None
     for channels in steps.groups:
-        unit_noise = StandardNoise.of(noise, channels, pixels.ndim - 1)
+        unit_noise = StandardNoise.of(noise, channels, image.pixels.ndim - 1)
         denoised = denoise_group(
             image, noise, channels, steps.rounds, unit_noise, statistics, executor, guide
         )
+        if len(channels) == image.channels and image.valid is None:
+            return denoised
+        if pixels is None:
+            pixels = image.pixels.astype(image.dtype)
         for place, channel in enumerate(channels):
             pixels[..., channel][inside] = denoised[..., place][inside]
-    return pixels
+    return image.pixels.astype(image.dtype) if pixels is None else pixels
 
 
 def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:

@@ -40,7 +40,7 @@ def denoise(image, noise, statistics, executor, guide=None):
     return _low_pass(operator, image.pixels, executor)
 
 
-def _progress_units(shape, channels):
+def _progress_units(shape, channels, white):
     return LaplacianOperator.SETUP_SWEEPS + channels * GridRecurrence.sweeps(ORDER)
 
 
@@ -84,4 +84,8 @@ def _low_pass(operator, pixels, executor):
     return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)
 
 
-METHOD = Method(denoise, _progress_units, _reach, memory=(5, 5, 0), uneven=False)
+def _bytes_per_pixel(channels, white, itemsize):
+    return 5 * (1 + channels) * itemsize
+
+
+METHOD = Method(denoise, _progress_units, _reach, _bytes_per_pixel, uneven=False)

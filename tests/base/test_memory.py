@@ -1,6 +1,7 @@
 """What cannot fit is refused before memory is taken, with the figures."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from nnk_image import (
     standard_image,
 )
 from nnk_image.base import memory
+from nnk_image.denoising.methods import METHODS
 
 IMPOSSIBLE = """
     import itertools, sys, time
@@ -86,7 +88,7 @@ def test_what_denoising_needs_by_noise(monkeypatch, channels):
 
     def note(n_bytes, what, *_):
         if what.startswith("denoise("):
-            needs.append(n_bytes / counts[..., 0].size / 8)
+            needs.append(n_bytes / counts[..., 0].size)
 
     def most(sigma, method="fast"):
         needs.clear()
@@ -95,7 +97,8 @@ def test_what_denoising_needs_by_noise(monkeypatch, channels):
 
     monkeypatch.setattr(memory, "require", note)
     white, levels = most(20), np.linspace(5, 20, 12_000).reshape(100, 120)
-    assert white == 6 + 7 * channels
+    fast = METHODS["fast"]
+    assert white == fast.bytes_per_pixel(channels, True, 8)
     not_white = [levels, NoiseModel(gain=4.0), NoiseModel(5.0, rows=3.0)]
     not_white += [
         NoiseModel(curve=[[0, 255], [5, 20]]),
@@ -103,10 +106,24 @@ def test_what_denoising_needs_by_noise(monkeypatch, channels):
         None,
     ]
     for sigma in not_white:
-        assert most(sigma) == white + 2 * channels
+        assert most(sigma) == fast.bytes_per_pixel(channels, False, 8) > white
     assert most(NoiseModel(20.0)) == white
-    assert most(NoiseModel(gain=4.0), "quick") == most(20, "quick")
-    assert most(NoiseModel(5.0, rows=3.0), "sgw") == white + 2 * channels
+    assert most(20, "best") > white
+    assert most(NoiseModel(5.0, rows=3.0), "sgw") == most(levels)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_denoising_holds_no_more_than_it_asks_for(channels, dtype):
+    clean = np.tile(standard_image("camera")[..., None], (4, 4, channels))
+    noisy = clean + np.random.default_rng(1).normal(0, 20, clean.shape)
+    image = noisy.clip(0, 255).astype(dtype)
+    tracemalloc.start()
+    denoise(image, 20, channel_axis=-1, n_jobs=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    allowed = METHODS["fast"].bytes_per_pixel(channels, True, 8) * clean[..., 0].size
+    assert 0.4 * allowed < peak < 1.1 * allowed
 
 
 def test_bands_that_do_not_fit(monkeypatch):

@@ -5,7 +5,6 @@ import pytest
 
 from nnk_image import denoise, image_graph, standard_image
 from nnk_image.base import memory
-from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.graph_smoothing import polish
 from nnk_image.denoising.methods import METHODS
@@ -214,10 +213,10 @@ def test_pixels_with_next_to_nothing_in_common_stay():
     pair = np.array([[0, 22.33]], np.float32)
     assert 0 < image_graph(pair, sigma_f=1.7).adjacency.data.max() < 5e-38
     np.testing.assert_allclose(denoise(pair, 1, method="sgw"), pair)
-    closer = check_image(np.array([[0, 3.941]], np.float32), None)
-    assert 0 < image_graph(closer.pixels[..., 0], sigma_f=0.3).adjacency.data.max() < 5e-38
+    closer = np.array([[0, 3.941]], np.float32)
+    assert 0 < image_graph(closer, sigma_f=0.3).adjacency.data.max() < 5e-38
     with RowExecutor() as executor:
-        np.testing.assert_array_equal(polish(closer, executor), closer.pixels)
+        np.testing.assert_array_equal(polish(closer[None], executor), closer[None])
 
 
 # --- memory ------------------------------------------------------------------------------
@@ -230,7 +229,7 @@ def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeyp
         patch.setattr(memory, "require", lambda n_bytes, *_: asked.append(n_bytes))
         expected = denoise(image, 25, method=method)
     monkeypatch.setattr(memory, "SMALL", 0)
-    assert asked[0] == 8 * image.size * METHODS[method].numbers_per_pixel(1, True)
+    assert asked[0] == image.size * METHODS[method].bytes_per_pixel(1, True, 8)
     monkeypatch.setattr(memory, "available", lambda: int(1.2 * max(asked)))
     np.testing.assert_array_equal(denoise(image, 25, method=method), expected)
     monkeypatch.setattr(memory, "available", lambda: int(0.9 * asked[0]))

@@ -21,7 +21,7 @@ def test_rounds_gain_and_keep_the_mean(peak, monkeypatch):
     monkeypatch.setattr(pipeline, "plan_rounds", lambda *_: [Round("fast")])
     once = denoise(counts, PHOTONS)
     gain = psnr(clean, again, peak) - psnr(clean, once, peak)
-    assert gain > (0.4 if peak == 1 else 0.2)
+    assert gain > (0.35 if peak == 1 else 0.2)
     assert again.mean() == pytest.approx(counts.mean(), rel=1e-6)
     assert once.mean() == pytest.approx(counts.mean(), rel=1e-6)
 

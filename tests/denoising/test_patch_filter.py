@@ -5,18 +5,22 @@ import math
 import numpy as np
 import pytest
 from patches import aggregate, all_groups, box_at, candidates_of, patches_at
-from pictures import assert_same_everywhere
+from pictures import assert_same_everywhere, psnr
 
 import nnk_image
 from nnk_image import denoise
+from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import patch_filter, patch_shapes
-from nnk_image.denoising.presets import Grouping, Preset, preset
+from nnk_image.denoising import patch_filter, patch_shapes, patches
+from nnk_image.denoising.efforts import Grouping
+from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.noise.standard import WHITE
+from nnk_image.noise.standard import WHITE, StandardNoise, patch_covariance, regularized
 
-WEAK_NOISE = Statistics((0, 1), noise_to_signal=0.1, spread=25.0)
-SMALL = Preset(4, 6, (3,), (3,), 12, 5, 2, 3, 2)
+CORRELATION = regularized(
+    np.outer([0.1, 0.5, 1, 0.5, 0.1], [0.05, 0.4, 1, 0.4, 0.05])  # differs along the axes
+)
+ANOTHER = regularized(np.outer([0.3, 1, 0.3], [0.1, 1, 0.1]))
 
 
 @pytest.fixture(params=[(31, 38), (6, 17, 15), (3, 4, 9, 10)], ids=str)
@@ -27,15 +31,15 @@ def image(request):
     return clean + np.random.default_rng(0).normal(0, 1, shape)
 
 
-def groups_of(shape, patch=3, preset=SMALL, group=12, image=None, n_jobs=1):
-    groups = patch_filter.PatchGroups(shape, patch, preset, group, WHITE)
-    with RowExecutor(n_jobs) as executor:
-        groups.match(image, executor, WHITE)
+def groups_of(image, patch=3, group=12, noise=WHITE):
+    groups = patch_filter.PatchGroups(image.shape, Grouping(patch, group, 5, 2))
+    with RowExecutor(1) as executor:
+        groups.match(image, noise, executor)
     return groups
 
 
 def test_members_are_the_nearest_patches(image):
-    groups = groups_of(image.shape, image=image)
+    groups = groups_of(image)
     for reference, members in all_groups(groups):
         candidates = candidates_of(reference, groups)
         own = patches_at(image, [reference], groups.patch)
@@ -53,8 +57,7 @@ SHAPES = [(1, 1), (2, 9), (5, 5), (7, 30), (12, 12), (13, 11), (31, 33), (1, 1, 
 def test_every_pixel_is_covered(shape):
     for patch in (1, 2, 5, 6, 11):
         for step in (1, 3, 6):
-            preset = Preset(patch, 4, (patch,), (patch,), 4, 3, step, 1, 1)
-            groups = patch_filter.PatchGroups(shape, patch, preset, 4, WHITE)
+            groups = patch_filter.PatchGroups(shape, Grouping(patch, 4, 3, step))
             covered = np.zeros(shape, bool)
             for line in groups.lines:
                 for column in groups.columns:
@@ -95,91 +98,179 @@ def test_a_column_is_denoised_like_the_row(method):
     assert np.mean((row[0] - clean) ** 2) < 0.2 * np.mean((noisy - clean) ** 2)
 
 
-def first_estimate(y, groups):
-    """Theta = I - (1 + a^2) c (M - M 1 1' M / 1' M 1), M = (Y Y' + a^2 c I)^-1."""
-    c, a2 = math.prod(groups.patch), 0.25
+def expected_pass(groups, noise, y, z, x, tau=0.0, first=False, of_work=False):
+    """One pass on channels (C, H, W); the pilots, or with `of_work` the working images."""
+    n, channels = math.prod(groups.patch), range(len(y))
+    covariances = [np.eye(n)] * len(y)
+    if noise.correlations is not None:
+        covariances = [patch_covariance(c, groups.patch) for c in noise.correlations]
+    a, b = (0.25, 1.25) if first else (1, 1)
 
-    def theta(members):
-        patches = patches_at(y, members, groups.patch)
-        inverse = np.linalg.inv(patches @ patches.T + a2 * c * np.eye(len(members)))
-        total = inverse.sum(axis=1, keepdims=True)
-        matrix = np.eye(len(members)) - (1 + a2) * c * (inverse - total @ total.T / total.sum())
-        return matrix @ patches, 1 / (matrix**2).sum(axis=1)
+    def filter_of(members):
+        level = 1.0
+        if noise.variances is not None:
+            level = patches_at(noise.variances, members, groups.patch).mean()
+        noisy, work, pilot = (
+            [patches_at(c, members, groups.patch) for c in part] for part in (y, z, x)
+        )
+        removed = np.mean([(u - v).std() for u, v in zip(noisy, work, strict=True)])
+        left = max(1 - removed / np.sqrt(level), tau, 0.01)
+        centered = [p - p.mean(axis=0) for p in pilot]
+        gram = sum(p.T @ p for p in centered)
+        total = len(members) * level * left**2 * sum(covariances)
+        if first and np.trace(total) > 1.5 * np.trace(gram):
+            total *= 1.5 * np.trace(gram) / np.trace(total)
+        across = np.eye(n) - b * np.linalg.solve(gram + a * total, total)
+        return across, level, left, work, centered
 
-    return aggregate(groups, theta)
-
-
-def wiener_estimate(y, z, x, groups, tau, right, of_work):
-    """One Wiener pass; the pilot, or with `of_work` the working image."""
-    n = math.prod(groups.patch)
-
-    def estimate(members):
-        k = len(members)
-        noisy, work, pilot = (patches_at(image, members, groups.patch) for image in (y, z, x))
-        t = max(1 - (noisy - work).std(), tau)
-        centred = pilot - pilot.mean(axis=0)
-        gram = centred.T @ centred
-        if right:
-            matrix = np.linalg.solve(gram + k * t**2 * np.eye(n), gram)
-            result = work.mean(axis=0) + (work - work.mean(axis=0)) @ matrix
-            weight = np.full(k, 1 / ((matrix**2).sum() / n + 1 / k))
+    def estimate(members, c):
+        across, level, left, work, centered = filter_of(members)
+        k, mean = len(members), work[c].mean(axis=0)
+        if len(groups.shape) > 2 and len(y) == 1 and noise.is_white and not first:
+            p, ridge = centered[0], n * level * left**2
+            theta = 1 / k + p @ np.linalg.solve(p.T @ p + ridge * np.eye(n), p.T)
+            result, weight = theta @ work[c], 1 / (theta**2).sum(axis=1)
         else:
-            inner = np.linalg.solve(gram + n * t**2 * np.eye(n), centred.T)
-            theta = np.full((k, k), 1 / k) + centred @ inner
-            result, weight = theta @ work, 1 / (theta**2).sum(axis=1)
+            result = mean + (work[c] - mean) @ across
+            weight = np.full(k, 1 / ((across**2).sum() / n + 1 / k))
         if of_work:
-            result = (1 - tau / t) * result + tau / t * work
-        return result, weight
+            result = (1 - tau / left) * result + tau / left * work[c]
+        return result, weight / level
 
-    return aggregate(groups, estimate)
+    return np.stack(
+        [aggregate(groups, lambda members, c=c: estimate(members, c)) for c in channels]
+    )
 
 
+def noise_of(kind, image):
+    """Noise of a kind, for two channels of an image's shape."""
+    axes = image.ndim
+    correlations = variances = None
+    if "correlated" in kind:
+        tables = [np.pad(ANOTHER, 1), CORRELATION]
+        correlations = np.stack([t.reshape((1,) * (axes - 2) + t.shape) for t in tables])
+    if "uneven" in kind:
+        variances = np.random.default_rng(1).uniform(0.5, 1.5, image.shape)
+    return StandardNoise(correlations, variances)
+
+
+KINDS = ["white", "correlated", "uneven", "uneven and correlated"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("patch", "group"), [(4, 6), (1, 9), (2, 40)])
-def test_first_estimate(image, patch, group):
-    """Also with more members than a patch has pixels."""
-    groups = groups_of(image.shape, patch, group=group, image=image)
+def test_first_estimate(image, kind, patch, group):
+    """With fewer and with more members than a patch has pixels."""
+    noise = noise_of(kind, image)
+    groups, channels = groups_of(image, patch, group, noise), np.stack([image, image[::-1]])
     with RowExecutor() as executor:
-        result, _ = groups.filter(0, image, image, image, 0.0, executor, first=True)
-    np.testing.assert_allclose(result, first_estimate(image, groups), atol=1e-10)
+        result = groups.first_estimate(channels, noise, executor)
+    expected = expected_pass(groups, noise, *[channels] * 3, first=True)
+    np.testing.assert_allclose(result, expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("right", [False, True])
-@pytest.mark.parametrize(("tau", "group"), [(0.0, 12), (0.3, 12), (0.3, 4)])
-def test_wiener_pass(image, right, tau, group):
-    """Groups of few members are filtered by another formula."""
-    groups = groups_of(image.shape, group=group, image=image)
-    smooth = (image + np.roll(image, 1, 0) + np.roll(image, 1, 1)) / 3
-    work = 0.7 * image + 0.3 * smooth
+@pytest.mark.parametrize("n_channels", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("tau", "group"), [(0.0, 12), (0.3, 12), (0.3, 3)])
+def test_wiener_pass(image, n_channels, kind, tau, group):
+    noise = noise_of(kind, image).of_channels(slice(n_channels))
+    groups = groups_of(image, 3, group, noise)
+    y = np.stack([image, 3 + image[::-1]])[:n_channels]
+    x = (y + np.roll(y, 1, 1) + np.roll(y, 1, 2)) / 3
+    z = 0.7 * y + 0.3 * x
     with RowExecutor() as executor:
-        pilot, new_work = groups.filter(0, image, work, smooth, tau, executor, right=right)
-    expected = wiener_estimate(image, work, smooth, groups, tau, right, of_work=False)
-    np.testing.assert_allclose(pilot, expected, atol=1e-9)
-    expected = wiener_estimate(image, work, smooth, groups, tau, right, of_work=True)
-    np.testing.assert_allclose(new_work, expected, atol=1e-9)
+        pilot, work = groups.filter(y, z, x, noise, executor, tau)
+    np.testing.assert_allclose(pilot, expected_pass(groups, noise, y, z, x, tau), atol=1e-8)
+    expected = expected_pass(groups, noise, y, z, x, tau, of_work=True)
+    np.testing.assert_allclose(work, expected, atol=1e-8)
+
+
+def test_members_are_nearest_after_what_noise_adds():
+    image = nnk_image.standard_image("camera")[90:121, 100:138] / 10
+    noise = noise_of("uneven and correlated", image).of_channels(slice(1, None))
+    groups = patch_filter.PatchGroups(image.shape, Grouping(3, 5, 5, 2))
+    with RowExecutor() as executor:
+        groups.match(image, noise, executor, noisy=True)
+    a, b = (n // 2 for n in CORRELATION.shape)
+    for reference, members in list(all_groups(groups))[::7]:
+        y, x = divmod(int(reference), image.shape[1])
+        own, level = (patches_at(part, [reference], (3, 3)) for part in (image, noise.variances))
+        distances = {}
+        for candidate in candidates_of(reference, groups).tolist():
+            dy, dx = np.subtract(divmod(candidate, image.shape[1]), (y, x))
+            rho = CORRELATION[dy + a, dx + b] if abs(dy) <= a and abs(dx) <= b else 0.0
+            there = patches_at(noise.variances, [candidate], (3, 3)).mean()
+            added = 9 * (1 - rho) * (level.mean() + there)
+            squared = ((own - patches_at(image, [candidate], (3, 3))) ** 2).sum()
+            distances[candidate] = squared - added if candidate != reference else -np.inf
+        assert set(members.tolist()) == set(sorted(distances, key=distances.get)[:5])
 
 
 def test_the_filters_keep_constants(image):
-    constant = np.full_like(image, 5.0)
-    groups = groups_of(image.shape, image=image)
+    constant = np.full_like(image, 5.0)[None]
+    groups = groups_of(image)
     with RowExecutor() as executor:
-        for right in (False, True):
-            pilot, _ = groups.filter(0, image, constant, image, 0.0, executor, right=right)
+        for noise in (WHITE, noise_of("correlated", image).of_channels(slice(1))):
+            pilot, _ = groups.filter(image[None], constant, image[None], noise, executor)
             np.testing.assert_allclose(pilot, 5.0, atol=1e-12)
+            first = groups.first_estimate(constant, noise, executor)
+            np.testing.assert_allclose(first, 5.0, atol=1e-12)
+
+
+def test_where_all_is_structure_nothing_is_lost():
+    """Gram matrices of rank one, huge beside the noise: digits are lost, but not the result."""
+    image = np.tile(np.float32([[0, 400], [400, 0]]), (1, 12, 14))
+    groups = patch_filter.PatchGroups(image.shape[1:], Grouping(6, 48, 10, 6))
+    with RowExecutor() as executor:
+        groups.match(image[0], WHITE, executor)
+        ours, _ = groups.filter(image, image, image, WHITE, executor)
+    np.testing.assert_allclose(ours, image, rtol=0, atol=0.5)
+
+
+def denoised(pixels, name="fast", noise=WHITE, n_jobs=1):
+    """Pixels (H, W, C) with unit noise, denoised."""
+    image = check_image(pixels, -1)
+    with RowExecutor(n_jobs) as executor:
+        return METHODS[name].denoise(image, noise, Statistics.of(image), executor)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_same_bits_for_threads_and_variants(image, dtype):
-    noisy = np.stack([image, image[::-1]]).astype(dtype)
-    assert_same_everywhere(lambda n_jobs: wiener(noisy, "balanced", n_jobs), (1, 2, 3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_bits_for_threads_and_variants(image, kind, dtype):
+    noise, channels = noise_of(kind, image), np.stack([image, image[::-1]]).astype(dtype)
+
+    def run(n_jobs):
+        groups = patch_filter.PatchGroups(image.shape, Grouping(3, 12, 5, 2))
+        with RowExecutor(n_jobs) as executor:
+            groups.match(channels[0], noise, executor, noisy=True)
+            pilot = groups.first_estimate(channels, noise, executor)
+            both = groups.filter(channels, channels, pilot, noise, executor, 0.3)
+            alone = (part[:1] for part in (channels, both[1], both[0]))
+            own = noise.of_channels(slice(1))
+            return np.concatenate([pilot, *both, groups.filter(*alone, own, executor)[0]])
+
+    assert_same_everywhere(run, (1, 2, 3))
 
 
-def test_float32_is_close_to_float64(image):
-    wide, narrow = (wiener(image[None].astype(dtype), "best") for dtype in ("f8", "f4"))
-    assert narrow.dtype == np.float32
-    # A near tie in the matching may fall the other way: few pixels differ by more.
-    assert np.quantile(abs(wide - narrow), 0.99) < 1e-2
+@pytest.mark.parametrize("kind", KINDS)
+def test_methods_have_the_same_bits_everywhere(method, kind):
+    clean = nnk_image.standard_image("astronaut")[60:131, 190:270] / 10
+    noise = noise_of(kind, clean[..., 0])
+    if noise.correlations is not None:
+        noise = StandardNoise(noise.correlations[[0, 1, 1]], noise.variances)
+    pixels = clean + np.random.default_rng(5).normal(0, 1, clean.shape)
+    assert_same_everywhere(lambda n_jobs: denoised(pixels, method, noise, n_jobs), (1, 2))
 
 
-def wiener(noisy, name, n_jobs=1):
-    with RowExecutor(n_jobs) as executor:
-        return patch_filter.wiener(noisy, preset(name, 2), WHITE, WEAK_NOISE, executor)
+@pytest.mark.parametrize("sigma", [2.5, 5, 25])
+def test_float32_is_enough(sigma, monkeypatch):
+    """Just below the range of values beyond which 'fast' computes in float64, and far below."""
+    clean = nnk_image.standard_image("astronaut")[100:228, 100:260].astype(float)
+    image = clean + np.random.default_rng(31).normal(0, sigma, clean.shape)
+    ours = denoise(image, sigma, channel_axis=-1)
+    monkeypatch.setattr(patches, "FLOAT32_SPREAD", 0)
+    expected = denoise(image, sigma, channel_axis=-1)
+    assert ours.dtype == expected.dtype == np.float64
+    assert (ours != expected).any()
+    assert psnr(clean, ours) > psnr(clean, expected) - 0.01
+    assert np.median(abs(ours - expected)) < 2e-3 * sigma

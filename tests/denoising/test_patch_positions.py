@@ -25,12 +25,11 @@ def patches_on(image, rows, columns):
 
 def first_estimate(image, patches, top, height):
     """Sums of the first estimate on so many rows from row `top` on."""
-    sums = [np.zeros(height * image.shape[1], np.float32) for _ in range(2)]
-    flat, none = image.reshape(-1), np.empty(0, np.float32)
+    sums, none = np.zeros((2, height * image.shape[1]), np.float32), np.empty((0, 0), np.float32)
+    options = False, 0.25, 1.25, 0.0, np.inf, None
     box = (top, 0), (height, image.shape[1])
-    _core.patch_pass(
-        patches, True, False, 9.0, 0.0, None, flat, flat, flat, sums[0], none, sums[1], *box, 0, 1
-    )
+    images = [image.reshape(1, -1)] * 3
+    _core.patch_pass(patches, *options, *images, sums[:1], none, sums[1], *box, 0, 1)
     return sums
 
 
@@ -86,7 +85,7 @@ def test_positions_beyond_32_bits(tmp_path):
 
 
 def test_images_too_wide_are_refused(monkeypatch):
-    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 20 * 41 - 1)
+    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 2 * 14 * 41 - 1)
     image = np.random.default_rng(0).normal(100, 20, (60, 40))
     with pytest.raises(
         ValueError, match=r"shape \(60, 40\) has too many pixels along its last axes .* parts"

@@ -13,7 +13,7 @@ from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.pipeline import METHODS, denoise_pixels, plan, standardize
-from nnk_image.denoising.statistics import MODERATE, STRONG, Statistics
+from nnk_image.denoising.statistics import Statistics
 from nnk_image.graph.pruning import DEFAULT_WINDOW
 from nnk_image.noise.standard import StandardNoise
 
@@ -137,18 +137,12 @@ def test_poisson_noise_is_stabilized_and_keeps_the_mean(monkeypatch):
     assert pixels.mean() == pytest.approx(counts.mean(), rel=1e-12)
 
 
-def test_statistics_complete_only_what_is_unknown():
+def test_statistics_compute_only_what_is_unknown():
     channels = np.random.default_rng(1).normal(0, 3, (1, 40, 50))
-    found = Statistics((0.0, 255.0)).completed(channels)
-    assert found.spread == np.ptp(channels)
-    assert found.noise_to_signal == pytest.approx(1 / np.sqrt(np.var(channels) - 1))
-    given = Statistics((0.0, 255.0), noise_to_signal=0.25, spread=40.0)
-    assert given.completed(channels) == given
-    assert pickle.loads(pickle.dumps(found)) == found
-    ratios = (MODERATE / 2, MODERATE, STRONG)
-    kinds = [replace(found, noise_to_signal=r) for r in ratios]
-    flags = [(k.noise_is_moderate, k.noise_is_strong) for k in kinds]
-    assert flags == [(False, False), (True, False), (True, True)]
+    assert Statistics((0.0, 255.0)).spread_of(channels) == np.ptp(channels)
+    given = Statistics((0.0, 255.0), spread=40.0)
+    assert given.spread_of(channels) == 40
+    assert pickle.loads(pickle.dumps(given)) == given
 
 
 def test_a_part_is_filtered_with_tau_and_bound_of_the_whole():

@@ -121,19 +121,19 @@ def test_mean_psnr_on_bundled_photographs(sigma, least):
 
 @pytest.mark.parametrize("sigma", [15, 30])
 def test_effort_pays(sigma):
-    """sgw, fast, balanced, best: each better than the one before, on a photograph."""
+    """sgw, fast, best: each better than the one before, on a photograph."""
     clean, image = (picture[20:180, 40:200] for picture in noisy("camera", sigma))
-    methods = ("sgw", "fast", "balanced", "best")
+    methods = ("sgw", "fast", "best")
     values = [psnr(clean, denoise(image, sigma, method=m)) for m in methods]
     assert values[1] > values[0] + 1
-    assert values[1] - 0.05 < values[2] < values[3] + 0.05
+    assert values[2] > values[1] + 0.02
 
 
 def test_colour_is_denoised_jointly():
     """Better than channel by channel, by every method."""
     clean = standard_image("coffee")[100:228, 200:328].astype(float)
     image = clean + np.random.default_rng(1).normal(0, 25, clean.shape)
-    for method in ("sgw", "fast", "balanced"):
+    for method in ("sgw", "fast"):
         joint = denoise(image, 25, method=method, channel_axis=-1)
         single = [denoise(image[..., c], 25, method=method) for c in range(3)]
         assert psnr(clean, joint) > psnr(clean, np.stack(single, axis=-1)) + 0.3

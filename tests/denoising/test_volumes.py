@@ -7,7 +7,7 @@ from pictures import assert_same_everywhere, psnr
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise, image_graph
 from nnk_image.denoising.methods import METHODS
-from nnk_image.noise.standard import StandardNoise, patch_covariance, shared_noise
+from nnk_image.noise.standard import StandardNoise, patch_covariance
 
 RNG = np.random.default_rng(40)
 CAMERA = nnk_image.standard_image("camera").astype(float)
@@ -89,9 +89,9 @@ def test_a_volume_gains_over_its_slices(method):
 def test_effort_pays():
     clean, noisy = noisy_sequence(25)
     found = {m: psnr(clean, denoise(noisy, 25, method=m)) for m in METHODS}
-    assert found["sgw"] < found["quick"] < found["fast"]
+    assert found["sgw"] < found["fast"]
     # In so small a volume there is nothing more to be found.
-    assert min(found["balanced"], found["best"]) > found["fast"] - 0.2
+    assert found["best"] > found["fast"] - 0.5
 
 
 def test_colour_volumes_gain_by_their_channels():
@@ -178,9 +178,8 @@ def test_correlated_noise(axes):
     assert psnr(clean, denoise(noisy, model)) > psnr(clean, denoise(noisy, 25)) + 1
 
 
-def test_tables_of_correlated_noise_in_three_axes():
-    """The noise that patches share, and the covariance in them, by offsets one by one."""
-    correlation, patch, radius = binomial(3), (2, 3, 2), (1, 2, 2)
+def test_the_covariance_of_a_patch_in_three_axes():
+    correlation, patch = binomial(3), (2, 3, 2)
     places = np.indices(patch).reshape(3, -1).T
 
     def rho(offsets):
@@ -189,18 +188,12 @@ def test_tables_of_correlated_noise_in_three_axes():
 
     covariance = rho(places[None] - places[:, None])
     np.testing.assert_allclose(patch_covariance(correlation, patch), covariance)
-    inverse = np.linalg.inv(covariance)
-    table = shared_noise(correlation, inverse, patch, radius)
-    assert table.shape == (5, 9, 9)
-    for offset in [(0, 0, 0), (1, 0, 0), (0, -1, 1), (1, 2, 1), (-2, 4, -4)]:
-        expected = np.trace(inverse @ rho(places[None] + offset - places[:, None]))
-        at = tuple(2 * r + o for r, o in zip(radius, offset, strict=True))
-        assert table[at] == pytest.approx(expected, abs=1e-12)
 
 
-def test_noise_of_the_lower_half_of_the_frequencies():
+def test_noise_at_half_size():
     variances = RNG.uniform(0.5, 1.5, (7, 8, 10))
-    halved = StandardNoise(binomial(3)[None], variances).halved((3, 4, 5))
+    halved = StandardNoise(binomial(3)[None], variances).halved((7, 8, 10))
+    assert halved.variances.shape == (4, 4, 5)
     assert halved.variances[1, 2, 3] == pytest.approx(variances[2:4, 4:6, 6:8].mean())
     assert halved.correlations[0][tuple(n // 2 for n in halved.correlations.shape[1:])] == 1
     assert halved.levels[0] > 1.5

@@ -171,7 +171,7 @@ def test_denoising_blind_is_nearly_as_good_as_knowing():
     known = nnk_image.denoise(noisy, NoiseModel.from_autocovariance(covariance))
     blind = nnk_image.denoise(noisy)
     errors = [np.mean((result - clean) ** 2) for result in (known, blind)]
-    assert errors[1] < 1.1 * errors[0]
+    assert errors[1] < 1.2 * errors[0]
     assert errors[0] < 0.35 * np.mean((noisy - clean) ** 2)
 
 

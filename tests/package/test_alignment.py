@@ -121,7 +121,7 @@ CALLS = {
     f"denoise, {method}": lambda place, method=method: nnk_image.denoise(
         place(GRAY), 0.1, method=method
     )
-    for method in ("fast", "quick", "balanced", "best", "sgw")
+    for method in ("fast", "best", "sgw")
 }
 
 
