@@ -60,7 +60,7 @@ def tests(session):
 
 @nox.session
 def coverage(session):
-    """Lines of Python that the quick tests run."""
+    """Lines of Python that the tests run, without the slow ones."""
     session.install(".[test]", "pytest-cov")
     session.run("python", "-P", "-m", "pytest", "-q", "-m", "not slow", "--cov", *session.posargs)
 

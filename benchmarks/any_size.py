@@ -21,7 +21,7 @@ from nnk_image.denoising import parts
 
 SIGMA = 20.0
 TIFF_TILE = 512
-CUT = ("sgw", "quick", "fast", "balanced")  # the methods whose tiles are the whole, bit by bit
+CUT = ("sgw", "fast", "best")  # the methods whose tiles are the whole, bit by bit
 PIXELS = 1_000_000
 SHAPES = {"square": (1000, 1000), "row": (1, PIXELS), "column": (PIXELS, 1), "strip": (62_500, 16)}
 WORKS = {

@@ -12,7 +12,7 @@ from functools import partial
 import nnk_image
 from benchmarks import peers
 
-OURS = ("quick", "fast", "balanced", "best", "sgw")
+OURS = ("fast", "best", "sgw")
 """Methods of `nnk_image.denoise`."""
 
 

@@ -22,7 +22,7 @@ from nnk_image import learning
 SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
 DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
 LAPLACIANS = ("combinatorial", "normalized", "random_walk", "regularized")
-METHODS = ("fast", "balanced", "best", "sgw", "quick")
+METHODS = ("fast", "best", "sgw")
 
 
 def digest(*parts):

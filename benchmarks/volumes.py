@@ -18,7 +18,7 @@ from benchmarks.timing import Table
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 
 SIGMAS = (10.0, 25.0, 50.0)
-METHODS = ("sgw", "quick", "fast", "balanced", "best")
+METHODS = ("sgw", "fast", "best")
 
 
 def add_options(group):

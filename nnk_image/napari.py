@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import napari.types
 
 _SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: estimate it"}
-_METHOD = {"choices": list(METHODS), "tooltip": "quick, fast, balanced, best: slower and better"}
+_METHOD = {"choices": list(METHODS), "tooltip": "best is slower and a little better than fast"}
 _STRENGTH = {"min": 0.1, "max": 5, "step": 0.1, "tooltip": "Above 1 removes more"}
 _PLANES = {"label": "plane by plane", "tooltip": "Each plane by itself, not the whole volume"}
 
