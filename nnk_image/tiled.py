@@ -63,9 +63,8 @@ def denoise_tiles(
 ) -> NoiseModel:
     """Denoise an image that is larger than memory, tile by tile.
 
-    If the noise is given, and is white or correlated within each channel, the result equals that
-    of `denoise` for the whole image bit for bit.  For ``method='best'``, Poisson noise, and noise
-    correlated between channels it differs by less than 0.01 dB.
+    If the noise is given, and is white or correlated, the result equals that of `denoise` for the
+    whole image bit for bit. For Poisson noise it differs by less than 0.01 dB.
 
     Parameters
     ----------

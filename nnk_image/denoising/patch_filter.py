@@ -75,7 +75,8 @@ class PatchGroups:
         )
         self.lines = np.ascontiguousarray(self.lines.ravel())
         self.core = _core.Patches(
-            shape, self.patch, self.radius, grouping.group, self.lines, columns
+            *(shape, self.patch, self.radius, grouping.group),
+            *(self.lines, self.columns.astype(np.int32)),
         )
 
     def match(self, image, noise, executor, noisy=False):

@@ -110,15 +110,19 @@ def test_bits_of_a_volume(side_of_tiles):
     np.testing.assert_array_equal(found, denoise(volume, 20, spacing=1))
 
 
-def test_correlated_noise(side_of_tiles):
-    binomial = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36
-    model = NoiseModel.from_autocovariance(400 * binomial)
-    reach = METHODS["fast"].reach((6000, 70), 1)
-    shape = (2 * reach.border[0] + 3 * reach.unit[0], 70)
-    clean = np.resize(CAMERA[:250, :70], shape)
-    image = (clean + np.random.default_rng(4).normal(0, 20, shape)).astype(np.float32)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_correlated_noise(channels, side_of_tiles):
+    """Also if it is correlated between channels."""
+    table = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36
+    among = 400 * np.array([[1, 0.5, 0.3], [0.5, 1, 0.5], [0.3, 0.5, 1]])[:channels, :channels]
+    model = NoiseModel.from_autocovariance(among[:, :, None, None] * table)
+    reach = METHODS["fast"].reach((6000, 70), channels)
+    clean = np.resize(CAMERA[:250, :70], (2 * reach.border[0] + 3 * reach.unit[0], 70))
+    noise = np.random.default_rng(4).normal(0, 20, (*clean.shape, channels))
+    image = (clean[..., None] + noise).astype(np.float32)
     side_of_tiles(1, 70)
-    np.testing.assert_array_equal(in_tiles(image, model), denoise(image, model))
+    found = in_tiles(image, model, channel_axis=-1)
+    np.testing.assert_array_equal(found, denoise(image, model, channel_axis=-1))
 
 
 @pytest.mark.parametrize("counts", [10, 100])
