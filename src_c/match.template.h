@@ -22,7 +22,8 @@ CAT(column_distances, S)(const T *a, const T *b, const int64_t *lines, const int
         for (int32_t r = 0; r < n_lines; r++) {
             const T *p = a + lines[r] + x, *q = b + lines[r] + x;
             const CAT(block, S) d = CAT(load_block, S)(p) - CAT(load_block, S)(q);
-            const CAT(block, S) e = CAT(load_block, S)(p + CAT(BLOCK, S)) - CAT(load_block, S)(q + CAT(BLOCK, S));
+            const CAT(block, S) e =
+                CAT(load_block, S)(p + CAT(BLOCK, S)) - CAT(load_block, S)(q + CAT(BLOCK, S));
             first += d * d;
             second += e * e;
         }
@@ -67,16 +68,19 @@ CAT(candidate_line_sized, S)(const CAT(search, S) *s, int32_t number, const int3
     const int64_t down = s->shifts[number] + radius;
     const T *here = s->image + s->line * width, *there = here + down;
     const int64_t x0 = columns[0], x1 = columns[s->n - 1] + patch;
-    const int64_t whole = x0 + (x1 - x0 + 2 * CAT(BLOCK, S) - 1) / (2 * CAT(BLOCK, S)) * (2 * CAT(BLOCK, S));
+    const int64_t blocks = 2 * CAT(BLOCK, S), whole = x0 + (x1 - x0 + blocks - 1) / blocks * blocks;
     for (int64_t dx = -radius; dx <= radius; dx++, number++) {
-        const int64_t from = dx < -x0 ? -dx : x0, to = whole < width - (dx > 0 ? dx : 0) ? whole : width - (dx > 0 ? dx : 0);
+        const int64_t last = width - (dx > 0 ? dx : 0);
+        const int64_t from = dx < -x0 ? -dx : x0, to = whole < last ? whole : last;
         if (to - from < patch)
             continue;
         T *distances = s->columns + from - x0;
         if (n_lines == patch) /* then both are constants */
-            CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, patch, to - from, distances);
+            CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, patch, to - from,
+                                     distances);
         else
-            CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, n_lines, to - from, distances);
+            CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, n_lines, to - from,
+                                     distances);
         for (int32_t i = 0; i < s->n; i++) {
             const int64_t x = columns[i];
             if (x + dx < 0 || x + dx > width - patch)

@@ -25,7 +25,8 @@ CAT(gather_sized, S)(const T *image, const int64_t *lines, int32_t n_lines, cons
         const T *from = image + members[m];
         T *to = out + m * row;
         int32_t r = 0;
-        if (patch <= CAT(BLOCK, S) && 2 * patch >= CAT(BLOCK, S)) /* a line's excess is overwritten by the next line */
+        /* whole blocks where the next line overwrites what is too much */
+        if (patch <= CAT(BLOCK, S) && 2 * patch >= CAT(BLOCK, S))
             for (; r < n_lines - 1; r++)
                 CAT(store_block, S)(to + r * patch, CAT(load_block, S)(from + lines[r]));
         for (; r < n_lines; r++)
@@ -107,7 +108,8 @@ static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->inver
 static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, const nnk_patch_pass *pass)
 {
     const int32_t n_lines = patch_lines(p), n = n_lines * p->patch[NNK_AXES - 1];
-    const size_t row = (size_t)(n + CAT(BLOCK, S) - 1) / CAT(BLOCK, S) * CAT(BLOCK, S), fours = (size_t)(n + 3) / 4 * 4;
+    const size_t row = (size_t)(n + CAT(BLOCK, S) - 1) / CAT(BLOCK, S) * CAT(BLOCK, S);
+    const size_t fours = (size_t)(n + 3) / 4 * 4;
     const size_t members = ((size_t)p->group + 3) / 4 * 4, matrix = members * row, square = row * row;
     const size_t inverses = fours * (fours + 8) * CAT(BLOCK, S);
     const size_t numbers = inverses + ((size_t)pass->channels + 3) * matrix + 2 * square + row + members;
@@ -116,7 +118,8 @@ static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, con
     if (!at)
         return NNK_NO_MEMORY;
     memset(at, 0, bytes);
-    *w = (CAT(workspace, S)){.n = n, .row = (int32_t)row, .fours = (int32_t)fours, .inverses = (CAT(block, S) *)(void *)at};
+    *w = (CAT(workspace, S)){.n = n, .row = (int32_t)row, .fours = (int32_t)fours};
+    w->inverses = (CAT(block, S) *)(void *)at;
     w->pilot = at += inverses;
     w->value = at += (size_t)pass->channels * matrix;
     w->other = at += matrix;

@@ -70,10 +70,10 @@ _IMAGES = {
     "best": Effort(
         first=Grouping(6, 64, 8, 6),
         searches=(
-            Grouping(5, 48, 24, 4),
-            Grouping(6, 64, 24, 4),
-            Grouping(7, 64, 24, 4),
-            Grouping(9, 64, 24, 4),
+            Grouping(5, 48, 24, 3),
+            Grouping(6, 64, 24, 3),
+            Grouping(7, 64, 24, 3),
+            Grouping(9, 64, 24, 3),
         ),
         left=((0.6, 0.45), (0.3, 0.2), (0.1,), (0.0,)),
         second_look=Grouping(12, 64, 24, 6),

@@ -15,7 +15,8 @@ class Method:
     ----------
     denoise : callable
         ``denoise(image, noise, statistics, executor)`` returns the (H, W, C) pixels of an `Image`
-        without its noise, which has variance 1 and is otherwise described by a `StandardNoise`.
+        without its noise, which has variance 1 and is otherwise described by a `StandardNoise`,
+        in float32 or float64.
         Masked pixels are filled. It is a pure function: same input, same bits, for every number
         of threads. A part of an image, with the `Statistics` of the whole, is treated as in the
         whole.

@@ -60,7 +60,8 @@ def denoise(name, image, noise, statistics, executor):
     if len(noisy) > 1:
         colors = run.colors(noisy[1:], noise.of_channels(slice(1, None)), luminance, groups)
         channels = np.concatenate([luminance, colors])
-    return from_opponent(channels, noise.levels).astype(image.dtype, copy=False)
+    del noisy, luminance, groups  # a photograph has millions of pixels
+    return from_opponent(channels, noise.levels)
 
 
 class _Run:
@@ -75,19 +76,18 @@ class _Run:
         coarse = _Coarse.of(noisy, noise) if again and not noise.is_white else None
         if coarse is not None:
             coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
-        groups = self._groups(noisy[0], noise, settings.first, noise)
+        groups = self._groups(noisy[0], noise, settings.first, noisy=True)
         pilot = groups.first_estimate(noisy, noise, self._executor)
         pilot = _corrected(pilot, coarse, 1)
-        found_on = pilot
-        work = noisy
+        found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
             pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
         if settings.second_look is not None:
             wide = self._groups(pilot[0], noise, settings.second_look)
-            again, _ = self._passes(wide, noisy, noisy, pilot, noise, (0.0,))
-            pilot = (pilot + again) / 2
+            other, _ = self._passes(wide, noisy, noisy, pilot, noise, (0.0,))
+            pilot = (pilot + other) / 2
         return _merged(pilot, coarse, LUMINANCE_MERGED), groups
 
     def colors(self, noisy, noise, luminance, groups):
@@ -112,9 +112,9 @@ class _Run:
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, (0.3, 0.0))
         return _merged(pilot, coarse, COLORS_MERGED)
 
-    def _groups(self, image, noise, grouping, noise_of_image=None):
+    def _groups(self, image, noise, grouping, noisy=False):
         groups = PatchGroups(image.shape, grouping, self._spacing)
-        groups.match(image, noise, self._executor, noisy=noise_of_image is not None)
+        groups.match(image, noise, self._executor, noisy)
         return groups
 
     def _passes(self, groups, noisy, work, pilot, noise, left):

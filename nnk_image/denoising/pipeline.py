@@ -85,7 +85,7 @@ class Units:
         """Return denoised (..., C) pixels with unit noise in the image's own units."""
         values = units * self.scales
         values += self.center
-        return values
+        return values.astype(self.scales.dtype, copy=False)
 
 
 def denoise_image(
@@ -234,7 +234,7 @@ def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, exe
             unit_image = replace(unit_image, valid=None)
         method = _function(round_.method, guide)
         denoised = method(unit_image, unit_noise if full_size else WHITE, statistics, executor)
-        estimate = units.inverse(denoised)
+        estimate = units.inverse(denoised.astype(image.dtype, copy=False))
         keep_means(estimate, noisy, parameters, image.valid)
     return estimate
 
