@@ -53,7 +53,7 @@ extensions = [
     "sphinx_design",
     "notebook_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["jupyter_execute", "_build"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
