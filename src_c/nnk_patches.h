@@ -9,8 +9,8 @@ enum { NNK_AXES = 4 };
 
 /* Groups of similar patches (denoising).  A patch is a box of pixels named by its first one, whose
  * position is its number in row-major order.  Reference patches lie on the grid lines x columns, which
- * the caller makes cover the image; each has at most `group` members, itself first, found within
- * `radius` of it along each axis.
+ * the caller makes cover the image; each has at most `group` members, itself among them, found within
+ * `radius` of it along each axis and in reading order.
  *   lines       numbers of lines of the image, in row-major order
  *   members     int32 [n_lines][n_columns][group]: the member's position minus that of the reference.
  *               So images may have any number of pixels, as long as the positions within a search
@@ -35,11 +35,15 @@ typedef struct {
     int64_t first[NNK_AXES], shape[NNK_AXES];
 } nnk_box;
 
-/* One pass over all groups.  Every group has one filter across the pixels of its patches,
+/* One pass over all groups.  A group has one filter across the pixels of its patches,
  *     W = I - b (G + a N)^-1 N,
  * with G the sum over the channels of P' P, P the patches of the pilot less their mean, and N the sum over
  * channels and patches of the covariance of the noise left in them.  It is applied to the patches of the
- * working image less their mean, which is added again.
+ * working image less their mean, which is added again.  Or, for one channel with white noise, the filter is
+ * one across the k members,
+ *     X = Theta Z,  Theta = 1 1' / k + P (G + c I)^-1 P',
+ * with c the number of pixels of a patch times the variance of the noise left.
+ *   across_members   the latter
  *   y, z, x     noisy image, working image, pilot: T [channels] x shape of the image
  *   covariance  NULL where noise is white, or T [n][row]: that of the n pixels of a patch, the mean of the
  *               channels', in units of sigma^2; rows padded with zeros to whole SIMD blocks

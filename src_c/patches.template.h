@@ -11,7 +11,6 @@ typedef struct {
     T *value, *other, *result;  /* [k][row] of one channel; value is centered */
     T *gram, *filter;           /* [n][row] */
     T *mean, *weight;           /* [row], [k] */
-    T ridge;                    /* c, of a filter across members */
     CAT(block, S) *inverses;    /* [n in fours][n in fours] of several groups, and eight rows of scratch */
 } CAT(workspace, S);
 
@@ -179,10 +178,10 @@ static double CAT(noise_left, S)(const nnk_patches *p, const nnk_patch_pass *pas
 typedef struct {
     const int32_t *members[CAT(BLOCK, S)];
     double variance[CAT(BLOCK, S)], left[CAT(BLOCK, S)];
-    T factor[CAT(BLOCK, S)]; /* see `finish_filter` */
+    T factor[CAT(BLOCK, S)]; /* b times what the covariance is multiplied by in N, or b c where N = c I */
 } CAT(batch, S);
 
-/* G + a N of a group into its lane. */
+/* G + a N of a group into its lane; only numbers on and above the diagonal. */
 static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pass, CAT(workspace, S) *w,
                                  CAT(batch, S) *b, int lane)
 {
@@ -215,33 +214,40 @@ static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
     }
 }
 
-/* W = I - b (G + a N)^-1 N of a group from the inverse in its lane; returns |W|^2. */
-static T CAT(finish_filter, S)(const nnk_patch_pass *pass, CAT(workspace, S) *w, const CAT(batch, S) *b, int lane)
+/* (G + a N)^-1 from a group's lane into `gram`. */
+static void CAT(take_inverse, S)(CAT(workspace, S) *w, int lane)
+{
+    for (int32_t i = 0; i < w->n; i++)
+        for (int32_t j = i; j < w->n; j++)
+            w->gram[i * w->row + j] = w->gram[j * w->row + i] = w->inverses[i * w->fours + j][lane];
+}
+
+/* W = I - b (G + a N)^-1 N of a group, whose inverse is in `gram`, into `filter`; `factor` is that of
+ * `begin_filter`.  All members have the weight 1 / (|W|^2 / n + 1 / k). */
+static void CAT(pixel_filter, S)(const nnk_patch_pass *pass, CAT(workspace, S) *w, T factor)
 {
     const int32_t n = w->n, row = w->row;
-    T *inverse = w->gram;
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = i; j < n; j++)
-            inverse[i * row + j] = inverse[j * row + i] = w->inverses[i * w->fours + j][lane];
+    const T *inverse = w->gram;
     if (pass->covariance)
         CAT(product, S)(inverse, row, 1, pass->covariance, row, NULL, w->filter, row, n, row, n);
     const T *from = pass->covariance ? w->filter : inverse;
     CAT(block, S) squares = {0};
     for (int32_t i = 0; i < n; i++)
         for (int32_t j = 0; j < row; j += CAT(BLOCK, S)) {
-            CAT(block, S) value = -b->factor[lane] * CAT(load_block, S)(from + i * row + j);
+            CAT(block, S) value = -factor * CAT(load_block, S)(from + i * row + j);
             if (i >= j && i < j + CAT(BLOCK, S))
                 value[i - j] += 1;
             squares += value * value;
             CAT(store_block, S)(w->filter + i * row + j, value);
         }
-    return CAT(sum_of_lanes, S)(squares);
+    for (int32_t m = 0; m < w->k; m++)
+        w->weight[m] = 1 / (CAT(sum_of_lanes, S)(squares) / n + (T)1 / w->k);
 }
 
-/* Filter across members: X = Theta Z with Theta = 1 1' / k + P M P', M = (G + c I)^-1
- * in `gram`; the weight of member i is 1 / |theta_i|^2. */
+/* Filter across members: X = Theta Z with Theta = 1 1' / k + P M P', M = (G + c I)^-1 in `gram`; the weight
+ * of member i is 1 / |theta_i|^2. */
 static void CAT(filter_members, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
-                                   CAT(workspace, S) *w)
+                                   CAT(workspace, S) *w, T c)
 {
     const int32_t n = w->n, k = w->k, row = w->row;
     T *solved = w->other;
@@ -253,7 +259,7 @@ static void CAT(filter_members, S)(const nnk_patches *p, const nnk_patch_pass *p
     for (int32_t m = 0; m < k; m++) {
         T square = 0;
         for (int32_t j = 0; j < n; j++)
-            square += solved[m * row + j] * (w->pilot[m * row + j] - w->ridge * solved[m * row + j]);
+            square += solved[m * row + j] * (w->pilot[m * row + j] - c * solved[m * row + j]);
         w->weight[m] = 1 / (square + (T)1 / k);
     }
 }
@@ -264,15 +270,15 @@ static void CAT(apply_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
 {
     const int64_t plane = pixels_of(p->shape), sums_plane = pixels_of(pass->box.shape);
     const int32_t *members = b->members[lane], k = w->k, row = w->row;
-    const T kept = (T)(pass->tau / b->left[lane]), square = CAT(finish_filter, S)(pass, w, b, lane);
-    w->ridge = b->factor[lane];
-    for (int32_t m = 0; m < k; m++)
-        w->weight[m] = 1 / (square / w->n + (T)1 / k);
+    const T kept = (T)(pass->tau / b->left[lane]);
+    CAT(take_inverse, S)(w, lane);
+    if (!pass->across_members)
+        CAT(pixel_filter, S)(pass, w, b->factor[lane]);
     for (int32_t c = 0; c < pass->channels; c++) {
         CAT(gather, S)(p, (const T *)pass->z + c * plane, members, w, w->value);
         CAT(center, S)(w->value, k, row, w->mean);
         if (pass->across_members)
-            CAT(filter_members, S)(p, pass, members, w);
+            CAT(filter_members, S)(p, pass, members, w, b->factor[lane]);
         else
             CAT(product, S)(w->value, 1, row, w->filter, row, w->mean, w->result, row, k, row, w->n);
         for (int32_t m = 0; m < k && c == 0; m++) {

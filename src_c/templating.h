@@ -10,11 +10,12 @@
  * are then unrolled. */
 #define FOR_PATCH(patch, WORK)                                                                               \
     switch (patch) {                                                                                         \
+    case 4: WORK(4); break;                                                                                  \
+    case 5: WORK(5); break;                                                                                  \
     case 6: WORK(6); break;                                                                                  \
     case 7: WORK(7); break;                                                                                  \
-    case 8: WORK(8); break;                                                                                  \
     case 9: WORK(9); break;                                                                                  \
-    case 10: WORK(10); break;                                                                                \
+    case 12: WORK(12); break;                                                                                \
     default: WORK(patch);                                                                                    \
     }
 #endif

@@ -127,15 +127,13 @@ def denoise(
 
 
 def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: Any) -> None:
-    """Raise MemoryError if denoising cannot fit into memory, as far as `sigma` says what it is."""
-    model = isinstance(sigma, NoiseModel)
-    white = sigma.is_white if model else sigma is not None and np.ndim(sigma) < 2
-    if model and sigma.has_row_or_column_noise:
-        method = max(method, "fast", key=lambda m: METHODS[m].bytes_per_pixel(1, white, 8))
+    """Raise MemoryError if denoising cannot fit into memory."""
+    # Row and column noise is removed by 'fast', whatever the method.
+    names = [method, "fast"] if getattr(sigma, "has_row_or_column_noise", False) else [method]
     require_per_pixel(
         image,
         channel_axis,
-        lambda itemsize, n: METHODS[method].bytes_per_pixel(n, white, itemsize),
+        lambda itemsize, n: max(METHODS[m].bytes_per_pixel(n, itemsize) for m in names),
         f"denoise(method={method!r})",
     )
 

@@ -15,11 +15,10 @@ class Method:
     ----------
     denoise : callable
         ``denoise(image, noise, statistics, executor)`` returns the (H, W, C) pixels of an `Image`
-        without its noise, which has variance 1 and is otherwise described by a `StandardNoise`,
-        in float32 or float64.
-        Masked pixels are filled. It is a pure function: same input, same bits, for every number
-        of threads. A part of an image, with the `Statistics` of the whole, is treated as in the
-        whole.
+        without its noise, as float32 or float64. The noise has variance 1 and is otherwise
+        described by a `StandardNoise`; masked pixels are filled. It is a pure function: same input,
+        same bits, for every number of threads. A part of an image, with the `Statistics` of the
+        whole, is treated as in the whole.
     progress_units : callable
         ``progress_units(shape, channels, white)`` returns how many times it processes all rows,
         for white or for correlated noise.
@@ -27,8 +26,8 @@ class Method:
         ``reach(shape, channels, spacing)`` returns the `Reach`: the overlap that a tile needs,
         and where tiles may begin.
     bytes_per_pixel : callable
-        ``bytes_per_pixel(channels, white, itemsize)`` returns what it holds at the peak beside the
-        image, for white or for other noise, and numbers of that size (measured).
+        ``bytes_per_pixel(channels, itemsize)`` returns what it holds at the peak beside an image
+        whose numbers have that size (measured).
     uneven : bool
         Whether it follows levels that differ across the image.
     """
@@ -36,5 +35,5 @@ class Method:
     denoise: Callable[..., Any]
     progress_units: Callable[[tuple[int, ...], int, bool], float]
     reach: Callable[..., Reach]
-    bytes_per_pixel: Callable[[int, bool, int], float]
+    bytes_per_pixel: Callable[[int, int], float]
     uneven: bool = True

@@ -22,11 +22,8 @@ from nnk_image.base.reach import LANES, Reach
 from nnk_image.denoising import patch_shapes
 
 GRID_ROWS_PER_CHUNK = 8
-"""Rows of reference patches in a chunk.  The chunks' sums are added chunk by chunk, so that
+"""Rows of reference patches in a chunk. The chunks' sums are added chunk by chunk, so that
 rounding, and with it the last bits of the result, never depends on the number of threads."""
-
-_GRID_ROWS_OF_VOLUMES = 8
-"""The same at the least in volumes, whose rows are short."""
 
 MOST_POSITIONS = 2**31 - 1
 """Largest distance, in pixels counted row by row, within a search window of the C core."""
@@ -91,7 +88,7 @@ class PatchGroups:
         executor.run(
             lambda g0, g1: _core.match(self.core, flat, g0, g1),
             len(self.lines),
-            rows_per_chunk=rows_per_chunk(len(self.shape)),
+            rows_per_chunk=GRID_ROWS_PER_CHUNK,
             counts_as=PASS_ROWS * math.prod(self.shape[:-1]),
         )
 
@@ -148,8 +145,7 @@ class PatchGroups:
         ``work(part, (first, shape), g0, g1)`` adds the groups of grid lines [g0, g1) to `part`,
         (len(sums), pixels) zeros for the box of the image that they reach.
         """
-        height = rows_per_chunk(len(self.shape))
-        chunks = _chunks(len(self.lines), len(self._grid[-1]), height)
+        chunks = _chunks(len(self.lines), len(self._grid[-1]), GRID_ROWS_PER_CHUNK)
 
         def chunk(number, _):
             g0, g1 = chunks[number]
@@ -180,11 +176,6 @@ class PatchGroups:
         return *box, slice(0, self.shape[-1])
 
 
-def rows_per_chunk(axes):
-    """Return the rows of reference patches in a chunk, in an image of the given number of axes."""
-    return GRID_ROWS_PER_CHUNK if axes == 2 else _GRID_ROWS_OF_VOLUMES
-
-
 def search_reach(shape, grouping, passes, spacing=None):
     """Return the overlap that a search and passes over its groups need around a tile.
 
@@ -196,8 +187,7 @@ def search_reach(shape, grouping, passes, spacing=None):
         passes * (2 * r + p - 1) + p - 1 for r, p in zip(sizes.radius, sizes.patch, strict=True)
     )
     *leading, above, last = sizes.step
-    rows = rows_per_chunk(len(shape))
-    return Reach(tuple(border), (*leading, rows * above, math.lcm(last, LANES)))
+    return Reach(tuple(border), (*leading, GRID_ROWS_PER_CHUNK * above, math.lcm(last, LANES)))
 
 
 def _grid(n, patch, step):

@@ -28,7 +28,9 @@ SMALLEST = 32
 """Side below which an image at half size has too few patches to help."""
 
 LUMINANCE_MERGED, COLORS_MERGED = 0.5, 1.0
-"""Shares of the half-size estimate, where noise is as coarse as can be."""
+"""Shares of the half-size estimate, where noise is as coarse as can be. Between 0 and 1 the first
+makes 0.06 dB on photographs of three cameras and five telephones, and 0.2 dB on images with exactly
+known noise, which are best below 0.5."""
 
 _DOUBLED = 4
 """How far the interpolation from half size to full size reaches, in pixels of full size."""
@@ -47,11 +49,10 @@ def method(name):
 def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
-    noisy = to_opponent(
-        image.pixels.astype(np.float32 if settings.single else np.float64), noise.levels
-    )
+    dtype = np.float32 if settings.single else np.float64
+    noisy = to_opponent(image.pixels.astype(dtype), noise.levels)
     if settings.single and statistics.spread_of(noisy) > FLOAT32_SPREAD:
-        noisy = to_opponent(image.pixels, noise.levels)
+        noisy = to_opponent(image.pixels.astype(np.float64), noise.levels)
     run = _Run(settings, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if settings.polished and noisy.ndim == 3:
@@ -174,10 +175,9 @@ def _progress_units(name, shape, channels, white):
     return units
 
 
-def _bytes_per_pixel(name, channels, white, itemsize):
-    """Return the bytes held per pixel; numbers are narrowed or widened to those of the effort."""
-    of_pixel, of_channel, not_white = (92, 14, 27) if name == "fast" else (100, 40, 24)
-    return of_pixel + of_channel * channels + (0 if white else not_white)
+def _bytes_per_pixel(name, channels, itemsize):
+    """Return the bytes held per pixel; the size of the image's own numbers hardly matters."""
+    return 132 + 18 * channels if name == "fast" else 110 + 27 * channels
 
 
 def _reach(name, shape, channels, spacing=None):

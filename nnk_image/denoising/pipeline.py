@@ -214,8 +214,9 @@ def standardize(image: Image, noise: NoiseModel, channels, limits):
 def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
     """Return the denoised (..., n) pixels of n channels."""
     units, unit_image = standardize(image, noise, channels, statistics.limits)
-    method = _function(rounds[0].method, guide)
-    return units.inverse(method(unit_image, unit_noise, statistics, executor))
+    denoised = _function(rounds[0].method, guide)(unit_image, unit_noise, statistics, executor)
+    del unit_image  # before the result takes as much
+    return units.inverse(denoised)
 
 
 def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):

@@ -84,7 +84,7 @@ def _low_pass(operator, pixels, executor):
     return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)
 
 
-def _bytes_per_pixel(channels, white, itemsize):
+def _bytes_per_pixel(channels, itemsize):
     return 5 * (1 + channels) * itemsize
 
 
