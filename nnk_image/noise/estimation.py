@@ -1,14 +1,17 @@
-"""Noise level from one image: the smallest eigenvalue of its weakly textured patches.
+"""Noise of an image, estimated from the image alone.
 
-A patch that is flat but for noise spreads equally in all directions of patch space, so
-the smallest eigenvalue of the patches' covariance is the variance of the noise.  Patches
-whose gradients are too strong to be noise are left out, with a threshold that follows
-the estimate.
+Noise is a white part, of one level for each channel, and a correlated part of the opponent
+channels; the level of both may depend on the brightness. The white part is what texture cannot
+explain: the variance in the directions that it does not reach. The correlated part is what the
+flattest blocks hold beyond it, times a factor that says how far it is noise and not texture.
+
+`blocks.py` measures, `trust.py` has the factor, `brightness.py` the dependence on brightness.
 
 References
 ----------
-X. Liu, M. Tanaka, M. Okutomi, "Single-image noise level estimation for blind denoising",
-IEEE Transactions on Image Processing 22 (2013).
+A. Foi, M. Trimeche, V. Katkovnik, K. Egiazarian, "Practical Poissonian-Gaussian noise modeling and
+fitting for single-image raw-data", IEEE Transactions on Image Processing 17 (2008): a line through
+the variances at all brightnesses.
 """
 
 import warnings
@@ -18,8 +21,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
+from nnk_image.base.checks import check_choice
 from nnk_image.base.image import (
     MOST_AXES,
     Image,
@@ -30,38 +33,27 @@ from nnk_image.base.image import (
     to_opponent,
 )
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise import flat_blocks
-from nnk_image.noise.curve import NoiseCurve, noise_curve
+from nnk_image.noise.blocks import SIDE, Scale, U, V, cosines, scales, usable_pixels
+from nnk_image.noise.brightness import Line, by_brightness, curve
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
+from nnk_image.noise.trust import MOST_TRUST, trust
 
 Floats = npt.NDArray[np.floating[Any]]
 
-PATCH = 7
-FLAT_ENERGY = 275.0
-"""Gradient energy of a patch of unit white noise that 99 % of patches stay below."""
+KINDS = ("white", "poisson", "correlated")
+"""What a caller may know of the noise."""
 
-_MOST_PATCHES = 100_000
-_WHITE_UNCERTAINTY = 0.04
-"""Relative error of the level of white noise, measured on the classic test images."""
-
+_REACH = 7  # offset up to which pixels may correlate
+_WAVES = 5  # cosines along each axis that describe the logarithm of the correlated part
+_LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
+_COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
+_CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
+_CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
+_NEGLIGIBLE = 0.04  # correlation that counts as none
+_UNCERTAINTY = 0.04, 0.2  # relative error of the level: of white noise, and of correlated noise
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """Least number of slices of a volume that are used, and pixels from which on no more are added."""
-
-_FEWEST_PATCHES = 3 * PATCH**2
-_ROUNDS = 10
-
-_CERTAIN = 0.03
-"""Relative error of the gain up to which noise is Poisson noise despite correlated neighbors;
-of 24 images of correlated noise that grows with the intensity none has less than 0.036."""
-
-_QUIET, _QUIET_NOISE = 0.02, 0.62
-"""Quantile of the variances of patches, and what it is for white noise of variance 1."""
-
-_QUIET_STEP = 4  # every fourth patch is enough for it
-_RESTLESS = 0.1  # least of such a level in an image that is all texture; half the range is 1
-_TEXTURED = 3.0
-"""Levels of the noise from which quiet patches are texture: 1 to 1.4 with noise, 4 to 5 without."""
 
 
 @one_blas_thread
@@ -71,13 +63,14 @@ def estimate_noise(
     channel_axis: int | None = None,
     spacing: float | Sequence[float] | None = None,
     mask: npt.ArrayLike | None = None,
+    kind: str | None = None,
 ) -> NoiseModel:
     """Estimate the noise of an image.
 
-    The simplest model that explains the image is chosen: white noise of one level per channel;
-    Poisson noise, which grows with the intensity; or correlated noise, as in photographs developed
-    by a camera, with a curve if its level changes with the brightness. Row and column noise is
-    estimated beside any of them.
+    The model has a white part, a correlated part, and a level that may depend on the brightness;
+    parts that the image does not show are left out. In a grayscale image whose variance grows in
+    a straight line with the brightness, noise is that of counts (Poisson). Row and column noise is
+    estimated besides.
 
     Parameters
     ----------
@@ -92,6 +85,10 @@ def estimate_noise(
         `image_graph`.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
+    kind : {"white", "poisson", "correlated"}, optional
+        What is known of the noise: independent between pixels and of one level; independent, of a
+        variance that grows in a straight line with the intensity (grayscale images); correlated,
+        and nothing in the flattest places is texture. By default the image decides.
 
     Returns
     -------
@@ -103,11 +100,15 @@ def estimate_noise(
     TypeError, ValueError
         If the image is invalid, or has too few pixels.
 
+    Notes
+    -----
+    What all flat places of an image have in common counts as noise as far as it does not look like
+    texture, see ``nnk_image.noise.trust``. Fine texture everywhere and weak noise in an image without
+    flat places cannot be distinguished for certain.
+
     References
     ----------
-    X. Liu, M. Tanaka, M. Okutomi, "Single-image noise level estimation for blind denoising", IEEE
-    Transactions on Image Processing 22 (2013), for white noise; for correlated noise see
-    ``nnk_image.noise.flat_blocks``.
+    See ``nnk_image.noise.blocks`` and ``nnk_image.noise.estimation``.
 
     Examples
     --------
@@ -124,10 +125,11 @@ def estimate_noise(
         image, channel_axis, lambda itemsize, channels: 3 * itemsize * channels, "estimate_noise"
     )
     spatial_shape(image, channel_axis, spacing is not None)
-    return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES))
+    kind = None if kind is None else check_choice("kind", kind, KINDS)
+    return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES), kind)
 
 
-def estimated_noise(image: Image) -> NoiseModel:
+def estimated_noise(image: Image, kind: str | None = None) -> NoiseModel:
     """Estimate the noise of a checked image."""
     rows = columns = 0.0
     plane = _plane(image)
@@ -135,107 +137,119 @@ def estimated_noise(image: Image) -> NoiseModel:
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    (flat, rotation), curves = _correlated_noise(plane), _noise_curves(plane)
-    if flat is not None and not all(map(_is_line, curves)):
-        model = _model_of(flat.corrected(), rotation, plane)
-    elif any(curve is not None and curve.signal_dependent for curve in curves):
-        model = _poisson_model(curves, plane)
-    else:
-        model = NoiseModel(noise_levels(plane), uncertainty=_WHITE_UNCERTAINTY)
-    return replace(model, rows=rows, columns=columns)
+    if plane.high <= plane.low:
+        return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
+    found = measured(plane)
+    share = trust(found) if kind is None else MOST_TRUST * (kind == "correlated")
+    return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
 
 
-def _plane(image: Image) -> Image:
-    """Return the image in C order, so that sums do not depend on its layout.
-
-    Of a volume some slices, one below the other, with a masked row between them.
-    """
-    if len(image.shape) == 2:
-        return replace(image, pixels=np.ascontiguousarray(image.pixels))
-    height, width = image.shape[-2:]
-    pixels = image.pixels.reshape(-1, height, width, image.channels)
-    number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
-    chosen = np.unique(np.linspace(0, len(pixels) - 1, number).round().astype(int))
-    valid = np.zeros((len(chosen), height + 1, width), bool)
-    valid[:, :-1] = True if image.valid is None else image.valid.reshape(-1, height, width)[chosen]
-    rows = np.pad(pixels[chosen], ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
-    return replace(
-        image,
-        pixels=rows.reshape(-1, width, image.channels),
-        valid=valid.reshape(-1, width),
-    )
-
-
-def _is_line(curve: NoiseCurve | None) -> bool:
-    """Whether the variance lies so well on a line that it is certainly Poisson noise.
-
-    Correlated noise hides such a line, while fine texture may seem to be correlated noise.
-    """
-    return curve is not None and curve.signal_dependent and curve.gain_error < _CERTAIN * curve.gain
-
-
-def _noise_curves(image: Image) -> list[NoiseCurve | None]:
-    """Return the noise curve of each channel, None where there are too few pixels."""
-    if image.high <= image.low:
-        return []
-    channels = np.moveaxis(image.pixels.astype(image.dtype), -1, 0)
-    return [noise_curve(channel, image.valid) for channel in channels]
-
-
-def _poisson_model(curves: list[NoiseCurve | None], image: Image) -> NoiseModel:
-    """Return the model of noise that grows with the intensity."""
-    levels = noise_levels(image)
-    gains = [0.0 if curve is None else curve.gain for curve in curves]
-    reads = [
-        level if curve is None else np.sqrt(curve.variance)
-        for curve, level in zip(curves, levels, strict=True)
-    ]
-    errors = [c.gain_error / c.gain for c in curves if c is not None and c.gain > 0]
-    return NoiseModel(reads, gain=gains, uncertainty=float(max(errors)))
-
-
-def _correlated_noise(image: Image) -> tuple[flat_blocks.FlatNoise | None, Floats]:
-    """Return the noise of the opponent channels of an image scaled to -1..1, and their matrix.
-
-    The noise is None if it is white.
-    """
-    if image.high <= image.low:
-        return None, np.eye(image.channels)
-    pixels = image.pixels
-    usable = ((pixels > image.low) & (pixels < image.high)).all(axis=2)
-    units = _centered(image)
-    if image.valid is not None:
-        usable &= image.valid
-        units[~image.valid] = 0
-    channels, rotation = to_opponent(units), opponent_matrix(image.channels)
-    noise: flat_blocks.FlatNoise | None = flat_blocks.measure_if_noise(
-        channels, usable, lambda luminance: _level(luminance, _whole_patches(image))
-    )
-    return noise, rotation
-
-
-def _centered(image: Image) -> Floats:
-    """Pixels from -1 to 1, so that their squares are of no extreme size."""
+def measured(image: Image) -> list[Scale]:
+    """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size."""
+    if min(image.shape) < SIDE:
+        raise ValueError(
+            f"the noise of an image of {image.shape[0]}x{image.shape[1]} pixels cannot be "
+            f"estimated: {SIDE}x{SIDE} are the least; pass sigma="
+        )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
-    return (image.pixels.astype(image.dtype) - center) / half
+    units = (image.pixels.astype(image.dtype) - center) / half
+    if image.valid is not None:
+        units[~image.valid] = 0
+    usable = usable_pixels(units, image.valid)
+    found = scales(to_opponent(units), usable, opponent_matrix(image.channels))
+    if not found and not usable.any():  # nothing but constant areas and clipped pixels
+        found = scales(to_opponent(units), usable | True, opponent_matrix(image.channels))
+    if not found:
+        raise ValueError("the mask leaves no whole block to estimate the noise from; pass sigma=")
+    return found
 
 
-def _model_of(flat: flat_blocks.FlatNoise, rotation: Floats, image: Image) -> NoiseModel:
-    """Return the model of an image whose opponent channels, scaled to -1..1, have noise `flat`."""
-    scale, center = image.high / 2 - image.low / 2, image.high / 2 + image.low / 2
-    curve = flat.curve()
-    levels = scale * flat.denoising_levels()
-    if curve is not None:
-        curve[0] = center + scale * curve[0] / np.sqrt(len(flat.levels))
-        levels = levels * np.sqrt(np.mean(curve[1] ** 2))
-    own = flat.correlations * (levels**2)[:, None, None]
-    covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, own)
-    middle = covariance.shape[-1] // 2
-    sigma = np.sqrt(np.diagonal(covariance[:, :, middle, middle]))
-    correlation = covariance / (sigma[:, None] * sigma)[..., None, None]
-    if len(own) == 1:
-        correlation = correlation[0, 0]
-    return NoiseModel(sigma, correlation=correlation, curve=curve, uncertainty=flat.spread)
+def model_of(
+    found: list[Scale], image: Image, share: float, kind: str | None = None
+) -> NoiseModel:
+    """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
+    full, rotation = found[0], opponent_matrix(image.channels)
+    white = full.typical_white
+    correlated = _correlated_part(found, white, share)
+    covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, correlated)
+    covariance[..., _REACH, _REACH] += np.diag(white)
+    sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
+    half, center = image.high / 2 - image.low / 2, image.low / 2 + image.high / 2
+    shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
+    model = NoiseModel(
+        half * sigma,
+        correlation=_correlation(covariance, sigma),
+        uncertainty=float(np.linalg.norm(_UNCERTAINTY * shares)),
+    )
+    if kind == "white":
+        return model
+    middle = correlated[0, _REACH, _REACH]
+    variances = by_brightness(full, white.mean(), middle)
+    line = Line.through(full.brightness, variances)
+    if image.channels == 1 and (kind == "poisson" or line.fits(full.brightness)):
+        return _counts(line, model, half, center)
+    levels = curve(center + half * full.brightness, variances / (white.mean() + middle))
+    if levels is None:
+        return model
+    power = np.sqrt(np.mean(levels[1] ** 2))
+    return replace(model, sigma=tuple(power * s for s in model.sigma), curve=levels)
+
+
+def _counts(line: Line, model: NoiseModel, half: float, center: float) -> NoiseModel:
+    """Return the model with the variances of a line, whose units are `half`, from `center` on."""
+    slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
+    at_zero = line.intercept - slope * (center / half)
+    read, offset = (half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope)
+    return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
+
+
+def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
+    """Return covariances by offset, (C, 2 reach + 1, 2 reach + 1), of the opponent channels.
+
+    Their spectra are those of flat blocks less the white part, times `share`. Those of smaller
+    images, which show what is wider than a block, count as far as these have flat places.
+    """
+    size = 2 * _REACH + 1
+    if share == 0:
+        return np.zeros((len(white), size, size))
+    u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
+    certain = np.exp(np.minimum.accumulate([0, *(2 * scale.flatness for scale in found[1:])]))
+    weights = np.repeat(certain, [len(a) for a in u])
+    basis = cosines(np.concatenate(u), np.concatenate(v), _WAVES)
+    fit = np.linalg.pinv(basis * weights[:, None]) * weights
+    around = np.abs(2 * np.pi * np.fft.fftfreq(2 * size))
+    everywhere = cosines(*map(np.ravel, np.meshgrid(around, around, indexing="ij")), _WAVES)
+    covariances = []
+    whites = opponent_matrix(len(white)) ** 2 @ white
+    for own, spectrum in zip(whites, np.hstack(spectra), strict=True):
+        beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
+        smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
+        covariance = np.fft.ifft2(smooth.reshape(2 * size, 2 * size)).real
+        covariances.append(np.roll(covariance, (_REACH, _REACH), (0, 1))[:size, :size])
+        if len(covariances) > 1:
+            total = [c[_REACH, _REACH] + w for c, w in zip(covariances, whites, strict=False)]
+            covariances[-1] *= max(1.0, _CHROMA**2 * total[0] / total[-1])
+    return np.array(covariances)
+
+
+def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
+    """Return the angular frequencies, at full size, of a scale's spectra, and (C, n) spectra."""
+    kept = np.full(len(U), True) if halvings == 0 else _COARSE
+    u, v = (np.pi * i[kept] / (SIDE * 2**halvings) for i in (U, V))
+    passed = np.ones(len(u))
+    for i in range(halvings):
+        passed *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
+    return u, v, scale.typical[:, None] * scale.spectra[:, kept] / passed
+
+
+def _correlation(covariance: Floats, sigma: Floats) -> Floats | None:
+    """Return the correlation by offset, (C, C, ...) or that of one channel; None if negligible."""
+    correlation = covariance / np.maximum(sigma[:, None] * sigma, 1e-30)[..., None, None]
+    own = np.zeros_like(correlation)
+    own[..., _REACH, _REACH] = np.eye(len(sigma))
+    if np.abs(correlation - own).max() < _NEGLIGIBLE:
+        return None
+    return correlation[0, 0] if len(sigma) == 1 else correlation
 
 
 @one_blas_thread
@@ -291,86 +305,36 @@ def estimate_sigma(
     )
     spatial_shape(image, channel_axis, spacing is not None)
     checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
-    sigmas = noise_levels(checked)
-    flat, _ = _correlated_noise(checked)
-    if flat is not None:
+    sigmas = np.array(estimated_noise(checked, "white").sigma)
+    right, down = estimated_noise(checked).neighbor_correlation()
+    if max(right, down) > _CORRELATED:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "
-            f"{np.median(flat.neighbors):.2f}: estimate_sigma, made for white noise, reads "
-            "too little; use estimate_noise, or denoise(image) without sigma",
+            f"{max(right, down):.2f}: estimate_sigma, made for white noise, reads too little; "
+            "use estimate_noise, or denoise(image) without sigma",
             stacklevel=2,
         )
     return sigmas if per_channel else float(sigmas.mean())
 
 
-def noise_levels(image: Image) -> Floats:
-    """Noise level of each channel of a checked image."""
-    half = image.high / 2 - image.low / 2
-    if half == 0:
-        return np.zeros(image.channels)
-    if min(image.shape) <= PATCH:
-        raise ValueError(
-            f"the noise of an image of {image.shape[0]}x{image.shape[1]} pixels cannot be "
-            f"estimated: {PATCH + 1}x{PATCH + 1} are the least; pass sigma="
-        )
-    whole = _whole_patches(image)
-    channels = np.moveaxis(_centered(image), -1, 0)
-    return np.array([half * _less_in_texture(_level(c, whole), c, whole) for c in channels])
+def _plane(image: Image) -> Image:
+    """Return the image in C order, so that sums do not depend on its layout.
 
-
-def _less_in_texture(level: float, channel: Floats, chosen: npt.NDArray[np.bool_]) -> float:
-    """Return the level, lowered where texture is everywhere.
-
-    That is so if even the quietest patches vary many times as much as the noise.
+    Of a volume some slices, one below the other, with a masked row between them.
     """
-    patches = sliding_window_view(channel, (PATCH, PATCH))[chosen][::_QUIET_STEP]
-    quiet = np.sqrt(np.quantile(patches.var(axis=(1, 2)), _QUIET) / _QUIET_NOISE)
-    return level * min(1.0, _TEXTURED * level / quiet) if quiet > _RESTLESS else level
+    if len(image.shape) == 2:
+        return replace(image, pixels=np.ascontiguousarray(image.pixels))
+    height, width = image.shape[-2:]
+    pixels = image.pixels.reshape(-1, height, width, image.channels)
+    number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
+    chosen = np.unique(np.linspace(0, len(pixels) - 1, number).round().astype(int))
+    valid = np.zeros((len(chosen), height + 1, width), bool)
+    valid[:, :-1] = True if image.valid is None else image.valid.reshape(-1, height, width)[chosen]
+    rows = np.pad(pixels[chosen], ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
+    return replace(
+        image,
+        pixels=rows.reshape(-1, width, image.channels),
+        valid=valid.reshape(-1, width),
+    )
 
 
-def _whole_patches(image: Image) -> npt.NDArray[np.bool_]:
-    """Positions of patches without absent pixels, thinned out on large images."""
-    shape = tuple(n - PATCH + 1 for n in image.shape)
-    step = int(np.ceil(np.sqrt(shape[0] * shape[1] / _MOST_PATCHES)))
-    chosen = np.zeros(shape, bool)
-    chosen[::step, ::step] = True
-    if image.valid is not None:
-        chosen &= sliding_window_view(image.valid, (PATCH, PATCH)).all(axis=(2, 3))
-    if chosen.sum() < _FEWEST_PATCHES:
-        chosen = np.ones(shape, bool) if image.valid is None else chosen
-    if not chosen.any():
-        raise ValueError("the mask leaves no whole patch to estimate the noise from; pass sigma=")
-    return chosen
-
-
-def _level(channel: Floats, chosen: npt.NDArray[np.bool_]) -> float:
-    patches = sliding_window_view(channel, (PATCH, PATCH))[chosen].reshape(-1, PATCH**2)
-    energy = _gradient_energy(patches)
-    order = np.argsort(energy, kind="stable")  # so that flat patches are the first ones
-    energy, patches = energy[order], patches[order].astype(np.float64, copy=False)
-    variance = _smallest_eigenvalue(patches)
-    for _ in range(_ROUNDS):
-        n_flat = int(np.searchsorted(energy, FLAT_ENERGY * variance, side="right"))
-        if n_flat < _FEWEST_PATCHES:
-            break
-        before, variance = variance, _smallest_eigenvalue(patches[:n_flat])
-        if abs(variance - before) <= 1e-4 * before:
-            break
-    return float(np.sqrt(variance))
-
-
-def _gradient_energy(patches: Floats) -> Floats:
-    """Sum of the squared differences of neighbors within each patch."""
-    square = patches.reshape(-1, PATCH, PATCH)
-    rows, columns = np.diff(square, axis=1), np.diff(square, axis=2)
-    energy = np.einsum("nij,nij->n", rows, rows) + np.einsum("nij,nij->n", columns, columns)
-    return np.asarray(energy)
-
-
-def _smallest_eigenvalue(patches: Floats) -> float:
-    """Of the covariance, corrected for the number of patches (Marchenko-Pastur edge)."""
-    n, size = patches.shape
-    sums = patches.sum(axis=0)
-    covariance = (patches.T @ patches - np.outer(sums, sums) / n) / (n - 1)
-    smallest = max(np.linalg.eigvalsh(covariance)[0], 0.0)
-    return float(smallest / (1 - np.sqrt(size / n)) ** 2 if n > 4 * size else smallest)

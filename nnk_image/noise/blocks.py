@@ -1,0 +1,289 @@
+"""What the flattest blocks of an image show of its noise: spectrum, level by brightness, texture.
+
+Noise has the same covariance at an offset and at the opposite one. So the even and the odd part
+of a block about its center are uncorrelated whatever the spectrum, while edges and texture are in
+both. Blocks are chosen by the energy of one part and measured by the other: the choice does not
+make noise seem weaker than it is. The parts are the discrete cosine coefficients (u, v) with
+u + v even, and those with u + v odd.
+
+References
+----------
+N. Ponomarenko, V. Lukin, M. Zriakhov, A. Kaarna, J. Astola, "An automatic approach to lossy
+compression of AVIRIS images", IGARSS 2007: noise from the cosine coefficients of quiet blocks.
+
+G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
+ICCV 2015: texture is in few directions, whose removal makes mean and median of the variances equal.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.fft import dct
+
+from nnk_image.base.pyramid import halve
+
+SIDE = 8  # of a block; that of JPEG
+_BINS = 8  # of brightness
+_PER_BIN = 64  # blocks of a bin at the least, or there are fewer bins
+_MOST_BLOCKS = 12_000
+_STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of less than _SMALL: 1
+_FLATTEST, _FEWEST = 0.03, 16  # share and number of blocks that the spectrum comes from
+_FLAT = 1 / 3  # share that the level of white noise, and the signs of texture, come from
+_LOW_QUANTILE = 0.1
+"""Of the spectra of the bins: texture raises some frequencies in some bins, noise is in all."""
+
+_WAVES = 4  # cosines along each axis that a logarithmic spectrum is smoothed with
+_MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
+"""Share of unusable pixels in a block; if fewer than a tenth of the blocks have so few, more."""
+
+_LEVELS = 64  # images with fewer values are counts, whose smallest value is not a clipped one
+_DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second highest
+
+U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
+"""Frequencies of the coefficients: all but the mean and the two slopes."""
+
+_ODD = (U + V) % 2 == 1
+_LOW, _HIGH = U + V < 5, U + V >= 8
+
+
+def cosines(u, v, number):
+    """Return (n, number^2) products of cosines of the angular frequencies u and v."""
+    orders = np.arange(number)
+    waves = np.cos(np.multiply.outer(u, orders))[:, :, None], np.cos(np.multiply.outer(v, orders))
+    return (waves[0] * waves[1][:, None]).reshape(len(waves[1]), -1)
+
+
+_BASIS = cosines(np.pi * U / SIDE, np.pi * V / SIDE, _WAVES)
+_SMOOTHING = _BASIS @ np.linalg.pinv(_BASIS)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Noise of an image at one of its sizes; B bins of brightness, C channels, n frequencies.
+
+    Attributes
+    ----------
+    brightness : (B,) ndarray
+        Mean brightness of the flat blocks of each bin.
+    levels : (C, B) ndarray
+        Variance of each opponent channel in each bin.
+    spectra : (C, n) ndarray
+        Variance of each coefficient, relative to `levels`.
+    white : (C, B) ndarray
+        Variance, of each channel itself, in the directions that texture does not reach.
+    contrast : float
+        Range of the brightness of all blocks.
+    flatness : float
+        Logarithm of the energy of the flattest tenth over the median: -0.2 to -0.5 for noise alone.
+    elasticity : (2,) ndarray
+        How the energy at low and at high frequencies grows with that of the other part, among flat
+        blocks: 0 for noise, 1 for texture.
+    """
+
+    brightness: np.ndarray
+    levels: np.ndarray
+    spectra: np.ndarray
+    white: np.ndarray
+    contrast: float
+    flatness: float
+    elasticity: np.ndarray
+
+    @property
+    def typical(self):
+        """(C,) variances in the middle bin; bins that have lost their noise do not count."""
+        kept = np.where(self.levels > 0.04 * _second_highest(self.levels), self.levels, np.nan)
+        return np.nanmedian(kept, axis=1)
+
+    @property
+    def typical_white(self):
+        """(C,) variances of white noise in the middle bin."""
+        return np.median(self.white, axis=1)
+
+
+def scales(channels, usable, rotation, most=3):
+    """Measure an image at its size, half its size, and so on.
+
+    Parameters
+    ----------
+    channels : (C, H, W) ndarray
+        Opponent channels.
+    usable : (H, W) bool ndarray
+        False where pixels are absent, clipped, or in constant areas.
+    rotation : (C, C) ndarray
+        From the channels themselves to the opponent ones.
+
+    Returns
+    -------
+    list of Scale
+        Empty if there is no block.
+    """
+    found = []
+    while len(found) < most and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
+        measured = _measure(channels, usable, rotation)
+        if measured is None:
+            break
+        found.append(measured)
+        channels, usable = halve(channels), halve(usable[None].astype(float))[0] > 1
+    return found
+
+
+def usable_pixels(pixels, valid):
+    """Return (H, W) bools: pixels of (H, W, C) that are there, not clipped, not in constant areas.
+
+    A constant area is where a pixel equals its eight neighbors in all channels.
+    """
+    inside = pixels if valid is None else pixels[valid]
+    low, high = inside.min(), inside.max()
+    usable = np.ones(pixels.shape[:2], bool) if valid is None else valid.copy()
+    if len(np.unique(inside.ravel()[:: 1 + (inside.size >> 18)])) >= _LEVELS:
+        usable &= ((pixels > low) & (pixels < high)).all(axis=2)
+    around = np.pad(pixels, ((1, 1), (1, 1), (0, 0)), mode="reflect")
+    windows = sliding_window_view(around, (3, 3), axis=(0, 1))
+    usable &= (windows != pixels[..., None, None]).any(axis=(2, 3, 4))
+    return usable
+
+
+def _measure(channels, usable, rotation):
+    coefficients, brightness = _blocks(channels, usable)
+    if len(coefficients) == 0:
+        return None
+    number = int(np.clip(len(coefficients) // _PER_BIN, 1, _BINS))
+    bins = np.array_split(np.argsort(brightness, kind="stable"), number)
+    energies = _energies(coefficients)
+    levels, spectra = zip(
+        *map(_level_and_spectrum, _variances(coefficients, _choose(energies, bins, _FLATTEST))),
+        strict=True,
+    )
+    flat = _choose(energies, bins, _FLAT)
+    itself = np.einsum("kc,nku->ncu", rotation, coefficients)
+    start = np.log(np.maximum(levels[0], _tiny(levels[0])))
+    units = np.concatenate([coefficients[b, 0] / np.exp(s / 2) for b, s in zip(bins, start)])
+    units = units / np.sqrt(spectra[0])
+    return Scale(
+        np.array([brightness[np.concatenate(parts)].mean() for parts in flat]),
+        np.array(levels),
+        np.array(spectra),
+        np.array([_white(itself[:, c], flat, start) for c in range(len(channels))]),
+        float(np.ptp(brightness)),
+        _flatness(units),
+        _elasticity(units),
+    )
+
+
+def _blocks(channels, usable):
+    """Return coefficients (n, C, frequencies) and the brightness of blocks."""
+    shape = channels.shape[1:]
+    step = _STEP if min(shape) >= _SMALL else _SMALL_STEP
+    step *= max(1, int(np.ceil(np.sqrt(np.prod(shape) / _MOST_BLOCKS) / step)))
+    windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, ::step, ::step]
+    bad = sliding_window_view(~usable, (SIDE, SIDE))[::step, ::step].mean(axis=(2, 3))
+    most = max(_MOST_BAD, min(np.quantile(bad, _FEW_WHOLE), _MANY_BAD))
+    blocks = np.moveaxis(windows, 0, 2)[bad <= most].astype(np.float64)
+    brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
+    waves = dct(dct(blocks, axis=2, norm="ortho"), axis=3, norm="ortho")
+    return waves[:, :, U, V], brightness
+
+
+def _energies(coefficients):
+    """Return the (2, n) energies of the even and the odd part, all channels alike."""
+    squares = coefficients**2
+    typical = np.quantile(squares.mean(axis=2), _FLAT, axis=0)
+    squares = squares / np.maximum(typical, _tiny(typical))[:, None]
+    return np.stack([squares[:, :, part].mean(axis=(1, 2)) for part in (~_ODD, _ODD)])
+
+
+def _choose(energies, bins, share):
+    """Return for each bin the blocks with little energy in the even part, and in the odd part."""
+    chosen = []
+    for members in bins:
+        number = max(_FEWEST, int(share * len(members)))
+        order = np.argsort(energies[:, members], axis=1, kind="stable")
+        chosen.append(members[order[:, :number]])
+    return chosen
+
+
+def _variances(coefficients, chosen):
+    """Return (C, B, frequencies) variances, of each part in the blocks chosen by the other one."""
+    parts = [
+        np.where(_ODD, *((coefficients[blocks] ** 2).mean(axis=0) for blocks in pair))
+        for pair in chosen
+    ]
+    return np.array(parts).swapaxes(0, 1)
+
+
+def _level_and_spectrum(variances):
+    """Split (B, frequencies) variances into the levels of the bins and a spectrum of mean 1."""
+    least = 1e-4 * np.median(variances) + _tiny(variances)
+    logarithms = np.log(np.maximum(variances, least)) @ _SMOOTHING.T
+    levels = np.median(logarithms, axis=1)
+    for _ in range(5):
+        spectrum = np.quantile(logarithms - levels[:, None], _LOW_QUANTILE, axis=0)
+        levels = np.median(logarithms - spectrum, axis=1)
+    levels, spectrum = np.exp(levels), np.exp(spectrum)
+    return levels * spectrum.mean(), spectrum / spectrum.mean()
+
+
+def _white(coefficients, chosen, logarithms):
+    """Return (B,) variances in the directions of (n, frequencies) coefficients without texture.
+
+    `logarithms` of the variances by bin are a first guess, so that directions can be found in all
+    bins together.
+    """
+    for _ in range(2):
+        logarithms = np.maximum(logarithms, _second_highest(logarithms) - _DEEPEST)
+        sums, number = 0.0, 0
+        for part, index in ((_ODD, 0), (~_ODD, 1)):
+            rows = [coefficients[blocks[index]][:, part] for blocks in chosen]
+            units = [r / np.exp(level / 2) for r, level in zip(rows, logarithms, strict=True)]
+            directions = _floor(np.concatenate(units))
+            sums += np.array([((r @ directions) ** 2).mean(axis=0).sum() for r in rows])
+            number += directions.shape[1]
+        variances = sums / number
+        logarithms = np.log(np.maximum(variances, _tiny(variances)))
+    return variances
+
+
+def _floor(rows):
+    """Return the directions, (d, m), in which all the variances of (n, d) rows are alike.
+
+    The largest variances are left out until the mean of the others is their median.
+    """
+    covariance = rows.T @ rows / len(rows)
+    if len(rows) < 4 * len(covariance):  # too few to find directions
+        covariance = np.diag(np.diag(covariance))
+    values, directions = np.linalg.eigh(covariance)
+    for number in range(len(values), 4, -1):
+        if values[:number].mean() <= np.median(values[:number]):
+            break
+    return directions[:, :number]
+
+
+def _flatness(units):
+    energies = np.sort((units**2).mean(axis=1))
+    tenth = energies[: max(1, len(energies) // 10)]
+    return float(np.log(max(np.median(tenth), 1e-6) / max(np.median(energies), 1e-6)))
+
+
+def _elasticity(units):
+    """Regress the energies of one part on those of the other, relative to their means."""
+    squares, found = units**2, np.zeros((2, 2))
+    for i, part in enumerate((~_ODD, _ODD)):
+        energy = squares[:, part].mean(axis=1)
+        flat = np.argsort(energy, kind="stable")[: max(_FEWEST, int(_FLAT * len(energy)))]
+        x = energy[flat] / max(energy[flat].mean(), 1e-12) - 1
+        for j, frequencies in enumerate((_LOW, _HIGH)):
+            y = squares[flat][:, frequencies & ~part].mean(axis=1)
+            found[i, j] = (x @ y) / max(x @ x, 1e-12) / max(y.mean(), 1e-12)
+    return found.mean(axis=0)
+
+
+def _second_highest(values):
+    return np.partition(values, -min(2, values.shape[-1]), axis=-1)[..., -min(2, values.shape[-1])][
+        ..., None
+    ]
+
+
+def _tiny(values):
+    """Return a positive number that is small beside the values."""
+    return 1e-12 * np.max(values) + np.finfo(float).tiny

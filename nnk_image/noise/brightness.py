@@ -1,0 +1,69 @@
+"""How the noise of an image depends on the brightness: a line for counts of light, or a curve."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_LEAST_FACTOR = 0.1  # level of the weakest noise, relative to the typical one
+_CHANGE = 1.2  # of the levels that is worth a curve
+_STRAIGHT = 0.15  # relative deviation of variances from a line, up to which they are on it
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Line:
+    """Variances ``slope * brightness + intercept``; `deviation` of those measured, relative."""
+
+    slope: float
+    intercept: float
+    deviation: float
+
+    @classmethod
+    def through(cls, brightness, variances):
+        """Fit a line to variances, whose errors are relative; texture can only increase them."""
+        points = np.stack([brightness, np.ones_like(brightness)], axis=1)
+        fitted, above = variances, 1.0
+        for _ in range(_ROUNDS):
+            weights = 1 / (above * fitted)
+            slope, intercept = np.linalg.lstsq(
+                points * weights[:, None], variances * weights, rcond=None
+            )[0]
+            fitted = np.maximum(points @ (slope, intercept), 0.05 * np.median(variances))
+            deviations = variances / fitted - 1
+            above = np.where(deviations > 0, 2.0, 1.0)
+        return cls(float(slope), float(intercept), float(np.sqrt(np.mean(deviations**2))))
+
+    def at(self, brightness):
+        """Return the variances there, at least 5 % of the middle one."""
+        found = self.slope * brightness + self.intercept
+        return np.maximum(found, 0.05 * np.median(found))
+
+    def fits(self, brightness):
+        """Whether noise clearly grows along the line."""
+        found = self.at(brightness)
+        return self.deviation < _STRAIGHT and self.slope > 0 and found[-1] > _CHANGE**2 * found[0]
+
+
+def by_brightness(scale, white, correlated):
+    """Return the (B,) variances of the luminance's noise in the bins of a `Scale`.
+
+    The white part follows the line through its variances, if they are on one. `white` and
+    `correlated` are the variances of the parts in the middle bin.
+    """
+    measured = scale.white.mean(axis=0)
+    line = Line.through(scale.brightness, measured)
+    if line.deviation < 2 * _STRAIGHT:
+        measured = line.at(scale.brightness)
+    relative = scale.levels[0] / scale.typical[0]
+    variances = white * measured / np.median(measured) + correlated * relative
+    return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
+
+
+def curve(brightness, variances):
+    """Return (2, B) brightness and levels, None if they are much the same, or not at rising ones.
+
+    `variances` are relative to those in the middle bin.
+    """
+    if variances.max() < _CHANGE**2 * variances.min() or np.any(np.diff(brightness) <= 0):
+        return None
+    return np.array([brightness, np.sqrt(variances)])
