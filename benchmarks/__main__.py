@@ -17,7 +17,7 @@ TABLES = (
     "any_size",
     "neighbors",
     "image_tasks",
-    "speed",
+    "leaderboard",
 )
 
 

@@ -22,11 +22,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dct
 
 from nnk_image.base.pyramid import halve
+from nnk_image.noise.brightness import Line
 
 SIDE = 8  # of a block; that of JPEG
 _BINS = 8  # of brightness
 _PER_BIN = 64  # blocks of a bin at the least, or there are fewer bins
-_MOST_BLOCKS = 12_000
+_MOST_BLOCKS = 17_000
 _STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of less than _SMALL: 1
 _FLATTEST, _FEWEST = 0.03, 16  # share and number of blocks that the spectrum comes from
 _FLAT = 1 / 3  # share that the level of white noise, and the signs of texture, come from
@@ -71,7 +72,8 @@ class Scale:
     spectra : (C, n) ndarray
         Variance of each coefficient, relative to `levels`.
     white : (C, B) ndarray
-        Variance, of each channel itself, in the directions that texture does not reach.
+        Variance, of each channel itself, in the directions that texture does not reach, on
+        a line by brightness.
     contrast : float
         Range of the brightness of all blocks.
     flatness : float
@@ -156,15 +158,20 @@ def _measure(channels, usable, rotation):
         strict=True,
     )
     flat = _choose(energies, bins, _FLAT)
-    itself = np.einsum("kc,nku->ncu", rotation, coefficients)
+    means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
+    itself = np.einsum("kc,nku->cnu", rotation, coefficients)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
-    units = np.concatenate([coefficients[b, 0] / np.exp(s / 2) for b, s in zip(bins, start)])
+    units = np.concatenate(
+        [coefficients[b, 0] / np.exp(s / 2) for b, s in zip(bins, start, strict=True)]
+    )
     units = units / np.sqrt(spectra[0])
     return Scale(
-        np.array([brightness[np.concatenate(parts)].mean() for parts in flat]),
+        means,
         np.array(levels),
         np.array(spectra),
-        np.array([_white(itself[:, c], flat, start) for c in range(len(channels))]),
+        np.array(
+            [Line.through(means, _white(channel, flat, start)).at(means) for channel in itself]
+        ),
         float(np.ptp(brightness)),
         _flatness(units),
         _elasticity(units),
@@ -173,11 +180,12 @@ def _measure(channels, usable, rotation):
 
 def _blocks(channels, usable):
     """Return coefficients (n, C, frequencies) and the brightness of blocks."""
-    shape = channels.shape[1:]
-    step = _STEP if min(shape) >= _SMALL else _SMALL_STEP
-    step *= max(1, int(np.ceil(np.sqrt(np.prod(shape) / _MOST_BLOCKS) / step)))
-    windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, ::step, ::step]
-    bad = sliding_window_view(~usable, (SIDE, SIDE))[::step, ::step].mean(axis=(2, 3))
+    positions = [n - SIDE + 1 for n in usable.shape]
+    step = _STEP if min(usable.shape) >= _SMALL else _SMALL_STEP
+    step = max(step, np.sqrt(np.prod(positions, dtype=float) / _MOST_BLOCKS))
+    y, x = (np.arange(0, n, step).astype(int) for n in positions)
+    windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[:, None], x]
+    bad = sliding_window_view(~usable, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
     most = max(_MOST_BAD, min(np.quantile(bad, _FEW_WHOLE), _MANY_BAD))
     blocks = np.moveaxis(windows, 0, 2)[bad <= most].astype(np.float64)
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))

@@ -20,7 +20,10 @@ class Line:
 
     @classmethod
     def through(cls, brightness, variances):
-        """Fit a line to variances, whose errors are relative; texture can only increase them."""
+        """Fit a line to variances, whose errors are relative; texture can only increase them.
+
+        So the farther a variance is above the line, the less it counts.
+        """
         points = np.stack([brightness, np.ones_like(brightness)], axis=1)
         fitted, above = variances, 1.0
         for _ in range(_ROUNDS):
@@ -30,7 +33,7 @@ class Line:
             )[0]
             fitted = np.maximum(points @ (slope, intercept), 0.05 * np.median(variances))
             deviations = variances / fitted - 1
-            above = np.where(deviations > 0, 2.0, 1.0)
+            above = 1 + (np.maximum(deviations, 0) / _STRAIGHT) ** 2
         return cls(float(slope), float(intercept), float(np.sqrt(np.mean(deviations**2))))
 
     def at(self, brightness):
@@ -47,15 +50,11 @@ class Line:
 def by_brightness(scale, white, correlated):
     """Return the (B,) variances of the luminance's noise in the bins of a `Scale`.
 
-    The white part follows the line through its variances, if they are on one. `white` and
-    `correlated` are the variances of the parts in the middle bin.
+    `white` and `correlated` are the variances of the two parts in the middle bin.
     """
-    measured = scale.white.mean(axis=0)
-    line = Line.through(scale.brightness, measured)
-    if line.deviation < 2 * _STRAIGHT:
-        measured = line.at(scale.brightness)
-    relative = scale.levels[0] / scale.typical[0]
-    variances = white * measured / np.median(measured) + correlated * relative
+    of_white = scale.white.mean(axis=0) / scale.typical_white.mean()
+    of_correlated = np.sqrt(scale.levels[0] / scale.typical[0])  # with care: texture is in them
+    variances = white * of_white + correlated * of_correlated
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 

@@ -37,7 +37,7 @@ from nnk_image.noise.blocks import SIDE, Scale, U, V, cosines, scales, usable_pi
 from nnk_image.noise.brightness import Line, by_brightness, curve
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
-from nnk_image.noise.trust import MOST_TRUST, trust
+from nnk_image.noise.trust import MOST, factor, signs, white_trust
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -103,8 +103,8 @@ def estimate_noise(
     Notes
     -----
     What all flat places of an image have in common counts as noise as far as it does not look like
-    texture, see ``nnk_image.noise.trust``. Fine texture everywhere and weak noise in an image without
-    flat places cannot be distinguished for certain.
+    texture, see ``nnk_image.noise.trust``. Fine texture everywhere cannot be distinguished for
+    certain from noise.
 
     References
     ----------
@@ -140,7 +140,7 @@ def estimated_noise(image: Image, kind: str | None = None) -> NoiseModel:
     if plane.high <= plane.low:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     found = measured(plane)
-    share = trust(found) if kind is None else MOST_TRUST * (kind == "correlated")
+    share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
     return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
 
 
@@ -164,12 +164,10 @@ def measured(image: Image) -> list[Scale]:
     return found
 
 
-def model_of(
-    found: list[Scale], image: Image, share: float, kind: str | None = None
-) -> NoiseModel:
+def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
     full, rotation = found[0], opponent_matrix(image.channels)
-    white = full.typical_white
+    white = full.typical_white * (1 if kind else white_trust(found))
     correlated = _correlated_part(found, white, share)
     covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, correlated)
     covariance[..., _REACH, _REACH] += np.diag(white)
@@ -336,5 +334,3 @@ def _plane(image: Image) -> Image:
         pixels=rows.reshape(-1, width, image.channels),
         valid=valid.reshape(-1, width),
     )
-
-

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-MOST_TRUST = 2.2
-WEIGHTS = (0.45, 3.6, -2.0, 1.7, -0.8, 0.9, 0.0, -2.9, 0.0)
-"""Constant, and weights of the `signs`; fitted by ``python -m benchmarks.noise_fit``."""
+MOST = 2.6
+WEIGHTS = (-3.2, 7.7, 5.8, -2.5, 1.6, -1.1, 1.1, 1.8, -4.2)
+"""Largest factor; constants and weights of `signs`, fitted by ``python -m benchmarks.noise_fit``."""
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
+_CHANCE = 0.25  # elasticity that noise alone may show
 
 
 def signs(scales):
@@ -18,30 +19,46 @@ def signs(scales):
 
     Returns
     -------
-    (8,) ndarray
+    (7,) ndarray
         - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
         - Elasticity at low frequencies, at high ones, and at half the size, 0 to 1.
         - Flatness, and that at half the size, -4 to 0.
-        - Elasticity, and flatness, times the logarithm of the level relative to the contrast:
-          strong noise must be seen everywhere.
+        - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
+          seen everywhere.
     """
     full, half = scales[0], scales[min(1, len(scales) - 1)]
     level, white = full.typical[0], full.typical_white.mean()
     beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
     low, high = np.clip(full.elasticity, 0, 1)
-    flat, flat_half = np.clip([full.flatness, half.flatness], -4, 0)
-    strength = np.clip(np.log(np.sqrt(level) / (_STRONG * max(full.contrast, 1e-12))), 0, 3)
     elastic_half = np.clip(half.elasticity.mean(), 0, 1)
-    beyond = np.clip(beyond, 0, 1.5)
-    products = strength * (low + high) / 2, strength * flat
-    return np.array([beyond, low, high, elastic_half, flat, flat_half, *products])
+    flat, flat_half = np.clip([full.flatness, half.flatness], -4, 0)
+    strong = min(3.0, _strength(level, full.contrast)) * (low + high) / 2
+    return np.array([np.clip(beyond, 0, 1.5), low, high, elastic_half, flat, flat_half, strong])
 
 
-def trust(scales):
-    """Return the factor of the correlated part: 0 for texture, about 1.5 to 2 for noise.
+def factor(found, weights=WEIGHTS):
+    """Return the factor of the correlated part, from `signs`: 0 for texture, 1.5 to 2.5 for noise.
 
-    Above 1, because the flattest blocks are those with the least noise, and because noise that is
-    left in an image is worse than as much texture that is taken from it.
+    It is the product of two logistic functions: whether there is more than white noise, and
+    whether that does not look like texture. It may be above 1, because the flattest blocks are
+    those with the least noise, and because noise that is left in an image is worse than as much
+    texture that is taken from it.
     """
-    score = WEIGHTS[0] + np.dot(WEIGHTS[1:], signs(scales))
-    return float(MOST_TRUST / (1 + np.exp(-score)))
+    beyond = weights[0] + weights[1] * found[..., 0]
+    noise = weights[2] + found[..., 1:] @ np.array(weights[3:])
+    return MOST / (1 + np.exp(-beyond)) / (1 + np.exp(-noise))
+
+
+def white_trust(scales):
+    """Return the share of the white part that is noise: less where strong texture is in it too.
+
+    Among flat blocks the energy of noise does not grow with that of the other part.
+    """
+    full = scales[0]
+    strength = min(1.0, _strength(full.typical_white.mean(), full.contrast))
+    return 1 - strength * float(np.clip(full.elasticity[1] - _CHANCE, 0, 0.9))
+
+
+def _strength(variance, contrast):
+    """Logarithm of a level, relative to what counts as strong; at least 0."""
+    return max(0.0, float(np.log(np.sqrt(variance) / (_STRONG * max(contrast, 1e-12)))))

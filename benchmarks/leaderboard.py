@@ -1,4 +1,4 @@
-"""Quality and processor time side by side: color pictures of 8 bits, whose clean copy is known."""
+"""Quality and processor time side by side, on pictures of 8 bits whose clean copies are known."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,7 +14,7 @@ from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, standard_image, standard_images
 from nnk_image.io import read
 
-SIGMAS, METHODS = (10, 25), ("fast", "best")
+SIGMAS, METHODS, KINDS = (10, 25), ("fast", "best"), ("_noisy", "_clean")
 REACH = 6  # how far apart, in pixels, the covariance of a photograph's noise is taken
 COLUMNS = {"": "", "mean dB": ".2f", "worst change": "+.2f", "made worse": "d"}
 COLUMNS |= {"s per MP": ".2f", "setting": ""}
@@ -26,7 +26,7 @@ NOTES = (
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A noisy picture and the clean one, (H, W, 3) of uint8; the noise, if it is known exactly."""
+    """A noisy picture and the clean one, (H, W) or (H, W, 3) of uint8; sigma if that is known."""
 
     noisy: np.ndarray
     clean: np.ndarray
@@ -39,9 +39,11 @@ class Pair:
 
     @cached_property
     def noise(self):
-        """What `denoise` is told: sigma, or the covariance of the true noise."""
+        """What `denoise` is given: sigma, the covariance of the true noise, or gain and offset."""
         if self.sigma is not None:
             return self.sigma
+        if self.clean.ndim == 2:
+            return _counted(self.noisy.astype(float), self.clean.astype(float))
         noise = np.moveaxis(self.noisy.astype(float) - self.clean, -1, 0)
         noise -= noise.mean(axis=(1, 2), keepdims=True)
         shape = [n + REACH for n in noise.shape[1:]]  # zeros beyond: no pixel meets the other side
@@ -51,28 +53,40 @@ class Pair:
         return NoiseModel.from_autocovariance(products[..., offsets[:, None], offsets])
 
 
+def _counted(noisy, clean):
+    """Return the model of the line through the squared errors by brightness."""
+    points = np.stack([clean.ravel(), np.ones(clean.size)], axis=1)
+    gain, constant = np.linalg.lstsq(points, ((noisy - clean) ** 2).ravel(), rcond=None)[0]
+    if gain <= 0:
+        return NoiseModel(np.sqrt(np.mean((noisy - clean) ** 2)))
+    return NoiseModel(gain=gain, offset=min(-constant / gain, clean.min()))
+
+
 def add_options(group):
     """Command line of this table."""
-    group.add_argument("--pairs", type=Path, metavar="FOLDER", help="NAME_noisy and _clean.png")
+    group.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="with folders of NAME_noisy.png and _clean.png"
+    )
     group.add_argument("--plot", type=Path, metavar="FILE", help="draw dB against time")
+    group.add_argument("--quick", action="store_true", help="leave out 'best' and CBM3D")
 
 
 def tables(options):
-    """One table for the folder of pairs, and one for each level of white noise."""
+    """One table for each folder of pairs, and one for each level of white noise."""
     made = []
-    for title, pairs in _sets(options.pairs):
-        made.append(_table(title, pairs))
+    for title, pairs in _sets(options.data):
+        made.append(_table(title, pairs, options.quick))
         yield made[-1]
     if options.plot:
         _plot(made, options.plot)
 
 
 def _sets(folder):
-    if folder:
-        files = sorted(folder.glob("*_noisy.png"))
-        clean = [path.with_name(path.name[: -len("noisy.png")] + "clean.png") for path in files]
-        pairs = [Pair(read(a)[0], read(b)[0]) for a, b in zip(files, clean, strict=True)]
-        yield f"Photographs of {folder.name}, {len(pairs)} pairs", pairs
+    files = sorted(folder.rglob("*_noisy.png")) if folder else []
+    for parent in dict.fromkeys(path.parent for path in files):
+        own = [path for path in files if path.parent == parent]
+        pairs = [Pair(*(read(_renamed(path, kind))[0] for kind in KINDS)) for path in own]
+        yield f"Photographs of {parent.name}, {len(pairs)} pairs", pairs
     pictures = [p for p in map(standard_image, standard_images()) if p.ndim == 3]
     for sigma in SIGMAS:
         noisy = [noises.as_8_bit(noises.white(p, sigma, seed)) for seed, p in enumerate(pictures)]
@@ -80,11 +94,15 @@ def _sets(folder):
         yield f"White noise of sigma {sigma}, {len(pairs)} bundled pictures", pairs
 
 
-def _table(title, pairs):
+def _renamed(path, kind):
+    return path.with_name(path.name.replace("_noisy", kind))
+
+
+def _table(title, pairs, quick):
     noisy = {"": "noisy", "mean dB": fmean(psnr(pair.clean, pair.noisy) for pair in pairs)}
     table = Table(title, COLUMNS, [noisy], NOTES)
     small = Pair(pairs[0].noisy[:48, :48], pairs[0].clean[:48, :48], SIGMAS[0])
-    for name, (run, settings) in _denoisers().items():
+    for name, (run, settings) in _denoisers(pairs[0].clean.ndim, quick).items():
         run(small, **settings[0])  # loads what is loaded on first use
         rows = [_row(name, run, setting, pairs) for setting in settings]
         table.rows.append(max(rows, key=lambda row: row["mean dB"]))
@@ -99,39 +117,47 @@ def _row(name, run, setting, pairs):
         seconds += time
         scores.append(psnr(pair.clean, noises.as_8_bit(result)))
         gains.append(scores[-1] - psnr(pair.clean, pair.noisy))
-    pixels = sum(pair.clean.size for pair in pairs) / 3
+    pixels = sum(
+        pair.clean[..., :1].size if pair.clean.ndim == 3 else pair.clean.size for pair in pairs
+    )
     text = ", ".join(f"{key} {value}" for key, value in setting.items())
     cells = name, fmean(scores), min(gains), sum(g < 0 for g in gains), 1e6 * seconds / pixels, text
     return dict(zip(COLUMNS, cells, strict=True))
 
 
-def _denoisers():
+def _denoisers(axes, quick):
     """Name -> (function of a pair and a setting, settings), of all that are installed."""
     found = {}
-    for method in METHODS:
+    for method in METHODS[: 1 if quick else None]:
         found[f"{method}, noise known"] = partial(_ours, method, True), [{}]
         found[f"{method}, noise estimated"] = partial(_ours, method, False), [{}]
-    run = partial(_told_rms, partial(peers.non_local_means, patch=5))
+    run = partial(_given_rms, partial(peers.non_local_means, patch=5))
     found["scikit-image NLM"] = run, [{"h": h} for h in (0.4, 0.6, 0.8, 1.2, 1.6)]
     if find_spec("cv2"):
         found["OpenCV NLM"] = _opencv, [{"h": h} for h in (3, 5, 7, 10, 14, 20, 28)]
-    if cbm3d := peers.bm3d_filter():
-        found["CBM3D"] = partial(_told_rms, cbm3d), [{"factor": factor} for factor in (1, 1.5, 2)]
+    if (bm3d := peers.bm3d_filter()) and not quick:
+        found["BM3D" if axes == 2 else "CBM3D"] = (
+            partial(_given_rms, bm3d),
+            [{"factor": factor} for factor in (1, 1.5, 2)],
+        )
     return found
 
 
 def _ours(method, known, pair):
-    return denoise(pair.noisy, pair.noise if known else None, method=method, channel_axis=-1)
+    axis = peers.channel_axis_of(pair.noisy)
+    return denoise(pair.noisy, pair.noise if known else None, method=method, channel_axis=axis)
 
 
 def _opencv(pair, h):
     import cv2
 
+    if pair.noisy.ndim == 2:
+        return cv2.fastNlMeansDenoising(pair.noisy, h=h)
     bgr = pair.noisy[..., ::-1].copy()
     return cv2.fastNlMeansDenoisingColored(bgr, h=h, hColor=h)[..., ::-1]
 
 
-def _told_rms(function, pair, factor=1, **setting):
+def _given_rms(function, pair, factor=1, **setting):
     return function(pair.noisy.astype(float), factor * pair.rms, **setting)
 
 
