@@ -119,7 +119,7 @@ def _factors(found, weights):
 
 
 def _lines(found, weights):
-    """Yield a line for each set: dB below the best factor in the mean, and for the worst picture."""
+    """Yield a line for each set: dB below the best factor, in the mean and for the worst."""
     factors = _factors(found, weights)
     for device in dict.fromkeys(trial.device for trial in found):
         own = [(t, f) for t, f in zip(found, factors, strict=True) if t.device == device]
@@ -147,9 +147,7 @@ def main():
     for device in dict.fromkeys(t.device for t in found) if options.leave_out else ():
         others, own = [[t for t in found if (t.device == device) == (i == 1)] for i in (0, 1)]
         without, _ = fitted(others, 0)
-        both = [
-            np.mean([t.score(f) for t, f in zip(own, _factors(own, w))]) for w in (weights, without)
-        ]
+        both = [_mean_score(own, w) for w in (weights, without)]
         print(f"{device:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
 
 

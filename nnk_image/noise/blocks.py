@@ -74,6 +74,8 @@ class Scale:
     white : (C, B) ndarray
         Variance, of each channel itself, in the directions that texture does not reach, on
         a line by brightness.
+    white_luminance : (B,) ndarray
+        The same of the luminance.
     contrast : float
         Range of the brightness of all blocks.
     flatness : float
@@ -87,6 +89,7 @@ class Scale:
     levels: np.ndarray
     spectra: np.ndarray
     white: np.ndarray
+    white_luminance: np.ndarray
     contrast: float
     flatness: float
     elasticity: np.ndarray
@@ -101,6 +104,15 @@ class Scale:
     def typical_white(self):
         """(C,) variances of white noise in the middle bin."""
         return np.median(self.white, axis=1)
+
+    @property
+    def shared_white(self):
+        """Variance of white noise that all channels share, as in a gray picture stored in color."""
+        white = self.typical_white
+        if len(white) == 1:
+            return 0.0
+        shared = (np.median(self.white_luminance) - white.mean()) / (len(white) - 1)
+        return float(np.clip(shared, 0, white.min()))
 
 
 def scales(channels, usable, rotation, most=3):
@@ -140,10 +152,22 @@ def usable_pixels(pixels, valid):
     usable = np.ones(pixels.shape[:2], bool) if valid is None else valid.copy()
     if len(np.unique(inside.ravel()[:: 1 + (inside.size >> 18)])) >= _LEVELS:
         usable &= ((pixels > low) & (pixels < high)).all(axis=2)
-    around = np.pad(pixels, ((1, 1), (1, 1), (0, 0)), mode="reflect")
-    windows = sliding_window_view(around, (3, 3), axis=(0, 1))
-    usable &= (windows != pixels[..., None, None]).any(axis=(2, 3, 4))
-    return usable
+    return usable & ~_constant(pixels)
+
+
+def _constant(pixels):
+    """Return where pixels equal their eight neighbors; on the border, as one pixel inside."""
+    height, width = (n - 2 for n in pixels.shape[:2])
+    if min(height, width) < 1:
+        return np.zeros(pixels.shape[:2], bool)
+    right = (pixels[:, 1:] == pixels[:, :-1]).all(axis=2)
+    down = (pixels[1:] == pixels[:-1]).all(axis=2)
+    same = np.ones((height, width), bool)
+    for equal in (right, down):
+        rows, columns = equal.shape[0] - height + 1, equal.shape[1] - width + 1
+        for y, x in np.ndindex(rows, columns):
+            same &= equal[y : y + height, x : x + width]
+    return np.pad(same, 1, mode="edge")
 
 
 def _measure(channels, usable, rotation):
@@ -161,6 +185,13 @@ def _measure(channels, usable, rotation):
     means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
     itself = np.einsum("kc,nku->cnu", rotation, coefficients)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
+    independent = min(1.0, usable.size / SIDE**2 / len(coefficients))  # share of the blocks
+    white = np.array(
+        [
+            Line.through(means, _white(own, flat, start, independent)).at(means)
+            for own in (*itself, coefficients[:, 0])
+        ]
+    )
     units = np.concatenate(
         [coefficients[b, 0] / np.exp(s / 2) for b, s in zip(bins, start, strict=True)]
     )
@@ -169,9 +200,8 @@ def _measure(channels, usable, rotation):
         means,
         np.array(levels),
         np.array(spectra),
-        np.array(
-            [Line.through(means, _white(channel, flat, start)).at(means) for channel in itself]
-        ),
+        white[:-1],
+        white[-1],
         float(np.ptp(brightness)),
         _flatness(units),
         _elasticity(units),
@@ -232,7 +262,7 @@ def _level_and_spectrum(variances):
     return levels * spectrum.mean(), spectrum / spectrum.mean()
 
 
-def _white(coefficients, chosen, logarithms):
+def _white(coefficients, chosen, logarithms, independent):
     """Return (B,) variances in the directions of (n, frequencies) coefficients without texture.
 
     `logarithms` of the variances by bin are a first guess, so that directions can be found in all
@@ -244,7 +274,7 @@ def _white(coefficients, chosen, logarithms):
         for part, index in ((_ODD, 0), (~_ODD, 1)):
             rows = [coefficients[blocks[index]][:, part] for blocks in chosen]
             units = [r / np.exp(level / 2) for r, level in zip(rows, logarithms, strict=True)]
-            directions = _floor(np.concatenate(units))
+            directions = _floor(np.concatenate(units), independent)
             sums += np.array([((r @ directions) ** 2).mean(axis=0).sum() for r in rows])
             number += directions.shape[1]
         variances = sums / number
@@ -252,13 +282,13 @@ def _white(coefficients, chosen, logarithms):
     return variances
 
 
-def _floor(rows):
+def _floor(rows, independent):
     """Return the directions, (d, m), in which all the variances of (n, d) rows are alike.
 
     The largest variances are left out until the mean of the others is their median.
     """
     covariance = rows.T @ rows / len(rows)
-    if len(rows) < 4 * len(covariance):  # too few to find directions
+    if independent * len(rows) < 8 * len(covariance):  # too few to find directions
         covariance = np.diag(np.diag(covariance))
     values, directions = np.linalg.eigh(covariance)
     for number in range(len(values), 4, -1):
@@ -294,4 +324,4 @@ def _second_highest(values):
 
 def _tiny(values):
     """Return a positive number that is small beside the values."""
-    return 1e-12 * np.max(values) + np.finfo(float).tiny
+    return 1e-12 * np.max(values) + 1e-24

@@ -25,6 +25,7 @@ class Line:
         So the farther a variance is above the line, the less it counts.
         """
         points = np.stack([brightness, np.ones_like(brightness)], axis=1)
+        variances = np.maximum(variances, 1e-24)
         fitted, above = variances, 1.0
         for _ in range(_ROUNDS):
             weights = 1 / (above * fitted)

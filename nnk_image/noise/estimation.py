@@ -49,9 +49,10 @@ _WAVES = 5  # cosines along each axis that describe the logarithm of the correla
 _LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
 _COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
 _CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
+_LEAST = 1e-6  # level, relative to half the range, that counts as none
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
 _NEGLIGIBLE = 0.04  # correlation that counts as none
-_UNCERTAINTY = 0.04, 0.2  # relative error of the level: of white noise, and of correlated noise
+_UNCERTAINTY = 0.05, 0.3  # relative error of the level: of white noise, and of correlated noise
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """Least number of slices of a volume that are used, and pixels from which on no more are added."""
 
@@ -157,8 +158,9 @@ def measured(image: Image) -> list[Scale]:
         units[~image.valid] = 0
     usable = usable_pixels(units, image.valid)
     found = scales(to_opponent(units), usable, opponent_matrix(image.channels))
-    if not found and not usable.any():  # nothing but constant areas and clipped pixels
-        found = scales(to_opponent(units), usable | True, opponent_matrix(image.channels))
+    if not found:  # no block without constant areas and clipped pixels
+        valid = np.full(image.shape, True) if image.valid is None else image.valid
+        found = scales(to_opponent(units), valid, opponent_matrix(image.channels))
     if not found:
         raise ValueError("the mask leaves no whole block to estimate the noise from; pass sigma=")
     return found
@@ -167,11 +169,16 @@ def measured(image: Image) -> list[Scale]:
 def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
     full, rotation = found[0], opponent_matrix(image.channels)
-    white = full.typical_white * (1 if kind else white_trust(found))
-    correlated = _correlated_part(found, white, share)
+    believed = 1 if kind else white_trust(found)
+    white, shared = believed * full.typical_white, believed * full.shared_white
+    in_opponent = rotation**2 @ (white - shared)
+    in_opponent[0] += image.channels * shared
+    correlated = _correlated_part(found, in_opponent, share)
     covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, correlated)
-    covariance[..., _REACH, _REACH] += np.diag(white)
+    covariance[..., _REACH, _REACH] += np.diag(np.maximum(white - shared, 1e-24)) + shared
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
+    if sigma.max() < _LEAST:
+        return NoiseModel([0.0] * image.channels)
     half, center = image.high / 2 - image.low / 2, image.low / 2 + image.high / 2
     shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
     model = NoiseModel(
@@ -182,11 +189,11 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     if kind == "white":
         return model
     middle = correlated[0, _REACH, _REACH]
-    variances = by_brightness(full, white.mean(), middle)
+    variances = by_brightness(full, in_opponent[0], middle)
     line = Line.through(full.brightness, variances)
     if image.channels == 1 and (kind == "poisson" or line.fits(full.brightness)):
         return _counts(line, model, half, center)
-    levels = curve(center + half * full.brightness, variances / (white.mean() + middle))
+    levels = curve(center + half * full.brightness, variances / (in_opponent[0] + middle))
     if levels is None:
         return model
     power = np.sqrt(np.mean(levels[1] ** 2))
@@ -204,7 +211,8 @@ def _counts(line: Line, model: NoiseModel, half: float, center: float) -> NoiseM
 def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     """Return covariances by offset, (C, 2 reach + 1, 2 reach + 1), of the opponent channels.
 
-    Their spectra are those of flat blocks less the white part, times `share`. Those of smaller
+    Their spectra are those of flat blocks less `white`, that of the opponent channels, times
+    `share`. Those of smaller
     images, which show what is wider than a block, count as far as these have flat places.
     """
     size = 2 * _REACH + 1
@@ -218,14 +226,13 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     around = np.abs(2 * np.pi * np.fft.fftfreq(2 * size))
     everywhere = cosines(*map(np.ravel, np.meshgrid(around, around, indexing="ij")), _WAVES)
     covariances = []
-    whites = opponent_matrix(len(white)) ** 2 @ white
-    for own, spectrum in zip(whites, np.hstack(spectra), strict=True):
+    for own, spectrum in zip(white, np.hstack(spectra), strict=True):
         beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
         covariance = np.fft.ifft2(smooth.reshape(2 * size, 2 * size)).real
         covariances.append(np.roll(covariance, (_REACH, _REACH), (0, 1))[:size, :size])
         if len(covariances) > 1:
-            total = [c[_REACH, _REACH] + w for c, w in zip(covariances, whites, strict=False)]
+            total = [c[_REACH, _REACH] + w for c, w in zip(covariances, white, strict=False)]
             covariances[-1] *= max(1.0, _CHROMA**2 * total[0] / total[-1])
     return np.array(covariances)
 
@@ -303,8 +310,13 @@ def estimate_sigma(
     )
     spatial_shape(image, channel_axis, spacing is not None)
     checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
-    sigmas = np.array(estimated_noise(checked, "white").sigma)
-    right, down = estimated_noise(checked).neighbor_correlation()
+    if checked.high <= checked.low:
+        sigmas, right, down = np.zeros(checked.channels), 0.0, 0.0
+    else:
+        found = measured(checked)
+        sigmas = np.array(model_of(found, checked, 0.0, "white").sigma)
+        believed = model_of(found, checked, float(factor(signs(found))))
+        right, down = believed.neighbor_correlation()
     if max(right, down) > _CORRELATED:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "

@@ -30,8 +30,11 @@ _LEAST_CHANGE = 0.2
 
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
-    channels = np.moveaxis(image.pixels, -1, 0).astype(np.float64)
-    return _level(channels, image.valid), _level(*_turned(channels, image.valid))
+    half = image.high / 2 - image.low / 2
+    if half == 0:
+        return 0.0, 0.0
+    channels = np.moveaxis(image.pixels, -1, 0) / float(half)  # squares of extreme size are avoided
+    return half * _level(channels, image.valid), half * _level(*_turned(channels, image.valid))
 
 
 def estimate_offsets(image, rows, columns):

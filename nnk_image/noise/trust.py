@@ -3,8 +3,8 @@
 import numpy as np
 
 MOST = 2.6
-WEIGHTS = (-3.2, 7.7, 5.8, -2.5, 1.6, -1.1, 1.1, 1.8, -4.2)
-"""Largest factor; constants and weights of `signs`, fitted by ``python -m benchmarks.noise_fit``."""
+WEIGHTS = (-2.9, 7.4, 5.4, -3.4, 1.3, 0.4, 1.7, 0.7, -4.1)
+"""Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _CHANCE = 0.25  # elasticity that noise alone may show

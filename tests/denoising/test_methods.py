@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnk_image import denoise, estimate_sigma
+from nnk_image import denoise, estimate_noise
 
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255
@@ -87,11 +87,11 @@ def test_little_noise_changes_little(method, sigma):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-def test_default_sigma_is_the_estimated_one(method, dtype):
+def test_default_noise_is_the_estimated_one(method, dtype):
     for image, axis in ((NOISE.astype(dtype), None), (COLOR.astype(dtype), -1)):
-        sigma = estimate_sigma(image, channel_axis=axis, per_channel=True)
+        noise = estimate_noise(image, channel_axis=axis)
         ours = denoise(image, method=method, channel_axis=axis)
-        expected = denoise(image, sigma, method=method, channel_axis=axis)
+        expected = denoise(image, noise, method=method, channel_axis=axis)
         np.testing.assert_array_equal(ours, expected)
 
 

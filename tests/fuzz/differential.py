@@ -89,7 +89,7 @@ def _denoised(rng, _):
 def _noise(rng, _):
     """Noise that is estimated, and taken away."""
     image, options = _image(rng, least=8)
-    del options["mask"]  # of which whole patches must be left
+    del options["mask"]  # which must leave whole blocks
 
     def compute(image, n_jobs):
         model = nnk_image.estimate_noise(image, **options)

@@ -1,0 +1,279 @@
+"""Flat blocks: what they show of noise of known covariance, and which pixels they leave out."""
+
+import numpy as np
+import pytest
+from noises import KERNELS, autocovariance, filtered
+from scipy.fft import dct, dctn
+
+from nnk_image.base.image import opponent_matrix
+from nnk_image.noise.blocks import SIDE, U, V, scales, usable_pixels
+
+ONE = np.ones((1, 1))
+SHAPE = 256, 256
+
+
+def measure(channels, usable=None):
+    """Return the scales of (H, W) pixels or of (C, H, W) opponent channels."""
+    channels = channels if channels.ndim == 3 else channels[None]
+    usable = np.ones(channels.shape[1:], bool) if usable is None else usable
+    return scales(channels, usable, opponent_matrix(len(channels)))
+
+
+def exact_variances(covariance):
+    """Return the variance of each cosine coefficient of a block of noise, by its dense matrix."""
+    y, x = np.divmod(np.arange(SIDE**2), SIDE)
+    a, b = (n // 2 for n in covariance.shape)
+    down, right = y[:, None] - y, x[:, None] - x
+    near = (abs(down) <= a) & (abs(right) <= b)
+    dense = np.zeros((SIDE**2, SIDE**2))
+    dense[near] = covariance[down[near] + a, right[near] + b]
+    waves = dct(np.eye(SIDE), axis=0, norm="ortho")
+    both = np.einsum("uy,vx->uvyx", waves, waves).reshape(SIDE, SIDE, -1)[U, V]
+    return np.einsum("fi,ij,fj->f", both, dense, both)
+
+
+def blocks_of(image, step=4):
+    """Return the (n, frequencies) cosine coefficients of the blocks of an image."""
+    windows = np.lib.stride_tricks.sliding_window_view(image, (SIDE, SIDE))[::step, ::step]
+    return dctn(windows, axes=(2, 3), norm="ortho").reshape(-1, SIDE, SIDE)[:, U, V]
+
+
+# --- spectrum and level ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_spectrum_of_pure_noise(kernel):
+    exact = exact_variances(autocovariance(KERNELS[kernel]))
+    full = measure(filtered(KERNELS[kernel], SHAPE, 0))[0]
+    found = full.typical[0] * full.spectra[0]
+    strong = exact > 0.05 * exact.max()
+    assert np.mean(found[strong] / exact[strong]) == pytest.approx(1, abs=0.12)
+    np.testing.assert_allclose(found[strong], exact[strong], rtol=0.45)
+    if kernel != "white":
+        logarithms = np.log(found), np.log(np.maximum(exact, 1e-3 * exact.max()))
+        assert np.corrcoef(logarithms)[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_flattest_blocks_are_measured_without_bias(kernel):
+    """Choosing blocks by the energy that is measured would halve it."""
+    exact = exact_variances(autocovariance(KERNELS[kernel]))
+    found, biased = [], []
+    for seed in range(3):
+        noise = filtered(KERNELS[kernel], SHAPE, seed)
+        found.append(measure(noise)[0].levels[0].mean() / exact.mean())
+        relative = blocks_of(noise) ** 2 / exact
+        energies = relative.mean(axis=1)
+        flattest = np.argsort(energies)[: int(0.03 * len(energies))]
+        biased.append(relative[flattest].mean())
+    assert np.mean(found) == pytest.approx(1, abs=0.12)
+    assert np.mean(biased) < 0.65
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 40.0])
+def test_white_noise(sigma):
+    full = measure(sigma * filtered(KERNELS["white"], SHAPE, 3))[0]
+    assert np.sqrt(full.typical_white[0]) == pytest.approx(sigma, rel=0.04)
+    assert np.sqrt(full.typical[0]) == pytest.approx(sigma, rel=0.06)
+    np.testing.assert_allclose(full.spectra.mean(axis=1), 1)
+    assert -0.5 < full.flatness < -0.2
+    assert np.all(np.abs(full.elasticity) < 0.25)
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (102, 102), (140, 90), (300, 500)])
+def test_white_noise_in_images_of_any_size(shape):
+    """In the mean over images."""
+    found = [measure(filtered(KERNELS["white"], shape, seed))[0] for seed in range(6)]
+    assert np.sqrt(np.mean([full.typical_white for full in found])) == pytest.approx(1, abs=0.05)
+
+
+def test_texture_is_elastic():
+    """Its energy at all frequencies grows together; that of noise does not."""
+    strength = np.exp(2 * filtered(np.ones((24, 24)) / 24, SHAPE, 1))
+    texture = strength * filtered(KERNELS["mild"], SHAPE, 2)
+    assert np.all(measure(texture)[0].elasticity > 0.5)
+    assert measure(texture)[0].flatness < -1
+
+
+def test_opponent_channels_and_channels_themselves():
+    levels = np.array([3.0, 1.0, 2.0])
+    noise = filtered(KERNELS["white"], (*SHAPE, 3), 4) * levels
+    full = measure(np.moveaxis(noise @ opponent_matrix(3).T, -1, 0))[0]
+    np.testing.assert_allclose(np.sqrt(full.typical_white), levels, rtol=0.06)
+    expected = opponent_matrix(3) ** 2 @ levels**2
+    np.testing.assert_allclose(full.typical, expected, rtol=0.2)
+
+
+def test_half_the_size_of_white_noise_has_its_level():
+    found = measure(filtered(KERNELS["white"], (512, 512), 5))
+    assert len(found) == 3
+    for scale in found:
+        assert scale.typical[0] == pytest.approx(1, abs=0.16)
+    wide = measure(filtered(KERNELS["binomial"], SHAPE, 5))
+    assert wide[1].typical[0] > 1.5 * wide[0].typical[0]
+
+
+def test_levels_follow_the_brightness():
+    ramp = np.linspace(-1, 1, SHAPE[1])
+    level = 0.02 + 0.015 * ramp
+    full = measure(ramp + level * filtered(KERNELS["white"], SHAPE, 6))[0]
+    assert np.all(np.diff(full.brightness) > 0)
+    assert full.contrast == pytest.approx(2, rel=0.1)
+    expected = 0.02 + 0.015 * full.brightness
+    np.testing.assert_allclose(np.sqrt(full.levels[0]), expected, rtol=0.2)
+    assert full.typical_white[0] == pytest.approx(0.02**2, rel=0.25)
+
+
+# --- invariances -------------------------------------------------------------------------
+
+TEXTURED = np.add.outer(np.sin(np.arange(136) / 9), np.linspace(0, 3, 168) ** 2)
+TEXTURED += 0.1 * filtered(KERNELS["mild"], TEXTURED.shape, 7)
+
+
+def assert_alike(found, expected, factor=1.0, order=slice(None)):
+    assert len(found) == len(expected)
+    for scale, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(scale.levels, factor**2 * other.levels, rtol=1e-6)
+        np.testing.assert_allclose(scale.spectra, other.spectra[:, order], rtol=1e-6)
+        np.testing.assert_allclose(scale.white, factor**2 * other.white, rtol=1e-6)
+        np.testing.assert_allclose(scale.flatness, other.flatness, rtol=1e-6)
+        np.testing.assert_allclose(scale.elasticity, other.elasticity, rtol=1e-5, atol=1e-8)
+        assert scale.contrast == pytest.approx(factor * other.contrast)
+
+
+def test_an_offset_does_not_matter():
+    found, expected = measure(TEXTURED + 100), measure(TEXTURED)
+    assert_alike(found, expected)
+    np.testing.assert_allclose(found[0].brightness, expected[0].brightness + 100)
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 0.3, 1e6])
+def test_levels_scale_with_the_image(factor):
+    assert_alike(measure(factor * TEXTURED), measure(TEXTURED), factor)
+
+
+def test_the_negative_has_the_same_noise():
+    found, expected = measure(-TEXTURED)[0], measure(TEXTURED)[0]
+    np.testing.assert_allclose(found.typical, expected.typical, rtol=0.05)
+
+
+def test_transposing_exchanges_frequencies():
+    order = np.lexsort((U, V))  # the place of (v, u) for each (u, v)
+    assert_alike(measure(TEXTURED.T), measure(TEXTURED), order=order)
+
+
+@pytest.mark.parametrize("turn", [np.fliplr, np.flipud])
+def test_turning_keeps_the_blocks(turn):
+    """Of images whose last blocks end at the border."""
+    assert_alike(measure(turn(TEXTURED)), measure(TEXTURED))
+
+
+# --- images of little content ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (8, 200), (200, 8), (9, 11), (63, 64)])
+def test_small_images(shape):
+    (full,) = measure(filtered(KERNELS["white"], shape, 8))
+    for values in (full.levels, full.white, full.spectra, full.flatness, full.elasticity):
+        assert np.all(np.isfinite(values))
+    assert np.all(full.levels > 0)
+    assert np.all(full.white >= 0)
+
+
+@pytest.mark.parametrize("shape", [(7, 100), (100, 7), (1, 1)])
+def test_images_of_less_than_a_block(shape):
+    assert measure(np.zeros(shape)) == []
+
+
+def half_ramp(seed):
+    """An image whose left half is noise, and whose right half is brighter and has none."""
+    image = np.tile(np.linspace(1, 2, 128), (128, 1))
+    image[:, :64] = 0.1 * filtered(KERNELS["white"], (128, 64), seed)
+    return image
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        np.zeros((40, 50)),
+        np.tile(np.linspace(0, 1, 90), (80, 1)),
+        np.add.outer(np.arange(80.0), np.arange(90.0)),
+        np.tile([0.0, 1.0], (90, 40)),
+        half_ramp(0),
+        np.where(np.eye(70) > 0, 1.0, 0.0),
+    ],
+    ids=["zero", "ramp", "slope", "stripes", "half a ramp", "diagonal"],
+)
+def test_images_with_bins_without_noise(image):
+    for scale in measure(image):
+        for values in (scale.levels, scale.white, scale.spectra, scale.typical):
+            assert np.all(np.isfinite(values))
+            assert np.all(values >= 0)
+
+
+def test_channels_without_noise():
+    noise = filtered(KERNELS["white"], (100, 100), 9)
+    image = np.stack([noise, np.zeros_like(noise), np.zeros_like(noise)], axis=-1)
+    full = measure(np.moveaxis(image @ opponent_matrix(3).T, -1, 0))[0]
+    assert full.typical_white[0] == pytest.approx(1, abs=0.3)
+    assert np.all(full.typical_white[1:] < 1e-3)
+
+
+# --- usable pixels -----------------------------------------------------------------------
+
+
+def test_clipped_pixels_are_left_out():
+    image = np.clip(filtered(KERNELS["white"], (90, 80), 10), -1, 1)[..., None]
+    usable = usable_pixels(image, None)
+    np.testing.assert_array_equal(usable, abs(image[..., 0]) < 1)
+
+
+def test_clipped_in_one_channel():
+    image = filtered(KERNELS["white"], (40, 50, 3), 11)
+    image[3, 4, 1] = image.max() + 1
+    image[20, 30, 2] = image.min() - 1
+    expected = np.ones((40, 50), bool)
+    expected[[3, 20], [4, 30]] = False
+    np.testing.assert_array_equal(usable_pixels(image, None), expected)
+
+
+def test_counts_are_not_clipped():
+    """The smallest of a few values is a value as any other."""
+    counts = np.random.default_rng(12).poisson(1.0, (60, 60, 1)).astype(float)
+    assert usable_pixels(counts, None).mean() > 0.99
+
+
+def test_constant_areas_are_left_out():
+    image = filtered(KERNELS["white"], (40, 50, 2), 13)
+    image[10:20, 30:] = 0.25
+    image[0, :2] = -9, 9  # the smallest and the largest value
+    expected = np.ones((40, 50), bool)
+    expected[0, :2] = False
+    expected[11:19, 31:] = False  # those on the edge have neighbors that differ
+    np.testing.assert_array_equal(usable_pixels(image, None), expected)
+    image[10:20, 30:, 1] = filtered(KERNELS["white"], (10, 20), 14)  # one channel is not constant
+    assert usable_pixels(image, None)[1:].all()
+
+
+def test_absent_pixels_are_left_out():
+    image = filtered(KERNELS["white"], (40, 50, 1), 15)
+    valid = np.random.default_rng(16).random((40, 50)) < 0.7
+    image[~valid] = 1e9  # does not change what is clipped
+    usable = usable_pixels(image, valid)
+    assert not usable[~valid].any()
+    assert np.sum(valid & ~usable) == 2  # the smallest and the largest
+
+
+def test_unusable_areas_do_not_matter():
+    noise = filtered(KERNELS["binomial"], SHAPE, 17)
+    usable = np.ones(SHAPE, bool)
+    usable[:, 150:] = False
+    usable[40:80, 40:80] = False
+    found = measure(noise, usable)[0]
+    other = measure(np.where(usable, noise, noise + 1e3 * filtered(ONE, SHAPE, 18)), usable)[0]
+    np.testing.assert_allclose(other.typical, found.typical, rtol=0.2)
+    np.testing.assert_allclose(found.typical, measure(noise)[0].typical, rtol=0.25)
+
+
+def test_nothing_usable():
+    assert measure(TEXTURED, np.zeros(TEXTURED.shape, bool)) == []

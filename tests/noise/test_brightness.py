@@ -1,0 +1,129 @@
+"""Levels by brightness: lines through exact and raised variances, and curves."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from nnk_image.noise.brightness import Line, by_brightness, curve
+
+BRIGHTNESS = np.linspace(-0.9, 0.9, 8)
+LINES = [(0.01, 0.02), (0.0, 0.01), (-0.005, 0.01), (2e4, 3e4), (1e-9, 2e-9)]
+
+
+def line_through(slope, intercept, brightness=BRIGHTNESS, factors=1.0):
+    return Line.through(brightness, factors * (slope * brightness + intercept))
+
+
+@pytest.mark.parametrize(("slope", "intercept"), LINES)
+def test_exact_lines(slope, intercept):
+    line = line_through(slope, intercept)
+    assert line.slope == pytest.approx(slope, rel=1e-6, abs=1e-9 * intercept)
+    assert line.intercept == pytest.approx(intercept, rel=1e-6)
+    assert line.deviation < 1e-6
+    np.testing.assert_allclose(line.at(BRIGHTNESS), slope * BRIGHTNESS + intercept)
+
+
+@pytest.mark.parametrize("factor", [2, 5, 50])
+@pytest.mark.parametrize(("slope", "intercept"), LINES)
+@pytest.mark.parametrize("bins", [[0], [3], [7], [0, 1], [2, 5], [6, 7]])
+def test_bins_with_texture_do_not_count(slope, intercept, bins, factor):
+    factors = np.ones(8)
+    factors[bins] = factor
+    line = line_through(slope, intercept, factors=factors)
+    expected = slope * BRIGHTNESS + intercept
+    np.testing.assert_allclose(line.at(BRIGHTNESS), expected, rtol=0.02)
+    assert line.deviation > 0.3
+    assert not line.fits(BRIGHTNESS)
+
+
+def test_errors_are_relative():
+    """The line fits weak noise as well as strong noise."""
+    rng, found = np.random.default_rng(0), []
+    brightness = np.linspace(0, 1, 8)
+    for _ in range(200):
+        factors = np.exp(rng.normal(0, 0.05, 8))
+        line = line_through(1.0, 0.1, brightness, factors)
+        found.append([line.at(brightness)[0] / 0.1, line.at(brightness)[-1] / 1.1])
+    assert np.mean(found) == pytest.approx(1, abs=0.02)
+    assert np.all(np.std(found, axis=0) < 0.08)
+
+
+def test_zero_is_where_there_is_no_light():
+    """Variances of counts, gain (x - offset)."""
+    intensities = np.linspace(520, 800, 8)
+    line = Line.through(intensities, 3.0 * (intensities - 500))
+    assert line.slope == pytest.approx(3)
+    assert -line.intercept / line.slope == pytest.approx(500)
+
+
+def test_levels_stay_above_zero():
+    line = Line(slope=1.0, intercept=0.2, deviation=0.0)
+    found = line.at(BRIGHTNESS)
+    assert np.all(found > 0)
+    np.testing.assert_allclose(found[BRIGHTNESS > 0], BRIGHTNESS[BRIGHTNESS > 0] + 0.2)
+
+
+def test_one_bin_is_a_line_too():
+    line = Line.through(np.array([0.3]), np.array([0.02]))
+    assert line.at(np.array([0.3])) == pytest.approx(0.02)
+    assert not line.fits(np.array([0.3]))
+
+
+@pytest.mark.parametrize("n_zeros", [1, 4, 7, 8])
+def test_bins_without_noise(n_zeros):
+    variances = np.where(np.arange(8) < n_zeros, 0, 0.01)
+    line = Line.through(BRIGHTNESS, variances)
+    assert np.all(np.isfinite([line.slope, line.intercept, line.deviation]))
+    found = line.at(BRIGHTNESS)
+    assert np.all(np.isfinite(found))
+    assert np.all(found >= 0)
+    assert not line.fits(BRIGHTNESS)
+
+
+@pytest.mark.parametrize(
+    ("slope", "intercept", "fits"),
+    [(0.01, 0.012, True), (0.0, 0.01, False), (0.0005, 0.01, False), (-0.01, 0.012, False)],
+)
+def test_noise_that_grows_with_the_brightness(slope, intercept, fits):
+    assert line_through(slope, intercept).fits(BRIGHTNESS) == fits
+
+
+# --- curves ------------------------------------------------------------------------------
+
+
+def measured(levels, white):
+    """What `by_brightness` reads of a Scale with these variances of the luminance, and white."""
+    levels, white = np.atleast_2d(levels), np.atleast_2d(white)
+    return SimpleNamespace(
+        levels=levels,
+        white=white,
+        typical=np.median(levels, axis=1),
+        typical_white=np.median(white, axis=1),
+    )
+
+
+def test_white_noise_follows_its_own_variances():
+    white = np.linspace(1, 3, 7)
+    found = by_brightness(measured(np.ones(7), white), 5.0, 0.0)
+    np.testing.assert_allclose(found, 5 * white / 2)
+    rising = by_brightness(measured(white, np.ones(7)), 5.0, 4.0)
+    assert np.all(np.diff(rising) > 0)
+    assert rising[3] == pytest.approx(9)
+
+
+def test_no_bin_is_without_noise():
+    found = by_brightness(measured(np.ones(7), [0.0, 0, 0, 1, 1, 1, 1]), 5.0, 0.0)
+    assert np.all(found > 0)
+
+
+def test_curves_of_levels():
+    brightness, variances = curve(BRIGHTNESS, np.linspace(0.5, 2, 8))
+    np.testing.assert_array_equal(brightness, BRIGHTNESS)
+    np.testing.assert_allclose(variances, np.sqrt(np.linspace(0.5, 2, 8)))
+
+
+def test_levels_that_are_much_the_same_need_no_curve():
+    assert curve(BRIGHTNESS, np.linspace(1, 1.3, 8)) is None
+    assert curve(np.array([0.2]), np.array([1.0])) is None
+    assert curve(np.zeros(8), np.linspace(0.5, 2, 8)) is None  # at one brightness

@@ -1,0 +1,98 @@
+"""Signs of texture: what they say of noise alone, of texture alone, and of both."""
+
+import numpy as np
+import pytest
+from noises import KERNELS, filtered, skimage_picture
+
+from nnk_image.base.image import check_image
+from nnk_image.noise.estimation import measured
+from nnk_image.noise.trust import MOST, factor, signs, white_trust
+
+SHAPE = 256, 256
+NOISE = {name: 100 + 10 * filtered(kernel, SHAPE, 1) for name, kernel in KERNELS.items()}
+STRENGTH = np.exp(2 * filtered(np.ones((24, 24)) / 24, SHAPE, 1))
+TEXTURE = {name: 100 + 10 * STRENGTH * filtered(KERNELS[name], SHAPE, 2) for name in NOISE}
+"""Strong in some places and weak in others, as that of photographs is."""
+
+
+def scales_of(image):
+    return measured(check_image(image, -1 if image.ndim == 3 else None))
+
+
+def factor_of(image):
+    return factor(signs(scales_of(image)))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_signs_of_noise(name):
+    beyond, *elasticities, flat, flat_half, strong = signs(scales_of(NOISE[name]))
+    assert np.max(elasticities) < 0.3
+    assert min(flat, flat_half) > -0.5
+    assert 0 <= strong < 0.6
+    if name == "white":
+        assert beyond < 0.15
+    if name in ("binomial", "wide along rows"):
+        assert beyond > 0.7
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_signs_of_texture(name):
+    beyond, *elasticities, flat, flat_half, _ = signs(scales_of(TEXTURE[name]))
+    assert 0 <= beyond <= 1.5
+    assert np.min(elasticities) > 0.5
+    assert max(flat, flat_half) < -1
+
+
+@pytest.mark.parametrize("name", ["binomial", "wide along rows"])
+def test_factor_of_noise_and_of_texture(name):
+    assert factor_of(NOISE[name]) > 0.6 * MOST
+    assert factor_of(TEXTURE[name]) < 0.25 * MOST
+    assert factor_of(NOISE["white"]) < 0.25 * MOST
+
+
+@pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
+def test_factor_in_photographs(name):
+    """Of correlated noise, and of white noise, which leaves little beyond it."""
+    clean = skimage_picture(name)[:256, :256]
+    found = [factor_of(clean + 20 * filtered(KERNELS[k], SHAPE, 3)) for k in ("binomial", "white")]
+    assert found[0] > 0.6 * MOST
+    assert found[1] < 0.25 * MOST
+
+
+def test_texture_keeps_the_factor_low():
+    found = [factor_of(skimage_picture(n)[:256, :256]) for n in ("grass.png", "gravel.png")]
+    assert max(found) < 0.1 * MOST
+
+
+def test_white_noise_is_trusted():
+    for name in KERNELS:
+        assert white_trust(scales_of(NOISE[name])) == pytest.approx(1, abs=0.1)
+    assert white_trust(scales_of(skimage_picture("grass.png"))) < 0.9
+    for image in (*TEXTURE.values(), skimage_picture("gravel.png")):
+        assert 0 < white_trust(scales_of(image)) <= 1
+
+
+@pytest.mark.parametrize("image", [NOISE["mild"], TEXTURE["mild"]], ids=["noise", "texture"])
+def test_the_units_do_not_matter(image):
+    expected = signs(scales_of(image))
+    for other in (image * 2.0**-30, image * 1e6 - 3e7, image.T):
+        np.testing.assert_allclose(signs(scales_of(other)), expected, rtol=1e-5, atol=1e-6)
+        assert white_trust(scales_of(other)) == pytest.approx(white_trust(scales_of(image)))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (8, 90), (70, 64)])
+def test_small_images_have_signs(shape):
+    found = signs(scales_of(filtered(KERNELS["binomial"], shape, 4)))
+    assert found.shape == (7,)
+    assert np.all(np.isfinite(found))
+    assert 0 <= factor(found) <= MOST
+
+
+def test_factors_of_many_images():
+    found = np.array([signs(scales_of(image)) for image in NOISE.values()])
+    expected = [factor(one) for one in found]
+    np.testing.assert_allclose(factor(found), expected)
+    extremes = np.array([[0, 0, 0, 0, 0, 0, 0], [1.5, 1, 1, 1, -4, -4, 3], [1.5, 0, 0, 0, 0, 0, 0]])
+    assert np.all((factor(extremes) >= 0) & (factor(extremes) <= MOST))
+    assert factor(extremes)[2] > 0.8 * MOST
+    assert np.all(factor(extremes)[:2] < 0.2 * MOST)
