@@ -224,7 +224,8 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     basis = cosines(np.concatenate(u), np.concatenate(v), _WAVES)
     fit = np.linalg.pinv(basis * weights[:, None]) * weights
     around = np.abs(2 * np.pi * np.fft.fftfreq(2 * size))
-    everywhere = cosines(*map(np.ravel, np.meshgrid(around, around, indexing="ij")), _WAVES)
+    rows, columns = np.meshgrid(around, around, indexing="ij")
+    everywhere = cosines(rows.ravel(), columns.ravel(), _WAVES)
     covariances = []
     for own, spectrum in zip(white, np.hstack(spectra), strict=True):
         beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
