@@ -1,8 +1,8 @@
-"""Noise that is not white, or not told."""
+"""Noise that is not white, or not given."""
 
 from pathlib import Path
 
-from benchmarks import noise_photographs, noise_synthetic
+from benchmarks import noise_synthetic, noise_unknown
 
 TABLES = {
     "white": noise_synthetic.white,
@@ -10,10 +10,9 @@ TABLES = {
     "sensor": noise_synthetic.sensor,
     "correlated": noise_synthetic.correlated,
     "uneven": noise_synthetic.uneven,
-    "photographs": noise_photographs.photographs,
-    "cameras": noise_photographs.synthetic_cameras,
-    "raw": noise_photographs.raw,
-    "clean": noise_photographs.clean,
+    "cameras": noise_unknown.synthetic_cameras,
+    "raw": noise_unknown.raw,
+    "clean": noise_unknown.clean,
 }
 
 
@@ -30,16 +29,9 @@ def add_options(group):
     group.add_argument(
         "--noise-images", type=Path, metavar="FOLDER", help="8-bit grey images (default: ours)"
     )
-    group.add_argument(
-        "--photographs",
-        type=Path,
-        metavar="FOLDER",
-        help="pairs NAME_real.png and NAME_mean.png, perhaps NAME_ours.png of another method",
-    )
 
 
 def tables(options):
     """One table for each kind of noise."""
     for name in options.noise_tables:
-        if name != "photographs" or options.photographs:
-            yield TABLES[name](options)
+        yield TABLES[name](options)

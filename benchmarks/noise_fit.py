@@ -142,13 +142,18 @@ def main():
     weights, score = fitted(found)
     print(f"weights {np.round(weights, 2).tolist()}, {score:.3f}")
     print("set, pictures, dB below the best factor: mean and worst, factors")
-    print(*_lines(found, weights), sep="\n")
+    print(*_lines(found, weights), sep="\n", flush=True)
     print("today's weights:", *_lines(found, trust.WEIGHTS), sep="\n")
-    for device in dict.fromkeys(t.device for t in found) if options.leave_out else ():
-        others, own = [[t for t in found if (t.device == device) == (i == 1)] for i in (0, 1)]
-        without, _ = fitted(others, 0)
+    for device in dict.fromkeys(map(_camera, found)) if options.leave_out else ():
+        own = [t for t in found if _camera(t) == device]
+        without, _ = fitted([t for t in found if _camera(t) != device], 0)
         both = [_mean_score(own, w) for w in (weights, without)]
         print(f"{device:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
+
+
+def _camera(trial):
+    """Return the camera, whose pictures as JPEG count as its own; or the set."""
+    return trial.device.split(", ")[-1]
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ PIXELS = {"edge of the coat": (80, 30), "leg of the tripod": (195, 171)}
 DOUBTFUL = (1632, 1729, 378)
 """Digits on which classes compete."""
 
-TILED = 1500
+TILED = 3000  # pixels a side
 """Pixels of a side of the image that is shown in tiles."""
 
 ROOMS = {
@@ -156,10 +156,10 @@ def draw_rooms():
 
 def draw_tile():
     """A tile of 'fast', the border that it is cut out with, and its way to the result."""
-    image = np.tile(nnk_image.standard_image("camera_512"), (3, 3))[:TILED, :TILED]
+    image = np.tile(nnk_image.standard_image("camera_512"), (6, 6))[:TILED, :TILED]
     noisy = image + np.random.default_rng(0).normal(0, 30, image.shape).astype(np.float32)
     reach = METHODS["fast"].reach(image.shape, 1, None)
-    plan = cut(image.shape, largest_side(image.shape, reach, TILED**2 // 3), reach)
+    plan = cut(image.shape, largest_side(image.shape, reach, TILED**2 // 2), reach)
     tile = next(t for t in plan if min(a.start for a in t.padded))  # the first with all its border
     clean = nnk_image.denoise(noisy[tile.padded], 30)[tile.inside]
     figure = Figure(figsize=(12, 4.6), layout="constrained")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct, idct
+from scipy.ndimage import distance_transform_edt
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_positive, working_dtype
@@ -352,6 +353,14 @@ def from_opponent(channels: Array, levels: Array | None = None) -> Array:
         channels = channels * _per_channel(levels, channels)
     pixels = np.moveaxis(channels, 0, -1)
     return pixels if len(channels) == 1 else idct(pixels, axis=-1, norm="ortho")
+
+
+def filled(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> Array:
+    """Return (..., C) pixels with masked ones replaced by the nearest valid ones."""
+    if valid is None:
+        return pixels
+    nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
+    return pixels[tuple(nearest)]
 
 
 def opponent_matrix(n: int) -> Array:

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import distance_transform_edt
 
-from nnk_image.base.image import Image, relative_spacing
+from nnk_image.base.image import Image, filled, relative_spacing
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.low_counts import (
     PoissonUnits,
@@ -208,7 +207,7 @@ def standardize(image: Image, noise: NoiseModel, channels, limits):
     values = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     values = np.subtract(values, units.center, dtype=dtype)
     values /= scales
-    return units, _with_pixels(image, _filled(values, image.valid))
+    return units, _with_pixels(image, filled(values, image.valid))
 
 
 def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
@@ -222,7 +221,7 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
 def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
     """Return the denoised (..., n) pixels of n channels with Poisson noise."""
     parameters = poisson_parameters(noise, channels)
-    noisy = _filled(image.pixels[..., channels].astype(image.dtype), image.valid)
+    noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     estimate = None
     for round_ in rounds:
         mixture = noisy
@@ -293,14 +292,6 @@ def _function(name, guide):
     """Return the function that denoises an image with unit noise."""
     denoise = METHODS[name].denoise
     return denoise if guide is None else partial(denoise, guide=guide)
-
-
-def _filled(pixels, valid):
-    """Return pixels with masked ones replaced by the nearest valid ones."""
-    if valid is None:
-        return pixels
-    nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
-    return pixels[tuple(nearest)]
 
 
 def _with_pixels(image, pixels):

@@ -36,7 +36,8 @@ _LOW_QUANTILE = 0.1
 
 _WAVES = 4  # cosines along each axis that a logarithmic spectrum is smoothed with
 _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
-"""Share of unusable pixels in a block; if fewer than a tenth of the blocks have so few, more."""
+"""Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
+more. Constant areas, which show no noise, are not excused."""
 
 _LEVELS = 64  # images with fewer values are counts, whose smallest value is not a clipped one
 _DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second highest
@@ -76,8 +77,8 @@ class Scale:
         a line by brightness.
     white_luminance : (B,) ndarray
         The same of the luminance.
-    contrast : float
-        Range of the brightness of all blocks.
+    range : (float, float)
+        Least and greatest brightness of all blocks.
     flatness : float
         Logarithm of the energy of the flattest tenth over the median: -0.2 to -0.5 for noise alone.
     elasticity : (2,) ndarray
@@ -90,9 +91,14 @@ class Scale:
     spectra: np.ndarray
     white: np.ndarray
     white_luminance: np.ndarray
-    contrast: float
+    range: tuple[float, float]
     flatness: float
     elasticity: np.ndarray
+
+    @property
+    def contrast(self):
+        """Difference of the brightest and the darkest block."""
+        return self.range[1] - self.range[0]
 
     @property
     def typical(self):
@@ -115,7 +121,7 @@ class Scale:
         return float(np.clip(shared, 0, white.min()))
 
 
-def scales(channels, usable, rotation, most=3):
+def scales(channels, usable, constant, rotation, most=3):
     """Measure an image at its size, half its size, and so on.
 
     Parameters
@@ -123,7 +129,9 @@ def scales(channels, usable, rotation, most=3):
     channels : (C, H, W) ndarray
         Opponent channels.
     usable : (H, W) bool ndarray
-        False where pixels are absent, clipped, or in constant areas.
+        False where pixels are absent or clipped.
+    constant : (H, W) bool ndarray
+        True in constant areas.
     rotation : (C, C) ndarray
         From the channels themselves to the opponent ones.
 
@@ -134,29 +142,30 @@ def scales(channels, usable, rotation, most=3):
     """
     found = []
     while len(found) < most and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
-        measured = _measure(channels, usable, rotation)
-        if measured is None:
+        coefficients, brightness = _blocks(channels, usable, constant)
+        if len(coefficients) == 0:
             break
-        found.append(measured)
-        channels, usable = halve(channels), halve(usable[None].astype(float))[0] > 1
+        independent = min(1.0, usable.size / SIDE**2 / len(coefficients))
+        found.append(_measure(coefficients, brightness, rotation, independent))
+        channels = halve(channels)
+        usable, constant = (halve(a[None].astype(float))[0] > 1 for a in (usable, constant))
     return found
 
 
 def usable_pixels(pixels, valid):
-    """Return (H, W) bools: pixels of (H, W, C) that are there, not clipped, not in constant areas.
-
-    A constant area is where a pixel equals its eight neighbors in all channels.
-    """
+    """Return (H, W) bools: pixels of (H, W, C) that are there and not clipped."""
     inside = pixels if valid is None else pixels[valid]
-    low, high = inside.min(), inside.max()
-    usable = np.ones(pixels.shape[:2], bool) if valid is None else valid.copy()
-    if len(np.unique(inside.ravel()[:: 1 + (inside.size >> 18)])) >= _LEVELS:
-        usable &= ((pixels > low) & (pixels < high)).all(axis=2)
-    return usable & ~_constant(pixels)
+    usable = np.ones(pixels.shape[:2], bool) if valid is None else valid
+    if len(np.unique(inside.ravel()[:: 1 + (inside.size >> 18)])) < _LEVELS:
+        return usable
+    return usable & ((pixels > inside.min()) & (pixels < inside.max())).all(axis=2)
 
 
-def _constant(pixels):
-    """Return where pixels equal their eight neighbors; on the border, as one pixel inside."""
+def constant_pixels(pixels):
+    """Return (H, W) bools: pixels that equal their eight neighbors in all channels.
+
+    On the border they are as one pixel inside.
+    """
     height, width = (n - 2 for n in pixels.shape[:2])
     if min(height, width) < 1:
         return np.zeros(pixels.shape[:2], bool)
@@ -170,10 +179,8 @@ def _constant(pixels):
     return np.pad(same, 1, mode="edge")
 
 
-def _measure(channels, usable, rotation):
-    coefficients, brightness = _blocks(channels, usable)
-    if len(coefficients) == 0:
-        return None
+def _measure(coefficients, brightness, rotation, independent):
+    """Return the `Scale` of blocks, of which a share is independent: others overlap them."""
     number = int(np.clip(len(coefficients) // _PER_BIN, 1, _BINS))
     bins = np.array_split(np.argsort(brightness, kind="stable"), number)
     energies = _energies(coefficients)
@@ -185,39 +192,40 @@ def _measure(channels, usable, rotation):
     means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
     itself = np.einsum("kc,nku->cnu", rotation, coefficients)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
-    independent = min(1.0, usable.size / SIDE**2 / len(coefficients))  # share of the blocks
     white = np.array(
         [
             Line.through(means, _white(own, flat, start, independent)).at(means)
             for own in (*itself, coefficients[:, 0])
         ]
     )
-    units = np.concatenate(
-        [coefficients[b, 0] / np.exp(s / 2) for b, s in zip(bins, start, strict=True)]
-    )
-    units = units / np.sqrt(spectra[0])
+    at_blocks = np.exp(np.interp(brightness, means, start) / 2)
+    units = coefficients[:, 0] / at_blocks[:, None] / np.sqrt(spectra[0])
     return Scale(
         means,
         np.array(levels),
         np.array(spectra),
         white[:-1],
         white[-1],
-        float(np.ptp(brightness)),
+        (float(brightness.min()), float(brightness.max())),
         _flatness(units),
         _elasticity(units),
     )
 
 
-def _blocks(channels, usable):
+def _blocks(channels, usable, constant):
     """Return coefficients (n, C, frequencies) and the brightness of blocks."""
     positions = [n - SIDE + 1 for n in usable.shape]
     step = _STEP if min(usable.shape) >= _SMALL else _SMALL_STEP
     step = max(step, np.sqrt(np.prod(positions, dtype=float) / _MOST_BLOCKS))
     y, x = (np.arange(0, n, step).astype(int) for n in positions)
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[:, None], x]
-    bad = sliding_window_view(~usable, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
+    bad, same = (
+        sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
+        for a in (~usable, constant)
+    )
     most = max(_MOST_BAD, min(np.quantile(bad, _FEW_WHOLE), _MANY_BAD))
-    blocks = np.moveaxis(windows, 0, 2)[bad <= most].astype(np.float64)
+    chosen = (bad <= most) & (same <= _MOST_BAD)
+    blocks = np.moveaxis(windows, 0, 2)[chosen].astype(np.float64)
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
     waves = dct(dct(blocks, axis=2, norm="ortho"), axis=3, norm="ortho")
     return waves[:, :, U, V], brightness
@@ -317,9 +325,8 @@ def _elasticity(units):
 
 
 def _second_highest(values):
-    return np.partition(values, -min(2, values.shape[-1]), axis=-1)[..., -min(2, values.shape[-1])][
-        ..., None
-    ]
+    """Return the second highest value along the last axis, which stays; the only one if alone."""
+    return np.sort(values, axis=-1)[..., -2:][..., :1]
 
 
 def _tiny(values):

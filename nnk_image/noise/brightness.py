@@ -39,13 +39,13 @@ class Line:
 
     def at(self, brightness):
         """Return the variances there, at least 5 % of the middle one."""
-        found = self.slope * brightness + self.intercept
+        found = self.slope * np.asarray(brightness) + self.intercept
         return np.maximum(found, 0.05 * np.median(found))
 
-    def fits(self, brightness):
-        """Whether noise clearly grows along the line."""
-        found = self.at(brightness)
-        return self.deviation < _STRAIGHT and self.slope > 0 and found[-1] > _CHANGE**2 * found[0]
+    def grows(self, darkest, brightest):
+        """Whether the variances are on the line, and clearly greater at the brightest place."""
+        dark, bright = self.at([darkest, brightest])
+        return self.deviation < _STRAIGHT and bright > _CHANGE**2 * dark
 
 
 def by_brightness(scale, white, correlated):

@@ -27,13 +27,23 @@ from nnk_image.base.image import (
     MOST_AXES,
     Image,
     check_image,
+    filled,
     opponent_matrix,
     require_per_pixel,
     spatial_shape,
     to_opponent,
 )
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise.blocks import SIDE, Scale, U, V, cosines, scales, usable_pixels
+from nnk_image.noise.blocks import (
+    SIDE,
+    Scale,
+    U,
+    V,
+    constant_pixels,
+    cosines,
+    scales,
+    usable_pixels,
+)
 from nnk_image.noise.brightness import Line, by_brightness, curve
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
@@ -49,7 +59,9 @@ _WAVES = 5  # cosines along each axis that describe the logarithm of the correla
 _LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
 _COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
 _CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
+_MOST_RAISED = 100  # factor of their variances, which are 0 in a gray picture stored in color
 _LEAST = 1e-6  # level, relative to half the range, that counts as none
+_DRAWING = 0.5  # share of constant areas in an image that has no block without them
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
 _NEGLIGIBLE = 0.04  # correlation that counts as none
 _UNCERTAINTY = 0.05, 0.3  # relative error of the level: of white noise, and of correlated noise
@@ -76,7 +88,7 @@ def estimate_noise(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant; correlation is estimated from 64 on.
+        At least 8 pixels high and wide, unless constant; far more for a reliable result.
         Of a volume, slices along its last two axes are used: correlation across slices, and row
         and column noise, are not estimated.
     channel_axis : int, optional
@@ -138,29 +150,32 @@ def estimated_noise(image: Image, kind: str | None = None) -> NoiseModel:
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    if plane.high <= plane.low:
+    found = measured(plane) if plane.high > plane.low else []
+    if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
-    found = measured(plane)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
     return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
 
 
 def measured(image: Image) -> list[Scale]:
-    """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size."""
+    """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size.
+
+    The list is empty if constant areas fill the image, as in a drawing.
+    """
     if min(image.shape) < SIDE:
         raise ValueError(
             f"the noise of an image of {image.shape[0]}x{image.shape[1]} pixels cannot be "
             f"estimated: {SIDE}x{SIDE} are the least; pass sigma="
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
-    units = (image.pixels.astype(image.dtype) - center) / half
-    if image.valid is not None:
-        units[~image.valid] = 0
-    usable = usable_pixels(units, image.valid)
-    found = scales(to_opponent(units), usable, opponent_matrix(image.channels))
-    if not found:  # no block without constant areas and clipped pixels
-        valid = np.full(image.shape, True) if image.valid is None else image.valid
-        found = scales(to_opponent(units), valid, opponent_matrix(image.channels))
+    units = image.pixels.astype(image.dtype) / half - center / half
+    channels, rotation = to_opponent(units), opponent_matrix(image.channels)
+    constant = constant_pixels(units)
+    found = scales(channels, usable_pixels(units, image.valid), constant, rotation)
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    if found or constant[valid].mean() > _DRAWING:
+        return found
+    found = scales(channels, valid, np.zeros_like(constant), rotation)  # all of it is clipped
     if not found:
         raise ValueError("the mask leaves no whole block to estimate the noise from; pass sigma=")
     return found
@@ -191,7 +206,7 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     middle = correlated[0, _REACH, _REACH]
     variances = by_brightness(full, in_opponent[0], middle)
     line = Line.through(full.brightness, variances)
-    if image.channels == 1 and (kind == "poisson" or line.fits(full.brightness)):
+    if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
         return _counts(line, model, half, center)
     levels = curve(center + half * full.brightness, variances / (in_opponent[0] + middle))
     if levels is None:
@@ -212,8 +227,8 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     """Return covariances by offset, (C, 2 reach + 1, 2 reach + 1), of the opponent channels.
 
     Their spectra are those of flat blocks less `white`, that of the opponent channels, times
-    `share`. Those of smaller
-    images, which show what is wider than a block, count as far as these have flat places.
+    `share`. Those of smaller images, which show what is wider than a block, count as far as these
+    have flat places.
     """
     size = 2 * _REACH + 1
     if share == 0:
@@ -234,7 +249,7 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
         covariances.append(np.roll(covariance, (_REACH, _REACH), (0, 1))[:size, :size])
         if len(covariances) > 1:
             total = [c[_REACH, _REACH] + w for c, w in zip(covariances, white, strict=False)]
-            covariances[-1] *= max(1.0, _CHROMA**2 * total[0] / total[-1])
+            covariances[-1] *= np.clip(_CHROMA**2 * total[0] / total[-1], 1, _MOST_RAISED)
     return np.array(covariances)
 
 
@@ -295,8 +310,8 @@ def estimate_sigma(
 
     References
     ----------
-    X. Liu, M. Tanaka, M. Okutomi, "Single-image noise level estimation for blind
-    denoising", IEEE Transactions on Image Processing 22 (2013).
+    G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
+    ICCV 2015; the variances are those of blocks that are chosen by another part of them.
 
     Examples
     --------
@@ -311,13 +326,11 @@ def estimate_sigma(
     )
     spatial_shape(image, channel_axis, spacing is not None)
     checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
-    if checked.high <= checked.low:
-        sigmas, right, down = np.zeros(checked.channels), 0.0, 0.0
-    else:
-        found = measured(checked)
-        sigmas = np.array(model_of(found, checked, 0.0, "white").sigma)
-        believed = model_of(found, checked, float(factor(signs(found))))
-        right, down = believed.neighbor_correlation()
+    found = measured(checked) if checked.high > checked.low else []
+    if not found:
+        return np.zeros(checked.channels) if per_channel else 0.0
+    sigmas = np.array(model_of(found, checked, 0.0, "white").sigma)
+    down, right = model_of(found, checked, float(factor(signs(found)))).neighbor_correlation()
     if max(right, down) > _CORRELATED:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "
@@ -331,19 +344,19 @@ def estimate_sigma(
 def _plane(image: Image) -> Image:
     """Return the image in C order, so that sums do not depend on its layout.
 
-    Of a volume some slices, one below the other, with a masked row between them.
+    Of a volume some slices, one below the other, with a masked row between them. Masked pixels
+    have the values of the nearest valid ones.
     """
     if len(image.shape) == 2:
-        return replace(image, pixels=np.ascontiguousarray(image.pixels))
+        pixels = np.ascontiguousarray(filled(image.pixels, image.valid))
+        return replace(image, pixels=pixels)
     height, width = image.shape[-2:]
     pixels = image.pixels.reshape(-1, height, width, image.channels)
     number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
     chosen = np.unique(np.linspace(0, len(pixels) - 1, number).round().astype(int))
-    valid = np.zeros((len(chosen), height + 1, width), bool)
-    valid[:, :-1] = True if image.valid is None else image.valid.reshape(-1, height, width)[chosen]
+    parts = np.zeros((len(chosen), height + 1, width), bool)
+    parts[:, :-1] = True if image.valid is None else image.valid.reshape(-1, height, width)[chosen]
+    valid = parts.reshape(-1, width)
     rows = np.pad(pixels[chosen], ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
-    return replace(
-        image,
-        pixels=rows.reshape(-1, width, image.channels),
-        valid=valid.reshape(-1, width),
-    )
+    rows = rows.reshape(-1, width, image.channels)
+    return replace(image, pixels=rows if image.valid is None else filled(rows, valid), valid=valid)

@@ -3,7 +3,7 @@
 import numpy as np
 
 MOST = 2.6
-WEIGHTS = (-2.9, 7.4, 5.4, -3.4, 1.3, 0.4, 1.7, 0.7, -4.1)
+WEIGHTS = (-3.6, 8.9, 4.7, -1.6, 1.0, -0.2, 1.5, 1.2, -3.2)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong

@@ -6,7 +6,7 @@ from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
 
 from nnk_image.base.image import opponent_matrix
-from nnk_image.noise.blocks import SIDE, U, V, scales, usable_pixels
+from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, scales, usable_pixels
 
 ONE = np.ones((1, 1))
 SHAPE = 256, 256
@@ -16,7 +16,7 @@ def measure(channels, usable=None):
     """Return the scales of (H, W) pixels or of (C, H, W) opponent channels."""
     channels = channels if channels.ndim == 3 else channels[None]
     usable = np.ones(channels.shape[1:], bool) if usable is None else usable
-    return scales(channels, usable, opponent_matrix(len(channels)))
+    return scales(channels, usable, np.zeros_like(usable), opponent_matrix(len(channels)))
 
 
 def exact_variances(covariance):
@@ -243,16 +243,22 @@ def test_counts_are_not_clipped():
     assert usable_pixels(counts, None).mean() > 0.99
 
 
-def test_constant_areas_are_left_out():
+def test_constant_pixels():
     image = filtered(KERNELS["white"], (40, 50, 2), 13)
     image[10:20, 30:] = 0.25
-    image[0, :2] = -9, 9  # the smallest and the largest value
-    expected = np.ones((40, 50), bool)
-    expected[0, :2] = False
-    expected[11:19, 31:] = False  # those on the edge have neighbors that differ
-    np.testing.assert_array_equal(usable_pixels(image, None), expected)
+    expected = np.zeros((40, 50), bool)
+    expected[11:19, 31:] = True  # those on the edge have neighbors that differ
+    np.testing.assert_array_equal(constant_pixels(image), expected)
     image[10:20, 30:, 1] = filtered(KERNELS["white"], (10, 20), 14)  # one channel is not constant
-    assert usable_pixels(image, None)[1:].all()
+    assert not constant_pixels(image).any()
+
+
+def test_constant_areas_are_left_out():
+    noise = filtered(KERNELS["white"], SHAPE, 19)
+    constant = np.zeros(SHAPE, bool)
+    constant[:, :150] = True
+    found = scales(np.where(constant, 0, noise)[None], ~np.zeros(SHAPE, bool), constant, ONE)[0]
+    assert np.sqrt(found.typical_white[0]) == pytest.approx(1, rel=0.05)
 
 
 def test_absent_pixels_are_left_out():

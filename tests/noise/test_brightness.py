@@ -34,7 +34,7 @@ def test_bins_with_texture_do_not_count(slope, intercept, bins, factor):
     expected = slope * BRIGHTNESS + intercept
     np.testing.assert_allclose(line.at(BRIGHTNESS), expected, rtol=0.02)
     assert line.deviation > 0.3
-    assert not line.fits(BRIGHTNESS)
+    assert not line.grows(*BRIGHTNESS[[0, -1]])
 
 
 def test_errors_are_relative():
@@ -67,7 +67,7 @@ def test_levels_stay_above_zero():
 def test_one_bin_is_a_line_too():
     line = Line.through(np.array([0.3]), np.array([0.02]))
     assert line.at(np.array([0.3])) == pytest.approx(0.02)
-    assert not line.fits(np.array([0.3]))
+    assert not line.grows(0.3, 0.3)
 
 
 @pytest.mark.parametrize("n_zeros", [1, 4, 7, 8])
@@ -78,15 +78,15 @@ def test_bins_without_noise(n_zeros):
     found = line.at(BRIGHTNESS)
     assert np.all(np.isfinite(found))
     assert np.all(found >= 0)
-    assert not line.fits(BRIGHTNESS)
+    assert not line.grows(*BRIGHTNESS[[0, -1]])
 
 
 @pytest.mark.parametrize(
-    ("slope", "intercept", "fits"),
+    ("slope", "intercept", "grows"),
     [(0.01, 0.012, True), (0.0, 0.01, False), (0.0005, 0.01, False), (-0.01, 0.012, False)],
 )
-def test_noise_that_grows_with_the_brightness(slope, intercept, fits):
-    assert line_through(slope, intercept).fits(BRIGHTNESS) == fits
+def test_noise_that_grows_with_the_brightness(slope, intercept, grows):
+    assert line_through(slope, intercept).grows(*BRIGHTNESS[[0, -1]]) == grows
 
 
 # --- curves ------------------------------------------------------------------------------

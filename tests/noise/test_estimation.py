@@ -11,7 +11,10 @@ from pictures import psnr
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise, estimate_sigma
 
-# Pictures that the weights of the estimate are not fitted on.
+FAILS = pytest.mark.xfail(strict=True, reason="takes fine texture for noise, or noise for texture")
+"""What the estimate does not reach yet."""
+
+# The weights of the estimate are not fitted on these pictures (but on copies of the last two).
 COINS = skimage_picture("coins.png")
 MOON = skimage_picture("moon.png")[100:356, 100:356]
 CLOCK = skimage_picture("clock_motion.png")
@@ -112,7 +115,7 @@ def test_counts_are_denoised_as_if_their_noise_were_known(name):
     clean = GRAY[name][:160, :200] * 10 / 255
     counts = np.random.default_rng(10).poisson(clean) + 100
     known = psnr(clean, denoise(counts, NoiseModel(gain=1.0, offset=100)) - 100, 10)
-    assert psnr(clean, denoise(counts) - 100, 10) > known - 1.2
+    assert psnr(clean, denoise(counts) - 100, 10) > known - 0.5
 
 
 @pytest.mark.parametrize(("gain", "read"), [(4, 6), (12, 12)])
@@ -129,11 +132,10 @@ def test_gain_and_read_noise(name, gain, read):
     assert psnr(clean, denoise(noisy, model)) > known - 1
 
 
-def test_counts_that_form_one_slope():
-    counts = np.random.default_rng(0).poisson(np.linspace(2, 20, 128), (128, 128)).astype(float)
-    for kind in (None, "poisson"):
-        model = estimate_noise(counts, kind=kind)
-        assert model.gain[0] == pytest.approx(1, rel=0.25)
+@pytest.mark.parametrize(("side", "kind"), [(64, "poisson"), (128, "poisson"), (128, None)])
+def test_counts_that_form_one_slope(side, kind):
+    counts = np.random.default_rng(0).poisson(np.linspace(2, 20, side), (side, side))
+    assert estimate_noise(counts.astype(float), kind=kind).gain[0] == pytest.approx(1, rel=0.25)
 
 
 def test_white_noise_is_not_poisson_noise():
@@ -152,7 +154,10 @@ def test_noise_that_falls_with_the_brightness_has_a_curve():
 # --- correlated noise --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "sigma"), [*product(GRAY, (12, 20)), ("rocket", 12)])
+@pytest.mark.parametrize(
+    ("name", "sigma"),
+    [*product(GRAY, (12, 20)), ("rocket", 12), pytest.param("motorcycle", 20, marks=FAILS)],
+)
 def test_correlated_noise(name, sigma):
     """Its level is rather overestimated: noise that is left is worse than texture that is lost."""
     clean = {**GRAY, **COLOR}[name]
@@ -181,7 +186,7 @@ def test_correlation_differs_between_axes():
     assert right == pytest.approx(covariance[5], abs=0.15)
 
 
-@pytest.mark.parametrize("kind", ["correlated"])
+@pytest.mark.parametrize("kind", [pytest.param(None, marks=FAILS), "correlated"])
 def test_noise_wider_than_a_block(kind):
     """Of power 1/f."""
     frequency = np.hypot(*np.meshgrid(*map(np.fft.fftfreq, MOON.shape), indexing="ij"))
@@ -257,7 +262,16 @@ def test_a_clean_picture_stays(picture):
     assert psnr(clean.astype(float), denoise(clean, channel_axis=axis_of(clean))) > 42
 
 
-@pytest.mark.parametrize("drawing", ["horse.png", "color.png", "logo.png", "chessboard_GRAY.png"])
+def test_a_drawing_in_black_and_white_stays():
+    image = nnk_image.standard_image("horse")
+    assert estimate_noise(image).sigma == (0,)
+    assert estimate_sigma(image) == 0
+    np.testing.assert_array_equal(denoise(image), image)
+
+
+@pytest.mark.parametrize(
+    "drawing", ["horse.png", "color.png", "logo.png", "phantom.png", "chessboard_GRAY.png"]
+)
 def test_a_drawing_stays(drawing):
     image = skimage_picture(drawing).astype(np.uint8)[:320, :320]
     image = image[..., :3] if image.ndim == 3 else image
@@ -306,7 +320,9 @@ def test_noise_beside_a_constant_area():
     assert estimate_sigma(noisy) == pytest.approx(10, rel=0.15)
 
 
-@pytest.mark.parametrize("picture", ["microaneurysms.png", "coins.png", "page.png"])
+@pytest.mark.parametrize(
+    "picture", ["microaneurysms.png", "coins.png", "page.png", pytest.param("ihc.png", marks=FAILS)]
+)
 def test_weak_noise_in_fine_texture(picture):
     """Denoising takes no more texture from an image than noise."""
     clean = skimage_picture(picture)[:256, :256]
@@ -419,11 +435,12 @@ def test_absent_areas(kernel):
     assert estimate_noise(hidden) == model
 
 
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
-def test_absent_pixels_all_over(share):
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+def test_absent_pixels_all_over(share, value):
     noisy = with_noise(CLOCK, 15)
     mask = np.random.default_rng(1).random(noisy.shape) >= share
-    sigma = estimate_noise(np.where(mask, noisy, np.nan), mask=mask).sigma[0]
+    sigma = estimate_noise(np.where(mask, noisy, value), mask=mask).sigma[0]
     assert sigma == pytest.approx(15, rel=0.2)
 
 

@@ -1,4 +1,4 @@
-"""PSNR of `denoise` told nothing: real photographs, a synthetic camera, clean pictures."""
+"""PSNR of `denoise` where the noise is not given: a simulated camera, clean pictures."""
 
 from statistics import fmean
 
@@ -6,62 +6,22 @@ import numpy as np
 
 import nnk_image
 from benchmarks import cameras, noises, peers
-from benchmarks.noise_scores import cpu, means, psnr, worst
+from benchmarks.noise_scores import means, psnr, worst
 from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, estimate_noise
-from nnk_image.io import read
 
 LIGHTS = (2000, 500, 125)
-"""Counts that the synthetic camera gets from white, in daylight and in dim rooms."""
+"""Counts that the simulated camera gets from white, in daylight and in dim rooms."""
 
 NOT_CLEAN = {"hopper"}
 """Bundled pictures with visible noise."""
 
 
-def photographs(options):
-    """Real photographs whose truth is the mean of many."""
-    names = [
-        path.name[: -len("_real.png")] for path in sorted(options.photographs.glob("*_real.png"))
-    ]
-    columns = {"": ""} | dict.fromkeys(("noisy", "beside it", "CBM3D", "fast", "best"), ".2f")
-    columns |= {"s, fast": ".2f", "s, best": ".2f"}
-    table = Table("Real photographs, nothing told: dB over all channels, 8 bit", columns)
-    table.notes = (
-        "CBM3D: told the root mean square of the true noise.",
-        "beside it: NAME_ours.png of the folder.  s: processor time, estimate included.",
-    )
-    rows = [{"": name} | _photograph_row(options.photographs, name) for name in names]
-    table.rows = [*rows, {"": "mean"} | means(rows)]
-    for method in ("fast", "best"):
-        table.notes += tuple(
-            f"{method} above {peer}: {sum(row[method] > row[peer] for row in rows)} of {len(rows)}"
-            for peer in ("noisy", "beside it", "CBM3D")
-            if peer in rows[0]
-        )
-    return table
-
-
-def _photograph_row(folder, name):
-    seen, clean = (read(folder / f"{name}_{part}.png")[0] for part in ("real", "mean"))
-    row = {"noisy": psnr(clean, seen)}
-    beside = folder / f"{name}_ours.png"
-    if beside.exists():
-        row["beside it"] = psnr(clean, read(beside)[0])
-    run = peers.bm3d_filter()
-    if run is not None:
-        rms = float(np.sqrt(np.mean((seen.astype(float) - clean) ** 2)))
-        row["CBM3D"] = psnr(clean, noises.as_8_bit(run(seen.astype(float), rms)))
-    for method in ("fast", "best"):
-        result, row[f"s, {method}"] = cpu(denoise, seen, method=method, channel_axis=-1)
-        row[method] = psnr(clean, noises.as_8_bit(result))
-    return row
-
-
 def synthetic_cameras(options):
-    """Photographs of a synthetic camera, as they come and as JPEG."""
+    """Photographs of a simulated camera, as they come and as JPEG."""
     columns = {"stored as": "", "pictures": "d", "noisy": ".2f", "fast": ".2f", "mean gain": "+.2f"}
     columns |= {"least gain": "", "below noisy": "d"}
-    table = Table("A synthetic camera, nothing told: dB to the photograph without noise", columns)
+    table = Table("A simulated camera, noise not given: dB to that without noise", columns)
     table.notes = (
         f"{len(cameras.SCENES)} scenes at {', '.join(map(str, LIGHTS))} counts for white.",
     )
@@ -84,15 +44,15 @@ def raw(options):
     """The same camera: photographs denoised after they are developed, and before."""
     model = NoiseModel(gain=1.0, sigma=cameras.READ_NOISE)
     table = Table(
-        "A synthetic camera's raw values: dB of the developed picture to that without noise",
+        "A simulated camera's raw values: dB of the developed picture to that without noise",
         {"": "", "pictures": "d", "dB": ".2f", "least gain": "+.2f"},
     )
     ways = {
-        "denoised after, nothing told": lambda shot: noises.as_8_bit(
+        "denoised after, noise not given": lambda shot: noises.as_8_bit(
             denoise(shot.noisy, channel_axis=-1)
         ),
-        "denoised before, nothing told": lambda shot: _developed(shot, None),
-        "denoised before, gain and read noise told": lambda shot: _developed(shot, model),
+        "denoised before, noise not given": lambda shot: _developed(shot, None),
+        "denoised before, gain and read noise given": lambda shot: _developed(shot, model),
     }
     shots = list(cameras.shots(LIGHTS))
     noisy = [psnr(shot.clean, shot.noisy) for shot in shots]
@@ -102,7 +62,7 @@ def raw(options):
         least = min(after - before for after, before in zip(scores, noisy, strict=True))
         cells = {"pictures": len(shots), "dB": fmean(scores), "least gain": least}
         table.rows.append({"": name} | cells)
-    table.notes = ("Each of the four colours of the mosaic is denoised as an image of its own.",)
+    table.notes = ("Each of the four colors of the mosaic is denoised as an image of its own.",)
     return table
 
 
@@ -117,7 +77,7 @@ def _developed(shot, noise):
 def clean(options):
     """Pictures without noise, which should come back as they are."""
     columns = {"": "", "as it is": ".1f", "found": "", "JPEG 90": ".1f", "found in JPEG": ""}
-    table = Table("Bundled pictures, nothing told: dB of the result to the input", columns)
+    table = Table("Bundled pictures, noise not given: dB of the result to the input", columns)
     for name in sorted({*nnk_image.standard_images()} - NOT_CLEAN):
         picture = nnk_image.standard_image(name)
         axis = peers.channel_axis_of(picture)
