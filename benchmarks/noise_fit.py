@@ -105,7 +105,10 @@ def fitted(found, starts=2):
         return -shares @ scores + PENALTY / len(set(families)) * (np.array(weights) ** 2).mean()
 
     best = None
-    for start in [np.array(trust.WEIGHTS), *np.random.default_rng(0).normal(0, 1.5, (starts, 9))]:
+    for start in [
+        np.array(trust.WEIGHTS),
+        *np.random.default_rng(0).normal(0, 1.5, (starts, len(trust.WEIGHTS))),
+    ]:
         step = minimize(
             loss, start, method="Nelder-Mead", options={"maxfev": 3000, "adaptive": True}
         )

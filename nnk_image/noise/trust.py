@@ -3,7 +3,7 @@
 import numpy as np
 
 MOST = 2.6
-WEIGHTS = (-3.6, 8.9, 4.7, -1.6, 1.0, -0.2, 1.5, 1.2, -3.2)
+WEIGHTS = (-3.6, 8.9, 4.6, -1.6, 1.0, 1.5, 1.2, -3.2)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
@@ -19,9 +19,9 @@ def signs(scales):
 
     Returns
     -------
-    (7,) ndarray
+    (6,) ndarray
         - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
-        - Elasticity at low frequencies, at high ones, and at half the size, 0 to 1.
+        - Elasticity at low frequencies, and at high ones, 0 to 1.
         - Flatness, and that at half the size, -4 to 0.
         - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
           seen everywhere.
@@ -30,10 +30,9 @@ def signs(scales):
     level, white = full.typical[0], full.typical_white.mean()
     beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
     low, high = np.clip(full.elasticity, 0, 1)
-    elastic_half = np.clip(half.elasticity.mean(), 0, 1)
     flat, flat_half = np.clip([full.flatness, half.flatness], -4, 0)
     strong = min(3.0, _strength(level, full.contrast)) * (low + high) / 2
-    return np.array([np.clip(beyond, 0, 1.5), low, high, elastic_half, flat, flat_half, strong])
+    return np.array([np.clip(beyond, 0, 1.5), low, high, flat, flat_half, strong])
 
 
 def factor(found, weights=WEIGHTS):
