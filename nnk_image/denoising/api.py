@@ -56,10 +56,10 @@ def denoise(
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
         as long for 0.1 to 0.2 dB. 'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the
-        NNK graph of the noisy image.
+        NNK graph of the image's neighborhoods.
     channel_axis : int, optional
         Axis of the channels of a color image, which are denoised jointly: in opponent colors
-        with patches matched on luminance, or ('sgw') on the graph of colors.
+        with patches matched on luminance, or ('sgw') on one graph.
     spacing : float or sequence of float, optional
         Distance of neighboring pixels along each axis, such as the size of a voxel; only their
         ratios count. Default: all equal.
@@ -91,7 +91,8 @@ def denoise(
 
     References
     ----------
-    'sgw': S. Shekkizhar's thesis, section 3.1.3.2. Beyond it, the Laplacian is regularized,
+    'sgw': S. Shekkizhar's thesis, section 3.1.3.2. Beyond it, the graph compares neighborhoods
+    (their Gaussian mean and its derivatives) instead of pixels, the Laplacian is regularized,
     ``(D + tau I)^-1 (D - W)`` with tau the mean degree (T. Qin, K. Rohe, "Regularized spectral
     clustering under the degree-corrected stochastic blockmodel", 2013), and the polynomial is
     Jackson-damped. The other methods: S. Herbreteau, C. Kervrann, "Unsupervised linear and

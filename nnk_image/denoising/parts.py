@@ -31,7 +31,6 @@ from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
-from nnk_image.graph.pruning import DEFAULT_WINDOW
 from nnk_image.io.arrays import write
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.model import NoiseModel, given_noise, with_levels
@@ -223,7 +222,7 @@ def degrees_inside(
 
 def reach_of_degrees(axes: int) -> Reach:
     """Return the overlap that `degrees_inside` needs."""
-    return Reach.of_polynomial(1, (DEFAULT_WINDOW[axes],) * axes)
+    return wavelet_lowpass.reach(axes, 1)
 
 
 def with_degrees(statistics: Statistics, parts: Sequence[Any], dtype: np.dtype[Any]) -> Statistics:

@@ -1,7 +1,15 @@
-"""Denoising by keeping the lowest spectral graph wavelet bands of the NNK graph."""
+"""Denoising by keeping the lowest spectral graph wavelet bands of the NNK graph.
+
+The graph does not compare noisy pixels but what surrounds them: each pixel is described by a
+Gaussian mean of its neighborhood and by the derivatives of that mean along the axes.
+"""
+
+from dataclasses import replace
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
+from nnk_image.base.image import to_opponent
 from nnk_image.base.reach import Reach
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
@@ -12,8 +20,11 @@ from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.spectral.spectrum import bound_of_degrees
 from nnk_image.wavelets import filter_bank
 
-SIGMA_D, SIGMA_F = 2.0, 1.7
-"""Graph of the noisy image; SIGMA_F in units of the noise, for grayscale and color alike."""
+SIGMA_D, SIGMA_F = 2.0, 1.1
+"""Widths of the graph; SIGMA_F in units of the noise, for grayscale and color alike."""
+
+SCALE, COLOR_SCALE, RADIUS = 0.55, 0.9, 2
+"""Standard deviations, in pixels, of the Gaussians that describe neighborhoods; their radius."""
 
 BANDS, BANDS_KEPT = 7, 3
 LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
@@ -24,8 +35,7 @@ def denoise(image, noise, statistics, executor, guide=None):
     if guide is not None:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
         return _low_pass(operator, image.pixels, executor)
-    spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=statistics.spacing)
-    graph = build_graph(spec, "nnk", executor)
+    graph = _graph(image, statistics.spacing, executor)
     recurrence = GridRecurrence.of_graph(graph, image.dtype, executor, keep=False)
     tau = statistics.tau
     if tau is None:
@@ -45,15 +55,59 @@ def _progress_units(shape, channels, white):
 
 
 def _reach(shape, channels, spacing=None):
-    window = DEFAULT_WINDOW[len(shape)]
-    return Reach.of_polynomial(ORDER, (window,) * len(shape), LAPLACIAN)
+    return reach(len(shape), ORDER)
+
+
+def reach(axes, order):
+    """Return the overlap that a polynomial of the method's Laplacian needs."""
+    polynomial = Reach.of_polynomial(order, (DEFAULT_WINDOW[axes],) * axes, LAPLACIAN)
+    return polynomial + Reach((RADIUS,) * axes, (1,) * axes)
 
 
 def degrees_of_units(image, spacing, executor):
     """Return the degrees in the graph of the method, of an `Image` with unit noise."""
-    spec = GraphSpec(image, None, SIGMA_D, SIGMA_F, spacing=spacing)
-    graph = build_graph(spec, "nnk", executor)
+    graph = _graph(image, spacing, executor)
     return GridRecurrence.of_graph(graph, image.dtype, executor, keep=False).degrees
+
+
+def _graph(image, spacing, executor):
+    """Return the NNK graph of the neighborhoods of an `Image` with unit noise."""
+    features = _neighborhoods(image.pixels, spacing or (1.0,) * len(image.shape))
+    low, high = float(features.min()), float(features.max())
+    described = replace(image, pixels=features, low=low, high=high)
+    spec = GraphSpec(described, None, SIGMA_D, SIGMA_F, spacing=spacing)
+    return build_graph(spec, "nnk", executor)
+
+
+def _neighborhoods(pixels, spacing):
+    """Describe the neighborhoods of (..., C) pixels: means of opponent channels, derivatives.
+
+    The derivatives are those of the luminance, scaled so that their noise is as strong as its own.
+    """
+    luminance, *colors = to_opponent(pixels)
+    fine = [SCALE / length for length in spacing]
+    wide = [COLOR_SCALE / length for length in spacing]
+    features = [_smooth(luminance, fine), *(_smooth(color, wide) for color in colors)]
+    for axis, scale in enumerate(fine):
+        weight = _noise(scale, 0) / _noise(scale, 1)
+        features.append(_smooth(luminance, fine, axis) * luminance.dtype.type(weight))
+    return np.ascontiguousarray(np.stack(features, axis=-1))
+
+
+def _smooth(values, scales, derivative=None):
+    """Filter by a Gaussian along each axis, or by its derivative along one."""
+    for axis, scale in enumerate(scales):
+        values = gaussian_filter1d(
+            values, scale, axis, order=int(axis == derivative), mode="nearest", radius=RADIUS
+        )
+    return values
+
+
+def _noise(scale, order):
+    """Return the standard deviation of white noise of variance 1 after `gaussian_filter1d`."""
+    one = np.zeros(2 * RADIUS + 1)
+    one[RADIUS] = 1
+    return np.linalg.norm(gaussian_filter1d(one, scale, order=order, radius=RADIUS))
 
 
 def bound_of(largest_degree, tau):
@@ -85,7 +139,7 @@ def _low_pass(operator, pixels, executor):
 
 
 def _bytes_per_pixel(channels, itemsize):
-    return 5 * (1 + channels) * itemsize
+    return (11 + 4 * channels) * itemsize
 
 
 METHOD = Method(denoise, _progress_units, _reach, _bytes_per_pixel, uneven=False)
