@@ -20,6 +20,7 @@ from nnk_image.base.image import (
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
+from nnk_image.denoising.residual import MOST_STRUCTURE, structure_removed
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, given_noise, with_levels
@@ -52,7 +53,8 @@ def denoise(
         25/255 for values from 0 to 1); an array of the image's shape gives that of each pixel.
         0, or less than a millionth of half the image's range, leaves a channel as it is. A
         `NoiseModel` describes Poisson, correlated, or row and column noise. Default: the noise
-        is estimated by `estimate_noise`.
+        is estimated by `estimate_noise`; if `residual_structure` shows that texture was removed
+        with it, the image is denoised again without its correlated part.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
         as long for 0.1 to 0.2 dB. 'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the
@@ -114,17 +116,23 @@ def denoise(
     checked = check_image(image, channel_axis, mask, MOST_AXES)
     relative = relative_spacing(spacing, len(checked.shape))
     _check_guide(guide, method)
+
+    def without(noise: NoiseModel) -> npt.NDArray[np.floating[Any]]:
+        noise = noise.scaled(strength).for_channels(checked.channels)
+        noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
+        return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
+
     noise = estimated_noise(checked) if sigma is None else given_noise(sigma, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
             f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
             "levels that differ across the image"
         )
-    noise = noise.scaled(strength).for_channels(checked.channels)
-    noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
-    pixels = denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
-    result: npt.NDArray[np.floating[Any]] = checked.restore(pixels)
-    return result
+    pixels = without(noise)
+    doubtful = sigma is None and noise.correlation is not None and strength <= 1
+    if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
+        pixels = without(estimated_noise(checked, correlated=False))
+    return checked.restore(pixels)
 
 
 def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: Any) -> None:
