@@ -85,7 +85,7 @@ class TestDenoise:
         ("arguments", "message"),
         [
             (("PHOTO", "out.xcf"), "unknown extension"),
-            (("PHOTO", "out.webp"), "only read, not written"),
+            (("PHOTO", "out.gif"), "only read, not written"),
             (("PHOTO", "nowhere/out.png"), "does not exist"),
             (("PHOTO", "out.png", "--sigma", "-3"), "sigma=-3.0"),
             (("PHOTO", "out.png", "--sigma", "nan"), "sigma=nan"),
