@@ -74,7 +74,7 @@ def denoise(
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar (needs tqdm); a callable gets ``(done, total)``.
+        True shows a progress bar; a callable gets ``(done, total)``.
 
     Returns
     -------

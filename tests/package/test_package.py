@@ -195,7 +195,6 @@ def test_documented_names_need_nothing_but_the_import_of_the_package(name):
     [
         ("matplotlib", "from nnk_image.plotting.figures import new_figure; new_figure()"),
         ("networkx", "nnk_image.image_graph(np.zeros((3, 3))).to_networkx()"),
-        ("tqdm", "nnk_image.denoise(np.eye(8), 0.1, progress=True)"),
     ],
 )
 def test_missing_extras_are_named(missing, call):
