@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.base.progress import Bar
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""
@@ -145,12 +149,31 @@ def write_plot(path: str | Path, figure: Any) -> None:
         figure.savefig(file, format=Path(path).suffix.lower().lstrip("."))
 
 
+def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the range of values: of 8 bits what there can be, else what there is."""
+    if pixels.dtype == np.uint8:
+        return 0.0, 255.0
+    return float(pixels.min()), float(pixels.max())
+
+
+def in_words(noise: Any, pixels: npt.NDArray[Any]) -> str:
+    """Return a few words that say what noise the pixels have."""
+    from nnk_image.noise.words import described
+
+    return described(noise, *range_of(pixels))
+
+
 def wants_progress() -> bool:
-    """Whether to show a bar: to a person at a terminal where tqdm is installed, never in pipes."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return False
+    """Whether to show a bar: to a person at a terminal, never in pipes."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextmanager
+def progress_bar(text: str) -> Iterator[Bar | None]:
+    """Show a bar until the block ends; None where nobody would see it."""
+    bar = Bar(text) if wants_progress() else None
     try:
-        import tqdm  # noqa: F401
-    except ImportError:
-        return False
-    return True
+        yield bar
+    finally:
+        if bar is not None:
+            bar.close()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -24,9 +25,9 @@ _WRITES = {
     ".jpeg": "JPEG",
     ".tif": "TIFF",
     ".tiff": "TIFF",
+    ".pnm": "PPM",
     ".pgm": "PPM",
     ".ppm": "PPM",
-    ".pnm": "PPM",
     ".webp": "WEBP",
     ".avif": "AVIF",
     ".bmp": "BMP",
@@ -272,6 +273,28 @@ def _format_for(path: str | os.PathLike[str]) -> str:
             problem = f"{extension} is only read, not written"
         raise ImageFileError(f"{path}: {problem}; use one of {', '.join(WRITABLE)}")
     return _WRITES[extension]
+
+
+def extension_by_content(path: str | os.PathLike[str]) -> str:
+    """Return an extension for the format of a file's content, if `write` writes it; else ''."""
+    with _opened(path) as stream, suppress(FormatError):
+        kind = _kind(stream)
+        return next((extension for extension, name in _WRITES.items() if name == kind), "")
+    return ""
+
+
+def is_format_of(
+    path: str | os.PathLike[str], source: str | os.PathLike[str], metadata: Metadata
+) -> bool:
+    """Return whether the content of `source`, as it is, is what the name of `path` announces."""
+    same = extension_of(path) == extension_of(source) or metadata.format == "JPEG"
+    return same and _WRITES.get(extension_of(path)) == metadata.format
+
+
+def copy(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy a file, entirely or not at all."""
+    with _opened(path) as source, atomic_output(target) as stream:
+        shutil.copyfileobj(source, stream)
 
 
 def extension_of(path: str | os.PathLike[str]) -> str:

@@ -6,6 +6,7 @@ imagecodecs does PNG of 16 bits in color, pillow-heif does HEIF.
 from __future__ import annotations
 
 import io
+import math
 import warnings
 import zlib
 from contextlib import suppress
@@ -176,15 +177,16 @@ def exif_of_tiff(stream: Any) -> bytes | None:
     return None
 
 
+def _most_bytes(kind: str, name: str) -> float:
+    return _LARGEST.get((kind, name), math.inf) if name in _HOLDS.get(kind, ()) else 0
+
+
 def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     """Return the metadata that a file of the format holds, and the names of the rest."""
     lost = [
         name
         for name in _EVERYTHING
-        if (block := getattr(metadata, name))
-        and (
-            name not in _HOLDS.get(kind, ()) or len(block) > _LARGEST.get((kind, name), len(block))
-        )
+        if len(getattr(metadata, name) or b"") > _most_bytes(kind, name)
     ]
     names = " and ".join(_NAMES[name] for name in lost)
     nothing: dict[str, Any] = dict.fromkeys(lost)

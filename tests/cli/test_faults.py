@@ -303,7 +303,8 @@ def test_a_signal_that_is_ignored_stays_ignored(photo, tmp_path):
     import os, signal, sys
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     import nnk_image
-    nnk_image.estimate_noise = lambda *a, **k: (os.kill(os.getpid(), signal.SIGTERM), 5.0)[1]
+    found = nnk_image.NoiseModel(5.0)
+    nnk_image.estimate_noise = lambda *a, **k: (os.kill(os.getpid(), signal.SIGTERM), found)[1]
     from nnk_image.cli import main
     sys.exit(main())
     """
@@ -361,8 +362,10 @@ def test_progress_bar_on_a_terminal(photo, tmp_path):
     arguments = command("denoise", photo, tmp_path / "o.png", "--sigma", "15")
     done, shown = on_a_terminal(arguments)
     assert done.returncode == 0
-    assert b"denoise:" in shown
-    assert b"denoise:" not in done.stdout
+    assert b"\rdenoise [" in shown
+    assert b" %" in shown
+    assert b"denoise [" not in done.stdout
+    assert shown.endswith(b"\r" + b" " * 79 + b"\r")  # the line is empty again
 
 
 def test_broken_pipe(photo):
