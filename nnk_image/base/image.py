@@ -7,6 +7,7 @@ memory layout or byte order.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -116,6 +117,7 @@ def check_image(
     """
     if isinstance(image, Image):
         return image
+    _refuse_path(image)
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
     channel_axis = _check_axes(pixels.shape, channel_axis, most_axes)
@@ -143,6 +145,7 @@ def spatial_shape(image: Any, channel_axis: int | None, spaced: bool) -> tuple[i
     """
     if isinstance(image, Image):
         return image.shape
+    _refuse_path(image)
     image = image if hasattr(image, "shape") else np.asarray(image)
     if isinstance(getattr(image, "dtype", None), np.dtype):
         _check_dtype(image.dtype)
@@ -235,6 +238,14 @@ def place_of(position: tuple[int, ...]) -> str:
     if len(position) == 2:
         return f"row {position[0]}, column {position[1]}"
     return f"position {position}"
+
+
+def _refuse_path(image: Any) -> None:
+    if isinstance(image, str | os.PathLike):
+        raise TypeError(
+            f"an image is an array, not the name of a file: nnk_image.io.read({str(image)!r})[0] "
+            "reads it"
+        )
 
 
 def _check_dtype(dtype: np.dtype[Any]) -> None:

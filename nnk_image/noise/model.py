@@ -255,6 +255,14 @@ class NoiseModel:
         values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
+    def of_channel(self, channel: int, n: int) -> Self:
+        """Return the model of the noise of one of n channels."""
+        model = self.for_channels(n)
+        own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
+        if self.is_joint:
+            own["correlation"] = self.correlation[channel, channel]
+        return replace(model, **own)
+
     def neighbor_correlation(self) -> tuple[float, float]:
         """Return the correlation of the noise of neighboring pixels: downward, and to the right."""
         own = self.mean_correlation()
