@@ -325,7 +325,7 @@ def test_control_c_at_any_moment_stops_all_threads():
         signal.signal(signal.SIGALRM, interrupt)
         random.seed(1)
         for trial in range(500):
-            faulthandler.dump_traceback_later(60, exit=True)  # it hangs: say where
+            faulthandler.dump_traceback_later(600, exit=True)  # it hangs: say where
             running = []
             try:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
@@ -339,15 +339,14 @@ def test_control_c_at_any_moment_stops_all_threads():
                         these = [partial(follow, executor, words, k) for k in range(60)]
                         executor.run_all(these, 2)
             except KeyboardInterrupt:
-                end = time.monotonic() + 1  # of a chunk whose thread was just being started
+                end = time.monotonic() + 30  # of a chunk whose thread was just being started
                 while running and time.monotonic() < end:
                     time.sleep(0.001)
                 assert not running
             else:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         print("done")
-        """,
-        timeout=500,
+        """
     )
     assert answers == ["done"]
 

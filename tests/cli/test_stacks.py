@@ -342,7 +342,7 @@ def test_interrupt_leaves_nothing(tmp_path, options):
     begun = child.stdout.readline()  # the stack is read, and told
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate()
     assert "60x512x512" in begun or "does not name" in begun
     assert child.returncode == 130
     assert "interrupted" in err
