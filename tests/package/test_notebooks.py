@@ -31,3 +31,6 @@ def test_runs_without_errors_and_warnings(path, tmp_path):
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):
             assert output.get("name") != "stderr", f"cell {number} warns: {output['text']}"
+            text = output.get("data", {}).get("text/plain", "")
+            assert "matplotlib" not in text, f"cell {number} prints {text}; end it with ';'"
+            assert "<Axes" not in text, f"cell {number} prints {text}; end it with ';'"
