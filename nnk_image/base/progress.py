@@ -12,16 +12,10 @@ _CELLS = 24
 
 
 class Bar:
-    """One line on standard error, drawn over and over, and erased at the end.
+    """One line on standard error, drawn over and over, and erased at the end."""
 
-    Parameters
-    ----------
-    text : str
-        What is being done.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._drawn = -math.inf
+    def __init__(self, text: str, visible: bool = True) -> None:
+        self._visible, self._drawn = visible and sys.stderr is not None, -math.inf
         self.restart(text)
 
     def update(self, done: float, total: float) -> None:
@@ -41,9 +35,8 @@ class Bar:
         """Erase the line."""
         self._draw("")
 
-    @staticmethod
-    def _draw(line: str) -> None:
-        if sys.stderr is None:
+    def _draw(self, line: str) -> None:
+        if not self._visible:
             return
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{line[:width]:{width}}\r{line[:width]}", end="", file=sys.stderr, flush=True)
@@ -55,11 +48,12 @@ def bar_of(share: float, seconds: float) -> str:
     >>> bar_of(0.25, 30)
     '[######                  ]  25 %, 1:30 left'
     """
-    full = round(_CELLS * share)
+    full = int(_CELLS * share)
     left = ""
     if share > 0.01:  # else not known yet
-        minutes, rest = divmod(round(seconds * (1 - share) / share), 60)
+        seconds = round(seconds * (1 - share) / share)
+        minutes, rest = divmod(max(seconds, 1) if share < 1 else 0, 60)
         hours, minutes = divmod(minutes, 60)
         left = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
         left = f", {left} left"
-    return f"[{'#' * full:{_CELLS}}] {100 * share:3.0f} %{left}"
+    return f"[{'#' * full:{_CELLS}}] {int(100 * share):3} %{left}"

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
-from nnk_image.base.progress import Bar
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""
@@ -156,24 +155,6 @@ def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
     return float(pixels.min()), float(pixels.max())
 
 
-def in_words(noise: Any, pixels: npt.NDArray[Any]) -> str:
-    """Return a few words that say what noise the pixels have."""
-    from nnk_image.noise.words import described
-
-    return described(noise, *range_of(pixels))
-
-
 def wants_progress() -> bool:
     """Whether to show a bar: to a person at a terminal, never in pipes."""
     return sys.stderr is not None and sys.stderr.isatty()
-
-
-@contextmanager
-def progress_bar(text: str) -> Iterator[Bar | None]:
-    """Show a bar until the block ends; None where nobody would see it."""
-    bar = Bar(text) if wants_progress() else None
-    try:
-        yield bar
-    finally:
-        if bar is not None:
-            bar.close()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
@@ -20,8 +20,6 @@ from nnk_image.io.metadata import to_samples
 
 if TYPE_CHECKING:
     from nnk_image.noise.model import NoiseModel
-
-    Noise = float | NoiseModel
 
 _LARGE = 4.0  # million values
 
@@ -75,7 +73,7 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Denoise every image, write the report."""
     noise = _given_noise(options)
-    _check_options(options, noise)
+    _check_options(options)
     paths.check_outputs(options.json)
     if large.is_large(options):
         reports = [large.denoise_file(noise, options)]
@@ -88,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _denoise_files(
-    inputs: Sequence[str], output: str, noise: Noise | None, options: argparse.Namespace
+    inputs: Sequence[str], output: str, noise: NoiseModel | None, options: argparse.Namespace
 ) -> list[common.Report]:
     found = paths.image_paths(inputs, options.recursive, output)
     outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
@@ -101,7 +99,7 @@ def _denoise_files(
     )
 
 
-def _given_noise(options: argparse.Namespace) -> Noise | None:
+def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
     numbers = options.gain, options.read, options.offset
     poisson = any(number is not None for number in numbers)
@@ -114,15 +112,13 @@ def _given_noise(options: argparse.Namespace) -> Noise | None:
             raise ValueError("--offset is where the growth of the noise begins: give --gain too")
         gain, read, offset = (number or 0.0 for number in numbers)
         return nnk_image.NoiseModel(read, gain=gain, offset=offset)
-    sigma: float | None = options.sigma
-    return sigma
+    return None if options.sigma is None else nnk_image.NoiseModel(options.sigma)
 
 
-def _check_options(options: argparse.Namespace, noise: Noise | None) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     """Denoise a single pixel, so that a wrong option is reported once and not for each image."""
-    sigma = 1.0 if noise is None or isinstance(noise, nnk_image.NoiseModel) else noise
     nnk_image.denoise(
-        [[0.0]], sigma, method=options.method, strength=options.strength, n_jobs=options.jobs
+        [[0.0]], 1.0, method=options.method, strength=options.strength, n_jobs=options.jobs
     )
 
 
@@ -130,7 +126,7 @@ def _denoise_file(
     path: Path,
     output: Path,
     compared: Path | None,
-    noise: Noise | None,
+    noise: NoiseModel | None,
     options: argparse.Namespace,
 ) -> common.Report:
     source = sources.read_source(path, options)
@@ -140,6 +136,7 @@ def _denoise_file(
         _check_compared(path, compared, source)
         before = source.pixels.copy()
     sources.print_axes(path, source)
+    limits = common.range_of(source.pixels)
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
     seconds = time.perf_counter() - start
@@ -155,13 +152,13 @@ def _denoise_file(
             f"{path}: found no noise to remove, and the image is unchanged; if you see noise, "
             "give its level with --sigma"
         )
+    from nnk_image.noise.words import described
+
     how = "estimated" if noise is None else "given"
-    levels = [_level(model) for model in models]
-    what = f"{_text(models[0])} ({how})"
+    levels = [float(np.mean(model.sigma)) for model in models]
+    what = f"{described(models[0], *limits)}: {models[0]} ({how})"
     if noise is None and len(models) > 1:
         what = f"sigma {min(levels):.4g} to {max(levels):.4g} ({how} in each of {len(models)})"
-    elif noise is None:
-        what = f"{common.in_words(models[0], source.pixels)}: {what}"
     print(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}", flush=True)
     return {
         "input": str(path),
@@ -170,30 +167,36 @@ def _denoise_file(
         "dtype": str(source.pixels.dtype),
         "sigma": sum(levels) / len(levels),
         "sigma_estimated": noise is None,
-        "noise": _text(models[0]) if len(models) == 1 else list(map(_text, models)),
+        "noise": str(models[0]) if len(models) == 1 else list(map(str, models)),
         "seconds": seconds,
     }
 
 
 def _denoise_in_place(
-    source: sources.Source, noise: Noise | None, options: argparse.Namespace
-) -> tuple[list[Noise], bool]:
+    source: sources.Source, noise: NoiseModel | None, options: argparse.Namespace
+) -> tuple[list[NoiseModel], bool]:
     """Replace the pixels by the result; the noise of each part, and whether any sample changed."""
     pixels, models, changed = source.pixels, [], False
     # Stacks of 16 bits are denoised in float32, which holds them exactly in half the memory.
     small = pixels.dtype.kind in "bui" and pixels.dtype.itemsize <= 2
     as_float = small and not source.metadata.is_picture
-    _say_what_is_faster(source, options)
-    calls = len(source.places)
-    with common.progress_bar("noise" if noise is None else "denoise") as bar:
+    calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
+    if seen and options.method == "best" and size > _LARGE:
+        common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
+    given = {"method": options.method, "strength": options.strength, "n_jobs": options.jobs}
+    with closing(Bar("estimate the noise", seen)) as bar:
         for number, place in enumerate(source.places):
+
+            def report(done: int, total: int, number: int = number) -> None:
+                bar.update(number + done / total, calls)
+
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
             found = noise
             if found is None:
                 found = nnk_image.estimate_noise(part, **source.options)
-            if bar is not None and number == 0:
+            if number == 0:
                 bar.restart("denoise")
-            result = _denoised(part, found, options, source.options, bar, number, calls)
+            result = nnk_image.denoise(part, found, progress=report, **given, **source.options)
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])
             pixels[place] = samples
@@ -201,51 +204,7 @@ def _denoise_in_place(
     return models, changed
 
 
-def _denoised(
-    pixels: npt.NDArray[Any],
-    noise: Noise,
-    options: argparse.Namespace,
-    about: dict[str, Any],
-    bar: Bar | None,
-    begun: int,
-    calls: int,
-) -> npt.NDArray[Any]:
-    """Return one of several images or volumes without its noise."""
-
-    def report(done: int, total: int) -> None:
-        if bar is not None:
-            bar.update(begun + done / total, calls)
-
-    return nnk_image.denoise(
-        pixels,
-        noise,
-        method=options.method,
-        strength=options.strength,
-        n_jobs=options.jobs,
-        progress=report if bar is not None else False,
-        **about,
-    )
-
-
-def _say_what_is_faster(source: sources.Source, options: argparse.Namespace) -> None:
-    """Point to the faster method, to a person who is going to wait for a large picture."""
-    size = source.pixels.size / 1e6
-    if common.wants_progress() and options.method == "best" and size > _LARGE:
-        common.complain(
-            f"{size:.0f} million values with --method best: --method fast takes a tenth of the time"
-        )
-
-
 def _check_compared(path: Path, compared: Path, source: sources.Source) -> None:
     if not source.metadata.is_picture:
         raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
     check_writable(compared, source.pixels)
-
-
-def _level(noise: Noise) -> float:
-    """Return the standard deviation of noise, the mean over channels."""
-    return sum(noise.sigma) / len(noise.sigma) if isinstance(noise, nnk_image.NoiseModel) else noise
-
-
-def _text(noise: Noise) -> str:
-    return str(noise) if isinstance(noise, nnk_image.NoiseModel) else f"sigma {noise:.4g}"

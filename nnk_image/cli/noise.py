@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
 def _noise_of_file(
     path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
 ) -> common.Report:
+    from nnk_image.noise.words import described
+
     source = sources.read_source(path, options)
     sources.check_single(path, source, file, plot)
     sources.print_axes(path, source)
@@ -60,7 +62,7 @@ def _noise_of_file(
     for place, label in zip(source.places, sources.labels(source), strict=True):
         pixels = source.pixels[place]
         model = nnk_image.estimate_noise(pixels, **source.options)
-        print(f"{path}{label}: {common.in_words(model, pixels)}: {model}", flush=True)
+        print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         models.append(model)
     common.write_text(file, models[0].to_json() + "\n")
     if plot is not None:

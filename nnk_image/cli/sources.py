@@ -164,7 +164,7 @@ def labels(source: Source) -> list[str]:
     if len(source.places) == 1:
         return [""]
     pairs = [zip(source.metadata.axes, place, strict=True) for place in source.places]
-    return [" ".join(f" {axis}={at}" for axis, at in p if isinstance(at, int)) for p in pairs]
+    return ["".join(f" {axis}={at}" for axis, at in p if isinstance(at, int)) for p in pairs]
 
 
 def check_single(path: Path, source: Source, *outputs: object) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import math
 import warnings
-import zlib
 from contextlib import suppress
 from dataclasses import replace
 from typing import IO, Any
@@ -27,8 +26,6 @@ from nnk_image.io.metadata import (
     samples_of,
 )
 
-_METERS_PER_INCH = 0.0254
-_PNG_XMP = "XML:com.adobe.xmp"  # keyword of the text
 _NEEDS_IMAGECODECS = (
     "PNG of 16 bits in color or with transparency needs imagecodecs: "
     'pip install "nnk_image[codecs]", or use .tif'
@@ -243,34 +240,21 @@ def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, exten
     samples = samples_of(array, metadata)
     if extension == ".ppm" and samples.ndim == 2 and samples.dtype == np.uint8:
         samples = np.stack([samples] * 3, axis=2)
-    if samples.dtype == np.uint16 and samples.ndim == 3:
-        stream.write(_deep_png_bytes(samples, metadata))
-        return
     names = "icc_profile", "dpi", "exif", "xmp"
     options = {name: value for name in names if (value := getattr(metadata, name))}
     options |= _OPTIONS.get(kind, {})
     if kind == "PNG" and metadata.xmp:
         options["pnginfo"] = PngImagePlugin.PngInfo()
-        options["pnginfo"].add_itxt(_PNG_XMP, metadata.xmp)
+        options["pnginfo"].add_itxt("XML:com.adobe.xmp", metadata.xmp)
+    deep = samples.dtype == np.uint16 and samples.ndim == 3
     target = io.BytesIO()  # for Pillow looks at the name and place of other streams
-    Image.fromarray(samples).save(target, kind, **options)
-    stream.write(target.getvalue())
+    Image.fromarray(np.zeros((1, 1), np.uint8) if deep else samples).save(target, kind, **options)
+    data = target.getvalue()
+    stream.write(_deep_png_bytes(samples, data) if deep else data)
 
 
-def _deep_png_bytes(samples: Pixels, metadata: Metadata) -> bytes:
-    """Encode with imagecodecs, and put what is known of the picture behind the header."""
+def _deep_png_bytes(samples: Pixels, model: bytes) -> bytes:
+    """Encode with imagecodecs, with all that a PNG by Pillow has between header and pixels."""
     data: bytes = _imagecodecs().png_encode(samples, level=4)
-    target = io.BytesIO()
-    target.write(data[:33])  # signature and IHDR
-    if metadata.icc_profile:
-        profile = b"ICC Profile\0\0" + zlib.compress(metadata.icc_profile)
-        PngImagePlugin.putchunk(target, b"iCCP", profile)
-    if metadata.exif:
-        PngImagePlugin.putchunk(target, b"eXIf", metadata.exif.removeprefix(b"Exif\0\0"))
-    if metadata.xmp:
-        text = _PNG_XMP.encode() + b"\0" * 5 + metadata.xmp
-        PngImagePlugin.putchunk(target, b"iTXt", text)
-    if metadata.dpi:
-        dots = (round(value / _METERS_PER_INCH).to_bytes(4, "big") for value in metadata.dpi)
-        PngImagePlugin.putchunk(target, b"pHYs", *dots, b"\1")
-    return target.getvalue() + data[33:]
+    header = 33  # bytes, signature and IHDR
+    return data[:header] + model[header : model.rindex(b"IDAT") - 4] + data[header:]

@@ -19,7 +19,7 @@ class TestDenoise:
         out = tmp_path / "out.png"
         status, text, err = run(capsys, "denoise", photo, out, "--sigma", "15")
         assert (status, err) == (0, "")
-        assert "sigma 15 (given)" in text
+        assert "strong noise, about 15 of 255: NoiseModel(sigma=15) (given)" in text
         expected = nnk_image.denoise(np.asarray(Image.open(photo)), 15)
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)

@@ -110,7 +110,7 @@ def test_standard_input_and_output(photo, tmp_path, kind):
     (tmp_path / f"in.{extension}").write_bytes(data.getvalue())
     words = command("denoise", "-", "-", *SIGMA)
     done = subprocess.run(words, input=data.getvalue(), capture_output=True, check=True)
-    assert b"sigma 15 (given)" in done.stderr
+    assert b"NoiseModel(sigma=15) (given)" in done.stderr
     process("denoise", tmp_path / f"in.{extension}", tmp_path / f"out.{extension}", *SIGMA)
     assert done.stdout == (tmp_path / f"out.{extension}").read_bytes() != data.getvalue()
 
