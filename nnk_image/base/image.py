@@ -94,18 +94,10 @@ def as_row(image: Image) -> Image:
 def check_image(
     image: Any, channel_axis: int | None = None, mask: Any = None, most_axes: int = 2
 ) -> Image:
-    """Check an image and its mask.
+    """Check an image and its mask; an `Image` is returned as it is.
 
-    Parameters
-    ----------
-    image : array_like or Image
-        An `Image` is returned as it is.
-    channel_axis : int, optional
-        Axis of the channels; by default the image is grayscale.
-    mask : array_like of bool, optional
-        True for the pixels that take part; by default all. Masked arrays have their own as well.
-    most_axes : int
-        Most axes beside that of the channels.
+    Without `channel_axis` it is grayscale; `most_axes` counts the axes beside it. `mask` is True
+    for the pixels that take part; masked arrays have their own as well.
 
     Raises
     ------
@@ -317,17 +309,8 @@ def require_per_pixel(
 ) -> None:
     """`require` for an image that has not been checked yet, by its shape alone.
 
-    Parameters
-    ----------
-    image : array_like
-        The image; its values are not read.
-    channel_axis : int or None
-        Axis of its channels.
-    bytes_of : callable
-        ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating
-        type in which the image is processed.
-    what : str
-        What needs the memory, for the message.
+    ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating type
+    in which the image is processed; `what` needs the memory.
     """
     if not isinstance(getattr(image, "dtype", None), np.dtype | None):
         image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares

@@ -39,7 +39,8 @@ class Bar:
         if not self._visible:
             return
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r{line[:width]:{width}}\r{line[:width]}", end="", file=sys.stderr, flush=True)
+        # What else is printed begins where the line does.
+        print(f"{line[:width]:{width}}\r", end="", file=sys.stderr, flush=True)
 
 
 def bar_of(share: float, seconds: float) -> str:

@@ -35,18 +35,7 @@ EPILOG = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Default: those of the process.
-
-    Returns
-    -------
-    int
-        The exit status.
-    """
+    """Run the command line, by default that of the process; return the exit status."""
     for stream in (sys.stdout, sys.stderr):  # file names need not be in the terminal's encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

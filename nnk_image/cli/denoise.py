@@ -63,7 +63,6 @@ def add_command(commands: Any) -> None:
     add("--offset", type=float, help="with --gain: value of a pixel without light")
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
-    paths.add_options(command)
     sources.add_options(command)
     large.add_options(command)
     add("--json", metavar="FILE", help="write what was done as JSON")

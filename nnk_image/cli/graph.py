@@ -45,7 +45,6 @@ def add_command(commands: Any) -> None:
         help="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
     )
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    paths.add_options(command)
     sources.add_options(command)
     common.add_jobs(command)
 

@@ -33,7 +33,6 @@ def add_command(commands: Any) -> None:
         metavar="FILE",
         help="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
-    paths.add_options(command)
     sources.add_options(command)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import glob
 import os
 import shutil
@@ -17,13 +16,6 @@ from nnk_image.cli.common import complain
 from nnk_image.io.files import READABLE, extension_by_content, extension_of, one_line
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of files and folders that are read."""
-    command.add_argument(
-        "--recursive", action="store_true", help="search folders for images at any depth"
-    )
-
-
 def image_paths(
     arguments: Iterable[str | os.PathLike[str]],
     recursive: bool = False,
@@ -31,20 +23,8 @@ def image_paths(
 ) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 
-    Parameters
-    ----------
-    arguments : iterable of str or path-like
-        Files; folders, which stand for the image files directly in them, sorted by name; and
-        patterns such as ``photos/*.png`` (``**`` for any depth).
-    recursive : bool
-        Folders stand for the image files at any depth.
-    output : str, optional
-        A folder for results, which are no inputs if it lies within one of the folders.
-
-    Raises
-    ------
-    ImageFileError
-        If there is no argument, or one of them names nothing.
+    They are files; folders, which stand for the images in them, sorted by name, at any depth if
+    `recursive`; and patterns. Results in `output`, a folder within another, are no images.
     """
     found: list[Path] = []
     for argument in arguments:
@@ -61,18 +41,21 @@ def _expand(argument: str, recursive: bool, output: str | None) -> list[Path]:
     """Return the image files that one argument names."""
     path = Path(argument)
     if path.is_dir():
-        names = sorted(path.rglob("*") if recursive else path.iterdir())
-        names = [p for p in names if p.is_file() and not _is_hidden(p.relative_to(path))]
-        if recursive and output and not path.resolve().is_relative_to(Path(output).resolve()):
-            names = [p for p in names if not p.resolve().is_relative_to(Path(output).resolve())]
-        files = [p for p in names if p.name.lower().endswith(READABLE)]
+        inner = output and not path.resolve().is_relative_to(Path(output).resolve())
+        files: list[Path] = []
+        others: list[Path] = []
+        for p in sorted(path.rglob("*") if recursive else path.iterdir()):
+            hidden = any(part.startswith(".") for part in p.relative_to(path).parts)
+            result = inner and p.resolve().is_relative_to(Path(output or "").resolve())
+            if p.is_file() and not hidden and not result:
+                (files if p.name.lower().endswith(READABLE) else others).append(p)
         if not files:
             known = ", ".join(f"*{extension}" for extension in READABLE)
             raise ImageFileError(f"{argument}: no image in this folder; wanted: {known}")
-        others = [str(p.relative_to(path)) for p in names if p not in set(files)]
         if others:
+            names = ", ".join(str(p.relative_to(path)) for p in others[:5])
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            complain(f"{argument}: no images, skipped: {', '.join(others[:5])}{more}")
+            complain(f"{argument}: no images, skipped: {names}{more}")
         return files
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
@@ -84,27 +67,14 @@ def _expand(argument: str, recursive: bool, output: str | None) -> list[Path]:
     raise ImageFileError(f"{argument}: no such file or folder; check the name")
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
 def paired_outputs(
     paths: Sequence[Path], arguments: Sequence[str], output: str | None, extensions: Sequence[str]
 ) -> dict[Path, Path]:
     """Return where the result for each image goes; nothing if `output` is None.
 
-    Parameters
-    ----------
-    paths : list of Path
-        The images that `arguments` name.
-    arguments : list of str
-        Arguments of the command line.
-    output : str or None
-        A file for one image; a folder for a folder or for several images, created if missing.
-    extensions : sequence of str
-        Extensions that can be written. In a folder images keep their names, and those of the
-        subfolders in which they were found, except for other extensions, which become the first
-        of these.
+    `output` is a file for one image, and a folder, created if missing, for a folder or several
+    images. There they keep the names of their subfolders and their own, except for extensions
+    other than `extensions`, which become the first of these.
     """
     if output is None:
         return {}

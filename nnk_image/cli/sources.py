@@ -20,6 +20,9 @@ SPACE = "TZYX"
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of files that are read."""
     command.add_argument(
+        "--recursive", action="store_true", help="search folders for images at any depth"
+    )
+    command.add_argument(
         "--axes",
         metavar="LETTERS",
         help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T time, Z Y X space, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
@@ -152,8 +153,9 @@ def _kind(stream: IO[bytes]) -> str:
             return kind
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WEBP"
-    if head[4:8] == b"ftyp":  # then come the brands
-        return "AVIF" if b"avi" in head[8:40] else "HEIF"
+    brands = head[8:40] if head[4:8] == b"ftyp" else b""
+    if re.search(b"avi[fs]|hei[a-z]|mif1", brands):
+        return "AVIF" if b"avi" in brands else "HEIF"
     if head.startswith(b"\x1f\x8b"):
         head = gzip.GzipFile(fileobj=stream).read(volumes.NIFTI_HEAD)
         stream.seek(0)

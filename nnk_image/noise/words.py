@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from nnk_image.noise.checks import root_mean_square
-from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.model import NoiseModel, deviations
 
 _STRENGTHS = ((0.004, "very weak"), (0.02, "weak"), (0.05, "moderate"), (0.12, "strong"))
 """Words for standard deviations up to a share of the range of values."""
@@ -21,7 +20,7 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     >>> described(NoiseModel(2.4, curve=[[0, 255], [3.0, 1.5]]), 0, 255)
     'weak noise, about 2.4 of 255, stronger in the dark'
     """
-    levels = levels_at(noise, np.linspace(low, high, 65))
+    levels = np.sqrt(np.mean(deviations(noise, np.linspace(low, high, 65)) ** 2, axis=0))
     level = root_mean_square(levels if any(noise.gain) else np.array(noise.sigma))
     if not level > 0:
         stripes = _stripes(noise)
@@ -41,16 +40,6 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     if noise.is_uneven:
         parts.append("stronger in some places")
     return ", ".join(filter(None, [*parts, _stripes(noise)]))
-
-
-def levels_at(noise: NoiseModel, intensity: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the standard deviation at each intensity, the root mean square of the channels."""
-    sigma, gain, offset = (np.array(v) for v in (noise.sigma, noise.gain, noise.offset))
-    factor = 1.0 if noise.curve is None else np.interp(intensity, *noise.curve)
-    light = np.maximum(intensity[:, None] - offset, 0)
-    poisson = (gain * light).mean(axis=1)
-    levels: npt.NDArray[np.float64] = np.sqrt(np.mean(sigma**2) * factor**2 + poisson)
-    return levels
 
 
 def _stripes(noise: NoiseModel) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nnk_image.noise.model import deviations
 from nnk_image.plotting.figures import Array, row_of_axes
 
 if TYPE_CHECKING:
@@ -58,15 +59,11 @@ def plot_noise(
 def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -> None:
     """Draw the standard deviation of each channel by intensity."""
     intensity = np.linspace(*value_range, 200)
-    n = max(len(model.sigma), len(model.gain), len(model.offset))
+    levels = deviations(model, intensity)
+    n = len(levels)
     names = ("red", "green", "blue") if n == 3 else [f"channel {c}" for c in range(n)]
-    model = model.for_channels(n)
-    numbers = (model.sigma, model.gain, model.offset)
-    for c, (sigma, gain, offset) in enumerate(zip(*numbers, strict=True)):
-        factor = 1 if model.curve is None else np.interp(intensity, *model.curve)
-        variance = (sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0)
-        color = names[c] if n == 3 else None
-        ax.plot(intensity, np.sqrt(variance), color=color, label=names[c])
+    for level, name in zip(levels, names, strict=True):
+        ax.plot(intensity, level, color=name if n == 3 else None, label=name)
     if n > 1:
         ax.legend(fontsize=8)
     ax.set(ylim=(0, None), xlabel="intensity")

@@ -31,7 +31,7 @@ def lines(monkeypatch):
     """What stands on a terminal of 60 columns after each time it is drawn, and a clock."""
     drawn, now = [], [0.0]
     terminal = SimpleNamespace(
-        write=lambda text: text and drawn.append(text.rpartition("\r")[2]), flush=lambda: None
+        write=lambda text: text and drawn.append(text.rstrip()), flush=lambda: None
     )
     monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
@@ -62,7 +62,7 @@ def test_progress_true_needs_no_other_package(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "\rdenoise [" in err
-    assert err.rpartition("\r")[2] == ""
+    assert not err.split("\r")[-2].strip()
 
 
 def test_without_standard_error_nothing_is_drawn(monkeypatch):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nnk_image import NoiseModel
-from nnk_image.noise.words import described, levels_at
+from nnk_image.noise.model import deviations
+from nnk_image.noise.words import described
 
 GRAINS = [[0.2, 0.4, 0.2], [0.4, 1.0, 0.4], [0.2, 0.4, 0.2]]
 DARK = [[0, 255], [3.0, 1.5]]
@@ -45,5 +46,5 @@ def test_a_constant_image():
 def test_levels_are_those_of_poisson_and_read_noise():
     noise = NoiseModel([3.0, 4.0], gain=[2.0, 0.0], offset=[10.0, 0.0])
     intensity = np.array([0.0, 10.0, 110.0])
-    expected = np.sqrt(((9 + 2 * np.array([0, 0, 100])) + 16) / 2)
-    np.testing.assert_allclose(levels_at(noise, intensity), expected)
+    expected = [np.sqrt(9 + 2 * np.array([0, 0, 100])), [4, 4, 4]]
+    np.testing.assert_allclose(deviations(noise, intensity), expected)
