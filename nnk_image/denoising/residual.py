@@ -74,13 +74,11 @@ def residual_structure(
 
 def structure_removed(image: Image, denoised) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
-    width = image.shape[-1]
-    before, after = (
-        to_opponent(pixels.reshape(-1, width, image.channels).astype(image.dtype))[0]
-        for pixels in (image.pixels, denoised)
-    )
-    usable = usable_pixels(image.pixels, image.valid).reshape(-1, width)
-    chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
+    rows = -1, image.shape[-1]
+    noisy, filtered = (a.reshape(*rows, image.channels) for a in (image.pixels, denoised))
+    before, after = (to_opponent(a.astype(image.dtype))[0] for a in (noisy, filtered))
+    valid = None if image.valid is None else image.valid.reshape(rows)
+    chosen = _blocks(usable_pixels(noisy, valid)).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)
     removed = (_blocks(before) - _blocks(after))[chosen].var(axis=1)
     part = len(structure) // _PART

@@ -11,15 +11,14 @@ import numpy.typing as npt
 from nnk_image.plotting.figures import COLORS, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
-    from matplotlib.image import AxesImage
-    from matplotlib.lines import Line2D
+    from matplotlib.axes import Axes
 
     from nnk_image.wavelets import EnergyCompaction
 
 
 def plot_bands(
     coefficients: npt.ArrayLike, axes: Any = None, *, limits: Sequence[float] | None = None
-) -> list[AxesImage]:
+) -> list[Axes]:
     """Draw the bands of a transform as images, with their variances.
 
     Parameters
@@ -34,7 +33,7 @@ def plot_bands(
 
     Returns
     -------
-    list of matplotlib.image.AxesImage
+    list of matplotlib.axes.Axes
         The lowest band in gray, the others blue below and red above zero.
 
     Examples
@@ -51,20 +50,19 @@ def plot_bands(
             f"coefficients must have shape (n_bands, H, W), got {coefficients.shape}; give those "
             "of one channel"
         )
-    axes = row_of_axes(axes, len(coefficients), 2, 2.9)
+    row = row_of_axes(axes, len(coefficients), 2, 2.9)[: len(coefficients)]
     if limits is None:
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
-    shown = []
-    for number, (ax, band, top) in enumerate(zip(axes, coefficients, limits, strict=False)):
+    for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=False)):
         title = f"band {number + 1}\nvariance {band.var(dtype=float):.2g}"
         if number:
-            shown.append(show(ax, band, (-top, top), title, "RdBu_r"))
+            show(ax, band, (-top, top), title, "RdBu_r")
         else:
-            shown.append(show(ax, band, value_range_of(band), title))
-    return shown
+            show(ax, band, value_range_of(band), title)
+    return row
 
 
-def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Line2D]:
+def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
     """Draw the share of the energy that is left above each band, one axes per order.
 
     Parameters
@@ -76,27 +74,26 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
 
     Returns
     -------
-    list of matplotlib.lines.Line2D
+    list of matplotlib.axes.Axes
 
     Examples
     --------
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera")
     >>> result = nnk_image.energy_compaction(image, orders=[6, 15])
-    >>> [line.get_label() for line in nnk_image.plotting.plot_compaction([result])]
-    ['bilateral', 'nnk', 'bilateral', 'nnk']
+    >>> [ax.get_title() for ax in nnk_image.plotting.plot_compaction([result])]
+    ['order 6', 'order 15']
     """
     first = results[0]
-    axes = row_of_axes(axes, len(first.orders), 3, 3.2, sharey=True)
-    lines: list[Line2D] = []
-    for i, (ax, order) in enumerate(zip(axes, first.orders, strict=False)):
+    row = row_of_axes(axes, len(first.orders), 3, 3.2, sharey=True)[: len(first.orders)]
+    for i, (ax, order) in enumerate(zip(row, first.orders, strict=True)):
         for name in first.energy:
             shares = np.array([result.cumulative[name][i] for result in results])
             # A log scale of what is left, because the curves differ where shares are close to 1.
             left = np.maximum(1 - shares[:, :-1].mean(axis=0), 1e-16)
             style = {"color": COLORS.get(name), "marker": "o", "label": name}
-            lines += ax.semilogy(np.arange(1, len(left) + 1), left, **style)
+            ax.semilogy(np.arange(1, len(left) + 1), left, **style)
         ax.set(title=f"order {order}", xlabel="bands 1 to b")
-    axes[0].set_ylabel("share of the energy above band b")
-    axes[0].legend()
-    return lines
+    row[0].set_ylabel("share of the energy above band b")
+    row[0].legend()
+    return row

@@ -19,7 +19,7 @@ class TestDenoise:
         out = tmp_path / "out.png"
         status, text, err = run(capsys, "denoise", photo, out, "--sigma", "15")
         assert (status, err) == (0, "")
-        assert "sigma 15 (given)" in text
+        assert "strong noise, about 15 of 255: NoiseModel(sigma=15) (given)" in text
         expected = nnk_image.denoise(np.asarray(Image.open(photo)), 15)
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)
@@ -28,7 +28,7 @@ class TestDenoise:
         model, plot, out = (tmp_path / name for name in ("m.json", "m.png", "out.png"))
         status, text, err = run(capsys, "noise", photo, "--out", model, "--plot", plot)
         assert (status, err) == (0, "")
-        assert f"{photo}: NoiseModel(sigma=" in text
+        assert f"{photo}: strong noise, about 16 of 255: NoiseModel(sigma=16" in text
         with Image.open(plot) as picture:
             assert picture.width > 300
         found = nnk_image.NoiseModel.from_json(model.read_text())
@@ -85,7 +85,7 @@ class TestDenoise:
         ("arguments", "message"),
         [
             (("PHOTO", "out.xcf"), "unknown extension"),
-            (("PHOTO", "out.webp"), "only read, not written"),
+            (("PHOTO", "out.gif"), "only read, not written"),
             (("PHOTO", "nowhere/out.png"), "does not exist"),
             (("PHOTO", "out.png", "--sigma", "-3"), "sigma=-3.0"),
             (("PHOTO", "out.png", "--sigma", "nan"), "sigma=nan"),

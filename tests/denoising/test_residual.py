@@ -43,6 +43,15 @@ def test_masked_and_clipped_pixels_do_not_count():
     assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
 
 
+def test_volumes_and_their_masks():
+    clean = np.stack([standard_image("camera").astype(float)] * 3)
+    noisy = clean + RNG.normal(0, 10, clean.shape)
+    mask = np.ones(clean.shape, bool)
+    mask[1] = False
+    result = np.where(mask, clean, 0)
+    assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
+
+
 def test_too_few_blocks_give_nan():
     image = RNG.random((24, 40))
     assert np.isnan(residual_structure(image, image / 2))
