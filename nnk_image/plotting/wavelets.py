@@ -65,14 +65,14 @@ def plot_bands(
 
 
 def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Line2D]:
-    """Draw the share of the energy that is left above each band, one axes per order.
+    """Draw the share of the energy that is left above each band, and in blocks if there are any.
 
     Parameters
     ----------
     results : sequence of EnergyCompaction
         Results of `energy_compaction` for the same orders and graphs; their mean is drawn.
     axes : sequence of matplotlib.axes.Axes, optional
-        One per Chebyshev order. Default: a new figure.
+        One per Chebyshev order, and one for block transforms. Default: a new figure.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
     ['bilateral', 'nnk', 'bilateral', 'nnk']
     """
     first = results[0]
-    axes = row_of_axes(axes, len(first.orders), 3, 3.2, sharey=True)
+    axes = row_of_axes(axes, len(first.orders) + bool(first.blocks), 3, 3.2, sharey=True)
     lines: list[Line2D] = []
     for i, (ax, order) in enumerate(zip(axes, first.orders, strict=False)):
         for name in first.energy:
@@ -99,4 +99,14 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
         ax.set(title=f"order {order}", xlabel="bands 1 to b")
     axes[0].set_ylabel("share of the energy above band b")
     axes[0].legend()
+    for name in first.blocks:
+        shares = np.mean([result.blocks[name] for result in results], axis=0).cumsum()
+        kept, left = np.arange(1, len(shares)) / len(shares), np.maximum(1 - shares[:-1], 1e-16)
+        gain = np.mean([result.coding_gain[name] for result in results])
+        style = {"color": COLORS.get(name), "label": f"{name}, {gain:.1f} dB"}
+        lines += axes[len(first.orders)].semilogy(kept, left, **style)
+    if first.blocks:
+        last = axes[len(first.orders)]
+        last.set(title="blocks, graph given", xlabel="part of the coefficients kept")
+        last.legend(title="coding gain", fontsize=8)
     return lines
