@@ -47,8 +47,7 @@ def add_command(commands: Any) -> None:
         metavar="M",
         help="Chebyshev orders (default: 4 6 12 15 30)",
     )
-    blocks = "also block transforms of this size, and the KLT of the other images' blocks"
-    command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help=blocks)
+    command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
     command.add_argument("--csv", metavar="FILE", help="one row per graph, order and band")
     command.add_argument("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")

@@ -50,11 +50,10 @@ def block_gft(
     Notes
     -----
     The eigenvectors are those of each block's combinatorial Laplacian, without edges that leave the
-    block; the normalized one compacts less (coding gain 14.8 dB in place of 24.1 dB).  The
-    transform is orthogonal: it keeps energies, and its inverse is its transpose.  Within a block
-    the nearest pixels are also linked with 0.01 of the graph's largest weight, so that no block
-    falls into parts; coefficient 0 is `size` times the block's mean.  Where eigenvalues are equal,
-    as in constant areas, eigenvectors depend on LAPACK.
+    block; with the normalized one the coding gain is 14.8 dB in place of 24.1 dB.  The transform is
+    orthogonal: the inverse is the transpose.  Nearest pixels of a block are also linked with 0.01
+    of the graph's largest weight, so that no block falls into parts; coefficient 0 is `size` times
+    the block's mean.  Where eigenvalues are equal, eigenvectors depend on LAPACK.
 
     References
     ----------
