@@ -50,10 +50,10 @@ def block_gft(
     Notes
     -----
     The eigenvectors are those of each block's combinatorial Laplacian, without edges that leave the
-    block; with the normalized one the coding gain is 14.8 dB in place of 24.1 dB.  The transform is
-    orthogonal: the inverse is the transpose.  Nearest pixels of a block are also linked with 0.01
-    of the graph's largest weight, so that no block falls into parts; coefficient 0 is `size` times
-    the block's mean.  Where eigenvalues are equal, eigenvectors depend on LAPACK.
+    block; on ten photographs its coding gain is 24.1 dB, that of the normalized one 14.8 dB.  The
+    transform is orthogonal.  Nearest pixels of a block are also linked with 0.01 of the graph's
+    largest weight, so that no block falls into parts; coefficient 0 is `size` times the block's
+    mean.  Where eigenvalues are equal, as in constant areas, eigenvectors depend on LAPACK.
 
     References
     ----------
