@@ -63,14 +63,14 @@ def plot_bands(
 
 
 def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
-    """Draw the share of the energy that is left above each band, one axes per order.
+    """Draw the share of the energy that is left above each band, and in blocks if there are any.
 
     Parameters
     ----------
     results : sequence of EnergyCompaction
         Results of `energy_compaction` for the same orders and graphs; their mean is drawn.
     axes : sequence of matplotlib.axes.Axes, optional
-        One per Chebyshev order. Default: a new figure.
+        One per Chebyshev order, and one for block transforms. Default: a new figure.
 
     Returns
     -------
@@ -85,8 +85,9 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
     ['order 6', 'order 15']
     """
     first = results[0]
-    row = row_of_axes(axes, len(first.orders), 3, 3.2, sharey=True)[: len(first.orders)]
-    for i, (ax, order) in enumerate(zip(row, first.orders, strict=True)):
+    row = row_of_axes(axes, len(first.orders) + bool(first.blocks), 3, 3.2, sharey=True)
+    row = row[: len(first.orders) + bool(first.blocks)]
+    for i, (ax, order) in enumerate(zip(row, first.orders, strict=False)):
         for name in first.energy:
             shares = np.array([result.cumulative[name][i] for result in results])
             # A log scale of what is left, because the curves differ where shares are close to 1.
@@ -96,4 +97,12 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
         ax.set(title=f"order {order}", xlabel="bands 1 to b")
     row[0].set_ylabel("share of the energy above band b")
     row[0].legend()
+    for name in first.blocks:
+        shares = np.mean([result.blocks[name] for result in results], axis=0).cumsum()
+        kept, left = np.arange(1, len(shares)) / len(shares), np.maximum(1 - shares[:-1], 1e-16)
+        gain = np.mean([result.coding_gain[name] for result in results])
+        row[-1].semilogy(kept, left, color=COLORS.get(name), label=f"{name}, {gain:.1f} dB")
+    if first.blocks:
+        row[-1].set(title="blocks, graph given", xlabel="part of the coefficients kept")
+        row[-1].legend(title="coding gain", fontsize=8)
     return row

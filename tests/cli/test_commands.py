@@ -205,6 +205,32 @@ class TestCompaction:
         assert status == 0
         assert "1 images" in out
 
+    def test_blocks(self, capsys, photo, tmp_path):
+        other, report, plot = photo.parent / "other.png", tmp_path / "e.json", tmp_path / "e.png"
+        Image.open(photo).transpose(Image.Transpose.ROTATE_90).save(other)
+        arguments = ("--orders", "4", "--blocks", "8", "--json", report, "--plot", plot)
+        status, out, _ = run(capsys, "compaction", photo.parent, *arguments)
+        assert status == 0
+        given = {"orders": [4], "block_size": 8}
+        first, second = (
+            nnk_image.energy_compaction(np.asarray(Image.open(path)), **given)
+            for path in (photo, other)
+        )
+        expected = first.with_klt([second])
+        found = json.loads(report.read_text())[str(photo)]
+        assert found["coding_gain"] == pytest.approx(expected.coding_gain)
+        for name, shares in expected.blocks.items():
+            np.testing.assert_allclose(found["blocks"][name], shares, rtol=1e-6)
+        assert f"dct {expected.coding_gain['dct']:.2f}, " in out
+        with Image.open(plot) as picture:
+            assert picture.width > 500
+
+    def test_klt_needs_another_image(self, capsys, photo):
+        status, out, _ = run(capsys, "compaction", photo, "--orders", "4", "--blocks", "4")
+        assert status == 0
+        assert "graph given: dct " in out
+        assert ", klt " not in out
+
     def test_one_bad_image_does_not_stop_the_others(self, capsys, photo, tmp_path):
         Image.new("L", (20, 20), 7).save(photo.parent / "flat.png")
         files = [tmp_path / "e.json", tmp_path / "e.csv"]

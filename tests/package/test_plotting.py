@@ -117,6 +117,19 @@ def test_compaction_of_an_image_without_high_bands(figure):
         assert (line.get_ydata() >= 1e-16).all()
 
 
+def test_compaction_of_blocks_is_drawn_beside_that_of_bands(figure):
+    results = [energy_compaction(RNG.random((9, 9)), orders=[4], block_size=3) for _ in range(3)]
+    results = [r.with_klt(results[:i] + results[i + 1 :]) for i, r in enumerate(results)]
+    axes = figure.subplots(1, 3)
+    assert plot_compaction(results, axes) == list(axes[:2])
+    for line, name in zip(axes[1].lines, ("dct", "bilateral", "nnk", "klt"), strict=True):
+        gain = np.mean([result.coding_gain[name] for result in results])
+        assert line.get_label() == f"{name}, {gain:.1f} dB"
+        np.testing.assert_allclose(line.get_xdata(), np.arange(1, 9) / 9)
+        left = [result.blocks[name][::-1].cumsum()[::-1][1:] for result in results]
+        np.testing.assert_allclose(line.get_ydata(), np.mean(left, axis=0), rtol=1e-9)
+
+
 # --- images ------------------------------------------------------------------------------
 
 
