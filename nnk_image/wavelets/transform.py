@@ -35,8 +35,8 @@ class SpectralGraphWavelets:
 
     Parameters
     ----------
-    graph : ImageGraph, or scipy.sparse matrix or array (N, N)
-        Undirected graph; a sparse adjacency has signals of shape (N,).
+    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
+        Undirected graph; all but an ImageGraph have signals of shape (N,).
     filters : str, callable, list of callables, or pygsp Filter
         One of PyGSP's designs ('abspline', 'mexican_hat', 'meyer', 'itersine',
         'simple_tight', 'half_cosine', and with their own number of bands 'heat',

@@ -1,16 +1,18 @@
 """Laplacians by their definitions, and an interval that always holds their spectrum."""
 
 import dense
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from dense import graphs
 from hypothesis import given
 from hypothesis import strategies as st
+from pygsp.graphs import Graph
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import eigsh
 
-from nnk_image import bilateral_graph, image_graph, standard_image
+from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian, node_terms, regularization
 from nnk_image.spectral.operator import LaplacianOperator
@@ -163,7 +165,11 @@ def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
 @pytest.mark.parametrize(
     ("adjacency", "error", "says"),
     [
-        (PATH, TypeError, "ndarray"),
+        (PATH[:2], ValueError, r"\(2, 3\).*image_graph.*nnk_graph"),
+        (np.arange(9.0).reshape(3, 3), ValueError, "symmetric.*image_graph.*maximum"),
+        (PATH * 1j, TypeError, "complex128"),
+        (nx.Graph(), ValueError, "not empty"),
+        (nx.DiGraph([(0, 1), (1, 2)]), ValueError, "not symmetric"),
         ([[0, 1], [1, 0]], TypeError, "list"),
         (None, TypeError, "NoneType"),
         (sp.csr_array(PATH * 1j), TypeError, "complex128"),
@@ -181,6 +187,22 @@ def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
 def test_bad_adjacency_is_refused(adjacency, error, says):
     with pytest.raises(error, match=says):
         check_adjacency(adjacency)
+
+
+def test_every_form_of_a_graph_is_the_same_graph():
+    weighted = nx.Graph()
+    weighted.add_nodes_from(range(3))
+    weighted.add_weighted_edges_from([(0, 1, 2.0), (1, 2, 3.0)])
+    for graph in (PATH, PATH.astype(float), weighted, Graph(sp.csr_matrix(1.0 * PATH))):
+        np.testing.assert_array_equal(check_adjacency(graph).toarray(), PATH)
+    unweighted = check_adjacency(nx.path_graph(3)).toarray()
+    np.testing.assert_array_equal(unweighted, (PATH > 0).astype(float))
+    image = np.random.default_rng(1).random((7, 6))
+    ours = image_graph(image, 3, sigma_f=0.5)
+    expected = SpectralGraphWavelets(ours.adjacency).analyze(image.ravel())
+    for graph in (ours.to_pygsp(), ours.to_networkx(), ours.adjacency.toarray()):
+        bands = SpectralGraphWavelets(graph).analyze(image.ravel())
+        np.testing.assert_allclose(bands, expected, rtol=0, atol=1e-12)
 
 
 def test_rounding_is_not_asymmetry():
