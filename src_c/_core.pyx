@@ -299,15 +299,14 @@ def degrees(GridOperator op, real[:, ::1] degree, int64_t y0, int64_t y1):
             kernels.degrees_f64(&op.c, &degree[0, 0], y0, y1)
 
 
-def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y1):
-    """Largest sum of the degrees of an edge's ends."""
-    cdef double bound
+def signless(GridOperator op, const real[:, ::1] degree, double scale, const real[:, ::1] x,
+             real[:, ::1] out, int64_t y0, int64_t y1):
+    """``scale (D + W) x`` of a padded image, into rows [y0, y1) of another."""
     with nogil:
         if real is float:
-            bound = kernels.edge_bound_f32(&op.c, &degree[0, 0], y0, y1)
+            kernels.signless_f32(&op.c, &degree[0, 0], <float>scale, &x[0, 0], &out[0, 0], y0, y1)
         else:
-            bound = kernels.edge_bound_f64(&op.c, &degree[0, 0], y0, y1)
-    return bound
+            kernels.signless_f64(&op.c, &degree[0, 0], scale, &x[0, 0], &out[0, 0], y0, y1)
 
 
 cdef class ChebyshevSweep:

@@ -27,7 +27,7 @@ def interpolate(
 
     Parameters
     ----------
-    graph : ImageGraph or (N, N) scipy.sparse matrix
+    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph with non-negative weights.
     values : array_like of real numbers
         One value per node, in the shape of `known`, or several: (N, C), (H, W, C). Unknown values

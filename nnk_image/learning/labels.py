@@ -26,7 +26,7 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : ImageGraph or (N, N) scipy.sparse matrix
+    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph with non-negative weights.
     labels : (N,) array_like of int
         Class of each node, -1 where unknown.

@@ -24,7 +24,7 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.csr_chebyshev import CsrRecurrence
-from nnk_image.spectral.spectrum import spectral_bound
+from nnk_image.spectral.spectrum import bound_of, largest_number
 
 
 class LaplacianOperator:
@@ -43,8 +43,6 @@ class LaplacianOperator:
         Of the regularized Laplacian; default: the mean degree.
     bound : float, optional
         The whole image's bound, where this is a part of it.
-    pruned : bool
-        Whether this is the NNK graph of an image.
 
     Attributes
     ----------
@@ -61,8 +59,8 @@ class LaplacianOperator:
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
     """Passes over all rows to choose the edges and set up the operator, for progress bars."""
 
-    def __init__(self, recurrence, kind, executor, tau=None, bound=None, pruned=False):
-        self._recurrence, self.pruned = recurrence, pruned
+    def __init__(self, recurrence, kind, executor, tau=None, bound=None):
+        self._recurrence = recurrence
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
         _check_magnitude(degree)
@@ -70,7 +68,8 @@ class LaplacianOperator:
             tau = regularization(degree)
         self.tau = tau
         if bound is None:
-            bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(executor), tau)
+            largest = largest_number(recurrence, kind, executor)
+            bound = bound_of(largest, kind, tau, self.dtype)
         self.bound = bound
         recurrence.set_laplacian(self._terms, executor)
 
@@ -82,7 +81,7 @@ class LaplacianOperator:
             if graph.directed:
                 check_symmetric(graph.adjacency)
             recurrence = GridRecurrence.of_graph(graph, dtype, executor, keep)
-            return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
+            return cls(recurrence, kind, executor, tau)
         adjacency = check_adjacency(graph).astype(dtype, copy=False)
         return cls(CsrRecurrence(adjacency), kind, executor, tau)
 
