@@ -78,13 +78,8 @@ class LaplacianOperator:
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
-        if isinstance(graph, ImageGraph):
-            if graph.directed:
-                check_symmetric(graph.adjacency)
-            recurrence = GridRecurrence.of_graph(graph, dtype, executor, keep)
-            return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
-        adjacency = check_adjacency(graph).astype(dtype, copy=False)
-        return cls(CsrRecurrence(adjacency), kind, executor, tau)
+        pruned = isinstance(graph, ImageGraph) and graph.kind == "nnk"
+        return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau, pruned=pruned)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank on one signal.
@@ -141,6 +136,15 @@ class LaplacianOperator:
 
     def _from_random_walk(self, x):
         return x * self._root if self.kind == "normalized" else x
+
+
+def recurrence_of(graph, dtype, executor, keep=True):
+    """Return the recurrence on an ImageGraph or a scipy.sparse adjacency, of symmetric weights."""
+    if not isinstance(graph, ImageGraph):
+        return CsrRecurrence(check_adjacency(graph).astype(dtype, copy=False))
+    if graph.directed:
+        check_symmetric(graph.adjacency)
+    return GridRecurrence.of_graph(graph, dtype, executor, keep)
 
 
 def _check_laplacian(kind, tau):

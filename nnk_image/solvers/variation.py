@@ -1,0 +1,179 @@
+"""Total variation on a graph: piecewise constant signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, triu
+
+from nnk_image import _core
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+
+_NODES_PER_CHUNK = 1 << 15  # whatever n_jobs is: sums over chunks are rounded in one order
+_STEPS_PER_CHECK = 10
+_LEAST = 1e-9
+_REACH_OF_UNKNOWN = 4.0  # inverse weight that draws unknown nodes to where they are
+
+
+def total_variation(
+    graph: Graph,
+    signal: npt.ArrayLike,
+    strength: float,
+    *,
+    known: npt.ArrayLike | None = None,
+    start: Any = None,
+    tol: float = 1e-4,
+    max_iterations: int = 5000,
+    n_jobs: int | None = None,
+    return_info: bool = False,
+) -> Any:
+    """Find the signal of small total variation on a graph that is close to a given one.
+
+    Parameters
+    ----------
+    graph : ImageGraph or (N, N) scipy.sparse matrix
+        Undirected graph with weights that are not negative.
+    signal : array_like of real numbers
+        The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
+    strength : float
+        Weight of the total variation, in units of the signal. With 0, known values are kept.
+    known : bool array_like with an element per node, optional
+        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
+    start : SolverInfo or array_like, optional
+        The report of an earlier call, or a first guess of the values that are not known.
+    tol : float
+        Stop at this duality gap, relative to the objective; default 1e-4.
+    max_iterations : int
+        Most iterations, of a product with the graph each way; default 5000.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors. Results do not depend on it.
+    return_info : bool
+        Also return the report.
+
+    Returns
+    -------
+    restored : ndarray of the signal's shape
+        float32 for float32 signals, else float64.
+    info : SolverInfo
+        Only if `return_info`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bad arguments.
+
+    Warns
+    -----
+    UserWarning
+        `max_iterations` were not enough.
+
+    Notes
+    -----
+    Minimizes ``1/2 sum over known i of (x_i - y_i)^2 + strength sum over edges w_ij |x_i - x_j|``,
+    channel by channel. The dual is a flow along the edges, of at most ``strength w_ij``, found by
+    accelerated projected gradients [1]_ that begin anew where the momentum leads upwards [2]_, with
+    a step size for each edge [3]_. Nodes that are not known are drawn to their last values, which
+    is the proximal point method.
+
+    References
+    ----------
+    .. [1] A. Beck, M. Teboulle, "Fast gradient-based algorithms for constrained total variation
+       image denoising and deblurring problems", IEEE Trans. Image Processing 18, 2009.
+    .. [2] B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes",
+       Found. Comput. Math. 15, 2015.
+    .. [3] T. Pock, A. Chambolle, "Diagonal preconditioning for first order primal-dual algorithms
+       in convex optimization", ICCV 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nnk_image.graph import grid_graph
+    >>> from nnk_image.solvers import total_variation
+    >>> steps = [0.0, 0.4, 0.2, 9.0, 9.3]
+    >>> total_variation(grid_graph((1, 5)), steps, 0.6, tol=1e-9).round(3)
+    array([0.4 , 0.4 , 0.4 , 8.85, 8.85])
+    """
+    problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
+    with RowExecutor(n_jobs) as executor:
+        return problem.solve(_Flow(problem, executor).solve, return_info)
+
+
+class _Flow:
+    """The dual problem: a flow along the edges."""
+
+    def __init__(self, problem: Problem, executor: RowExecutor) -> None:
+        self._problem, self._executor = problem, executor
+        upper = csr_array(triu(problem.adjacency(), 1, format="csr"))
+        self._n, self._n_edges = upper.shape[0], upper.nnz
+        numbers = np.arange(upper.nnz, dtype=np.int32)
+        by_end = csr_array((numbers, upper.indices, upper.indptr), upper.shape).tocsc()
+        ends = (np.asarray(a, np.int32) for a in (by_end.indptr, by_end.data))
+        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN)
+        reach[problem.fixed] = 0
+        flows = reach * (np.diff(upper.indptr) + np.diff(by_end.indptr))
+        rows = np.repeat(np.arange(self._n), np.diff(upper.indptr))
+        both = flows[rows] + flows[upper.indices]  # 0 where both ends are fixed
+        self._reach, step = (a.astype(upper.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
+        limit = problem.weight * upper.data
+        self._edges = _core.EdgeList(upper.indptr, upper.indices, *ends, limit, step)
+
+    def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
+        """Solve for one channel."""
+        problem, known = self._problem, self._problem.known
+        limits = float(values[known].min()), float(values[known].max())
+        u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
+        if len(start) == self._n + len(u):
+            u[:] = start[self._n :]
+        z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
+        error, count, age = self._error(z, u, x, values, limits), 0, 1.0
+        while error > problem.tol and count < problem.max_iterations:
+            self._nodes(z, self._reach, v, limits, x)
+            older, age = age, (1 + math.sqrt(1 + 4 * age * age)) / 2
+            if self._advance(x, (older - 1) / age, u, v) > 0:
+                age = 1.0
+            count += 1
+            if count % _STEPS_PER_CHECK == 0:
+                error = self._error(z, u, x, values, limits)
+                z[~known] = x[~known]
+        return x, SolverInfo(count, error, error <= problem.tol, [np.concatenate([z, u])])
+
+    def _error(
+        self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]
+    ) -> float:
+        """Set x to what belongs to the flow u; return the duality gap over the objective."""
+        problem, missing = self._problem, ~self._problem.known
+        self._nodes(z, self._reach, u, limits, x)
+        parts = self._sum(lambda i0, i1: _core.variation_gap(self._edges, x, u, i0, i1))
+        gap, variation = parts[:, 0].sum(), parts[:, 1].sum()
+        if missing.any():  # no optimal value lies outside of those known
+            inflow = np.empty_like(x)
+            self._nodes(np.zeros_like(x), np.ones_like(x), u, (-np.inf, np.inf), inflow)
+            out, here = -inflow[missing], x[missing]
+            gap += (out * here - np.minimum(out * limits[0], out * limits[1])).sum(dtype=float)
+        misfit = (problem.data_weights * (x - values) ** 2).sum(dtype=float) / 2
+        return float(gap / (misfit + variation)) if gap > 0 else 0.0
+
+    def _nodes(
+        self, z: Array, reach: Array, flow: Array, limits: tuple[float, float], x: Array
+    ) -> None:
+        self._sum(
+            lambda i0, i1: _core.variation_nodes(self._edges, z, reach, flow, *limits, x, i0, i1)
+        )
+
+    def _advance(self, x: Array, momentum: float, u: Array, v: Array) -> float:
+        return float(
+            self._sum(
+                lambda i0, i1: _core.variation_edges(self._edges, x, momentum, u, v, i0, i1)
+            ).sum()
+        )
+
+    def _sum(self, work: Callable[[int, int], Any]) -> Array:
+        """Call ``work`` on all nodes; return what it gave for each chunk."""
+        parts: list[Any] = []
+        self._executor.run_in_order(work, parts.append, self._n, _NODES_PER_CHUNK)
+        return np.array(parts, float)
