@@ -17,7 +17,7 @@ from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_p
 _NODES_PER_CHUNK = 1 << 15  # whatever n_jobs is: sums over chunks are rounded in one order
 _STEPS_PER_CHECK = 10
 _LEAST = 1e-9
-_REACH_OF_UNKNOWN = 4.0  # inverse weight that draws unknown nodes to where they are
+_REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
 
 
 def total_variation(
@@ -113,7 +113,8 @@ class _Flow:
         numbers = np.arange(upper.nnz, dtype=np.int32)
         by_end = csr_array((numbers, upper.indices, upper.indptr), upper.shape).tocsc()
         ends = (np.asarray(a, np.int32) for a in (by_end.indptr, by_end.data))
-        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN)
+        spread = float(problem.values[:, problem.known].std()) or 1.0
+        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / problem.weight)
         reach[problem.fixed] = 0
         flows = reach * (np.diff(upper.indptr) + np.diff(by_end.indptr))
         rows = np.repeat(np.arange(self._n), np.diff(upper.indptr))
@@ -139,7 +140,8 @@ class _Flow:
             count += 1
             if count % _STEPS_PER_CHECK == 0:
                 error = self._error(z, u, x, values, limits)
-                z[~known] = x[~known]
+                if error > problem.tol:
+                    z[~known] = x[~known]
         return x, SolverInfo(count, error, error <= problem.tol, [np.concatenate([z, u])])
 
     def _error(

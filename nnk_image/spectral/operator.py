@@ -79,6 +79,10 @@ class LaplacianOperator:
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
         pruned = isinstance(graph, ImageGraph) and graph.kind == "nnk"
+        if not isinstance(graph, ImageGraph):
+            graph = check_adjacency(graph)
+        elif graph.directed:
+            check_symmetric(graph.adjacency)
         return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau, pruned=pruned)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
@@ -139,12 +143,10 @@ class LaplacianOperator:
 
 
 def recurrence_of(graph, dtype, executor, keep=True):
-    """Return the recurrence on an ImageGraph or a scipy.sparse adjacency, of symmetric weights."""
-    if not isinstance(graph, ImageGraph):
-        return CsrRecurrence(check_adjacency(graph).astype(dtype, copy=False))
-    if graph.directed:
-        check_symmetric(graph.adjacency)
-    return GridRecurrence.of_graph(graph, dtype, executor, keep)
+    """Return the recurrence on an undirected ImageGraph, or on a checked adjacency."""
+    if isinstance(graph, ImageGraph):
+        return GridRecurrence.of_graph(graph, dtype, executor, keep)
+    return CsrRecurrence(graph.astype(dtype, copy=False))
 
 
 def _check_laplacian(kind, tau):
