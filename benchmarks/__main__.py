@@ -17,6 +17,7 @@ TABLES = (
     "any_size",
     "neighbors",
     "image_tasks",
+    "solvers",
     "leaderboard",
 )
 

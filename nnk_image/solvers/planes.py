@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image import _core
-from nnk_image.base.checks import check_positive
+from nnk_image.base.checks import check_positive, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
@@ -104,7 +104,7 @@ def gglr(
     """
     stiffness = check_positive("stiffness", stiffness, "squared units of the coordinates")
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    places = _check_coordinates(coordinates, problem).astype(problem.values.dtype)
+    places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
     with RowExecutor(n_jobs) as executor:
         system = _PlanarSystem(problem, places, stiffness, executor)
         return problem.solve(system.solve, return_info)

@@ -230,6 +230,11 @@ def test_an_image_graph_is_its_adjacency_and_channels_are_solved_one_by_one(solv
     x = solver(graph, noisy, 3.0, tol=1e-7)
     plain = solver(graph.adjacency, noisy.ravel(), 3.0, tol=1e-7, **places)
     np.testing.assert_allclose(x.ravel(), plain, atol=0.01)
+    if places:
+        places["coordinates"] = np.asfortranarray(places["coordinates"])
+        np.testing.assert_array_equal(
+            solver(graph.adjacency, noisy.ravel(), 3.0, tol=1e-7, **places), plain
+        )
     both, info = solver(graph, np.dstack([noisy, -noisy]), 3.0, tol=1e-7, return_info=True)
     np.testing.assert_array_equal(both[..., 0], x)
     assert both.shape == (*noisy.shape, 2)
