@@ -23,10 +23,10 @@ from nnk_image.io import read
 from nnk_image.solvers import gglr, smooth, total_variation
 
 SIGMAS = (15, 25, 50)
-CHAMBOLLE = (0.5, 0.65, 0.8, 1.0, 1.2)  # weights of denoise_tv_chambolle, times sigma
+CHAMBOLLE = (0.5, 0.65, 0.8, 1.0)  # weights of denoise_tv_chambolle, times sigma
 PILOT = 0.28  # strength of the total variation on the grid, times sigma
 WIDTHS = {total_variation: 1.0, gglr: 0.25}  # of the kernel, times sigma and the patch's side
-VARIATION, FLAT = (2.0, 2.5, 3.0, 3.5), (8.0, 16.0, 32.0, 64.0)
+VARIATION, FLAT = (1.5, 2.0, 2.5, 3.0), (32.0, 64.0, 128.0)
 """Strengths tried on the NNK graph, in units of sigma and 1 over its mean degree."""
 
 
@@ -225,7 +225,7 @@ def denoise(noisy, sigma, strengths, solver, **options):
     pilot = total_variation(grid_graph(noisy.shape), noisy, PILOT * sigma, tol=1e-3)
     graph = patch_graph(pilot, WIDTHS[solver] * sigma)
     unit = (sigma if solver is total_variation else 1) / graph.degrees.mean()
-    return [solver(graph, noisy, strength * unit, tol=1e-3, **options) for strength in strengths]
+    return [solver(graph, noisy, strength * unit, tol=3e-3, **options) for strength in strengths]
 
 
 def denoising_table(options):

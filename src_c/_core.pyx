@@ -429,10 +429,10 @@ cdef class EdgeList:
     cdef nnk_edge_list c
     cdef object kept  # the arrays that the struct points to
 
-    def __init__(self, start, head, into, edge, limit, step):
-        self.kept = start, head, into, edge, limit, step
-        self.c.start, self.c.head = <int32_t *>address(start), <int32_t *>address(head)
-        self.c.into, self.c.edge = <int32_t *>address(into), <int32_t *>address(edge)
+    def __init__(self, tail, head, first, of_node, limit, step):
+        self.kept = tail, head, first, of_node, limit, step
+        self.c.tail, self.c.head = <int32_t *>address(tail), <int32_t *>address(head)
+        self.c.first, self.c.of_node = <int32_t *>address(first), <int32_t *>address(of_node)
         self.c.limit, self.c.step = address(limit), address(step)
 
 
@@ -447,26 +447,26 @@ def variation_nodes(EdgeList edges, const real[::1] z, const real[::1] r, const 
 
 
 def variation_edges(EdgeList edges, const real[::1] x, double momentum, real[::1] u, real[::1] v,
-                    int64_t i0, int64_t i1):
-    """Edges from nodes [i0, i1) of a step; above 0 where the momentum leads upwards."""
+                    int64_t e0, int64_t e1):
+    """Edges [e0, e1) of a step; above 0 where the momentum leads upwards."""
     cdef double uphill
     with nogil:
         if real is float:
-            uphill = nnk_variation_edges_f32(&edges.c, &x[0], momentum, &u[0], &v[0], i0, i1)
+            uphill = nnk_variation_edges_f32(&edges.c, &x[0], momentum, &u[0], &v[0], e0, e1)
         else:
-            uphill = nnk_variation_edges_f64(&edges.c, &x[0], momentum, &u[0], &v[0], i0, i1)
+            uphill = nnk_variation_edges_f64(&edges.c, &x[0], momentum, &u[0], &v[0], e0, e1)
     return uphill
 
 
-def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t i0, int64_t i1):
-    """What the edges from nodes [i0, i1) add to the gap and to the total variation."""
+def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t e0, int64_t e1):
+    """What edges [e0, e1) add to the gap and to the total variation."""
     cdef double[2] out
     out[0] = out[1] = 0
     with nogil:
         if real is float:
-            nnk_variation_gap_f32(&edges.c, &x[0], &u[0], out, i0, i1)
+            nnk_variation_gap_f32(&edges.c, &x[0], &u[0], out, e0, e1)
         else:
-            nnk_variation_gap_f64(&edges.c, &x[0], &u[0], out, i0, i1)
+            nnk_variation_gap_f64(&edges.c, &x[0], &u[0], out, e0, e1)
     return out[0], out[1]
 
 

@@ -171,10 +171,10 @@ cdef extern from "nnk_core.h" nogil:
     void nnk_csr_step_f64(const nnk_csr_order *, int64_t, int64_t)
 
     ctypedef struct nnk_edge_list:
-        const int32_t *start
+        const int32_t *tail
         const int32_t *head
-        const int32_t *into
-        const int32_t *edge
+        const int32_t *first
+        const int32_t *of_node
         const void *limit
         const void *step
 

@@ -5,46 +5,39 @@ static inline T CAT(clip, S)(T value, T low, T high) { return value < low ? low 
 void CAT(nnk_variation_nodes, S)(const nnk_edge_list *g, const T *z, const T *r, const T *v, double low, double high,
                                  T *x, int64_t i0, int64_t i1)
 {
+    static const T sign[2] = {1, -1};
     for (int64_t i = i0; i < i1; i++) {
         T out = 0;
-        for (int32_t e = g->start[i]; e < g->start[i + 1]; e++)
-            out += v[e];
-        for (int32_t k = g->into[i]; k < g->into[i + 1]; k++)
-            out -= v[g->edge[k]];
+        for (int32_t k = g->first[i]; k < g->first[i + 1]; k++)
+            out += sign[g->of_node[k] & 1] * v[g->of_node[k] >> 1];
         x[i] = CAT(clip, S)(z[i] - r[i] * out, (T)low, (T)high);
     }
 }
 
-double CAT(nnk_variation_edges, S)(const nnk_edge_list *g, const T *x, double momentum, T *u, T *v, int64_t i0,
-                                   int64_t i1)
+double CAT(nnk_variation_edges, S)(const nnk_edge_list *g, const T *x, double momentum, T *u, T *v, int64_t e0,
+                                   int64_t e1)
 {
     const T *limit = g->limit, *step = g->step, beta = (T)momentum;
     double uphill = 0;
-    for (int64_t i = i0; i < i1; i++) {
-        const T here = x[i];
-        T sum = 0;
-        for (int32_t e = g->start[i]; e < g->start[i + 1]; e++) {
-            const T before = v[e], most = limit[e];
-            const T there = before + step[e] * (here - x[g->head[e]]), below = there < most ? there : most;
-            const T next = below > -most ? below : -most, move = next - u[e];
-            sum += (before - next) * move;
-            u[e] = next;
-            v[e] = next + beta * move;
-        }
-        uphill += sum;
+    for (int64_t e = e0; e < e1; e++) { /* no loop over a node's few edges: its end is hard to predict */
+        const T before = v[e], most = limit[e];
+        const T there = before + step[e] * (x[g->tail[e]] - x[g->head[e]]), below = there < most ? there : most;
+        const T next = below > -most ? below : -most, move = next - u[e];
+        uphill += (before - next) * move;
+        u[e] = next;
+        v[e] = next + beta * move;
     }
     return uphill;
 }
 
-void CAT(nnk_variation_gap, S)(const nnk_edge_list *g, const T *x, const T *u, double *out, int64_t i0, int64_t i1)
+void CAT(nnk_variation_gap, S)(const nnk_edge_list *g, const T *x, const T *u, double *out, int64_t e0, int64_t e1)
 {
     const T *limit = g->limit;
-    for (int64_t i = i0; i < i1; i++)
-        for (int32_t e = g->start[i]; e < g->start[i + 1]; e++) {
-            const double d = (double)x[i] - x[g->head[e]], whole = limit[e] * (d < 0 ? -d : d);
-            out[0] += whole - u[e] * d;
-            out[1] += whole;
-        }
+    for (int64_t e = e0; e < e1; e++) {
+        const double d = (double)x[g->tail[e]] - x[g->head[e]], whole = limit[e] * (d < 0 ? -d : d);
+        out[0] += whole - u[e] * d;
+        out[1] += whole;
+    }
 }
 
 static inline __attribute__((always_inline)) void

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -50,31 +51,41 @@ def conjugate_gradients(
     them.
     """
 
-    def dot(a: Array, b: Array) -> float:
-        return float((weights * a * b).sum(dtype=np.float64))
+    def total(a: Array) -> float:
+        return float(a.sum(dtype=np.float64))
 
-    def error_of(r: Array) -> float:
-        return float(np.linalg.norm((weights * r).ravel())) / size
+    def error_of(weighted: Array) -> float:
+        return float(np.linalg.norm(weighted.ravel())) / size
 
     kind, count = x.dtype.type, 0
-    r = residual(x)
-    error = error_of(r) if size else 0.0
+    x, r = x.copy(), residual(x)
+    weighted = weights * r
+    error = error_of(weighted) if size else 0.0
     while error > tol and count < max_iterations:
-        p = product = old = np.zeros_like(x)
-        energy = 1.0
-        while error_of(r) > tol and count < max_iterations:
+        p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
+        while error_of(weighted) > tol and count < max_iterations:
             z, image = step(r)
-            new = dot(r, z)
-            beta = kind((new - dot(old, z)) / energy)  # the preconditioner is rounded
-            p, product = z + beta * p, image + beta * product
-            curvature, energy, old = dot(p, product), new, r
+            new = total(weighted * z)
+            beta = kind((new - total(old * z)) / energy)  # the preconditioner is rounded
+            p, product = _onwards(p, beta, z), _onwards(product, beta, image)
+            curvature, energy = total(weights * p * product), new
             if not (curvature > 0 and energy > 0):
                 break
-            length = kind(dot(r, p) / curvature)
-            x, r = x + length * p, r - length * product
+            length = kind(energy / curvature)
+            x += length * p
+            r -= length * product
+            old, weighted = weighted, weights * r
             count += 1
         before, r = error, residual(x)
-        error = error_of(r)
+        weighted = weights * r
+        error = error_of(weighted)
         if error > before / 2:
             break
     return x, count, error
+
+
+def _onwards(p: Array, beta: Any, z: Array) -> Array:
+    """Return ``z + beta p`` in the memory of p."""
+    p *= beta
+    p += z
+    return p

@@ -14,7 +14,9 @@ from nnk_image import _core
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
 
-_NODES_PER_CHUNK = 1 << 15  # whatever n_jobs is: sums over chunks are rounded in one order
+_PER_CHUNK = (
+    1 << 16
+)  # nodes or edges, whatever n_jobs is: sums over chunks are rounded in one order
 _STEPS_PER_CHECK = 10
 _LEAST = 1e-9
 _REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
@@ -110,18 +112,23 @@ class _Flow:
         self._problem, self._executor = problem, executor
         upper = csr_array(triu(problem.adjacency(), 1, format="csr"))
         self._n, self._n_edges = upper.shape[0], upper.nnz
-        numbers = np.arange(upper.nnz, dtype=np.int32)
-        by_end = csr_array((numbers, upper.indices, upper.indptr), upper.shape).tocsc()
-        ends = (np.asarray(a, np.int32) for a in (by_end.indptr, by_end.data))
+        degrees, numbers = np.diff(upper.indptr), 2 * np.arange(upper.nnz, dtype=np.int32)
+        out, into = (
+            csr_array((numbers + np.int32(k), upper.indices, upper.indptr), upper.shape)
+            for k in (1, 2)
+        )
+        by_node = csr_array(out + into.T)  # 1 more than the C core wants, for zeros would be lost
+        tail = np.repeat(np.arange(self._n, dtype=np.int32), degrees)
         spread = float(problem.values[:, problem.known].std()) or 1.0
         reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / problem.weight)
         reach[problem.fixed] = 0
-        flows = reach * (np.diff(upper.indptr) + np.diff(by_end.indptr))
-        rows = np.repeat(np.arange(self._n), np.diff(upper.indptr))
-        both = flows[rows] + flows[upper.indices]  # 0 where both ends are fixed
+        flows = reach * np.diff(by_node.indptr)
+        both = flows[tail] + flows[upper.indices]  # 0 where both ends are fixed
         self._reach, step = (a.astype(upper.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
         limit = problem.weight * upper.data
-        self._edges = _core.EdgeList(upper.indptr, upper.indices, *ends, limit, step)
+        self._edges = _core.EdgeList(
+            tail, upper.indices, by_node.indptr, by_node.data - np.int32(1), limit, step
+        )
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
         """Solve for one channel."""
@@ -150,8 +157,10 @@ class _Flow:
         """Set x to what belongs to the flow u; return the duality gap over the objective."""
         problem, missing = self._problem, ~self._problem.known
         self._nodes(z, self._reach, u, limits, x)
-        parts = self._sum(lambda i0, i1: _core.variation_gap(self._edges, x, u, i0, i1))
-        gap, variation = parts[:, 0].sum(), parts[:, 1].sum()
+        parts = self._sum(
+            lambda e0, e1: _core.variation_gap(self._edges, x, u, e0, e1), self._n_edges
+        )
+        gap, variation = parts.reshape(-1, 2).sum(axis=0)
         if missing.any():  # no optimal value lies outside of those known
             inflow = np.empty_like(x)
             self._nodes(np.zeros_like(x), np.ones_like(x), u, (-np.inf, np.inf), inflow)
@@ -164,18 +173,19 @@ class _Flow:
         self, z: Array, reach: Array, flow: Array, limits: tuple[float, float], x: Array
     ) -> None:
         self._sum(
-            lambda i0, i1: _core.variation_nodes(self._edges, z, reach, flow, *limits, x, i0, i1)
+            lambda i0, i1: _core.variation_nodes(self._edges, z, reach, flow, *limits, x, i0, i1),
+            self._n,
         )
 
     def _advance(self, x: Array, momentum: float, u: Array, v: Array) -> float:
-        return float(
-            self._sum(
-                lambda i0, i1: _core.variation_edges(self._edges, x, momentum, u, v, i0, i1)
-            ).sum()
+        parts = self._sum(
+            lambda e0, e1: _core.variation_edges(self._edges, x, momentum, u, v, e0, e1),
+            self._n_edges,
         )
+        return float(parts.sum())
 
-    def _sum(self, work: Callable[[int, int], Any]) -> Array:
-        """Call ``work`` on all nodes; return what it gave for each chunk."""
+    def _sum(self, work: Callable[[int, int], Any], count: int) -> Array:
+        """Call ``work`` on chunks of nodes or edges; return what it gave for each."""
         parts: list[Any] = []
-        self._executor.run_in_order(work, parts.append, self._n, _NODES_PER_CHUNK)
+        self._executor.run_in_order(work, parts.append, count, _PER_CHUNK)
         return np.array(parts, float)

@@ -216,7 +216,7 @@ def photograph():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_results_do_not_depend_on_threads(solver, monkeypatch):
-    monkeypatch.setattr("nnk_image.solvers.variation._NODES_PER_CHUNK", 500)
+    monkeypatch.setattr("nnk_image.solvers.variation._PER_CHUNK", 500)
     monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_THREAD", 100)
     noisy, graph = photograph()
     one, two = (solver(graph, noisy, 5.0, n_jobs=n_jobs) for n_jobs in (1, 2))
