@@ -25,8 +25,9 @@ from nnk_image.solvers import gglr, smooth, total_variation
 SIGMAS = (15, 25, 50)
 CHAMBOLLE = (0.5, 0.65, 0.8, 1.0)  # weights of denoise_tv_chambolle, times sigma
 PILOT = 0.28  # strength of the total variation on the grid, times sigma
-WIDTHS = {total_variation: 1.0, gglr: 0.25}  # of the kernel, times sigma and the patch's side
-VARIATION, FLAT = (1.5, 2.0, 2.5, 3.0), (32.0, 64.0, 128.0)
+WIDTHS = {total_variation: lambda sigma: 1.4 * sigma, gglr: lambda sigma: 2.5 * sigma**0.5}
+"""Of the kernel, per pixel of a patch's side."""
+VARIATION, FLAT = (1.5, 2.0, 2.5, 3.0), (6.0, 12.0, 24.0)
 """Strengths tried on the NNK graph, in units of sigma and 1 over its mean degree."""
 
 
@@ -212,7 +213,7 @@ def _by_pyunlocbox(graph, noisy, strength, best, tol, most=500):
 # --- quality -----------------------------------------------------------------------------
 
 
-def patch_graph(image, width, sigma_d=2.0, side=5, window=9):
+def patch_graph(image, width, sigma_d=1.5, side=5, window=9):
     """The NNK graph of the patches of an image; `width`: of the kernel, per pixel of a patch."""
     padded = np.pad(image, side // 2, mode="reflect")
     patches = np.lib.stride_tricks.sliding_window_view(padded, (side, side))
@@ -223,7 +224,7 @@ def patch_graph(image, width, sigma_d=2.0, side=5, window=9):
 def denoise(noisy, sigma, strengths, solver, **options):
     """Results for some strengths, on the NNK graph of the patches of a pilot."""
     pilot = total_variation(grid_graph(noisy.shape), noisy, PILOT * sigma, tol=1e-3)
-    graph = patch_graph(pilot, WIDTHS[solver] * sigma)
+    graph = patch_graph(pilot, WIDTHS[solver](sigma))
     unit = (sigma if solver is total_variation else 1) / graph.degrees.mean()
     return [solver(graph, noisy, strength * unit, tol=3e-3, **options) for strength in strengths]
 
@@ -252,7 +253,7 @@ def denoising_table(options):
                     for weight in CHAMBOLLE
                 ],
                 "total variation": denoise(noisy, sigma, VARIATION, total_variation),
-                "gglr": denoise(noisy, sigma, FLAT, gglr, stiffness=0.5),
+                "gglr": denoise(noisy, sigma, FLAT, gglr, stiffness=2.0),
             }
             for name, results in found.items():
                 scores[name].append([psnr(clean, result) for result in results])

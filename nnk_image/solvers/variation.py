@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, triu
+from scipy.sparse import csr_array
 
 from nnk_image import _core
 from nnk_image.base.parallel import RowExecutor
@@ -110,25 +110,25 @@ class _Flow:
 
     def __init__(self, problem: Problem, executor: RowExecutor) -> None:
         self._problem, self._executor = problem, executor
-        upper = csr_array(triu(problem.adjacency(), 1, format="csr"))
-        self._n, self._n_edges = upper.shape[0], upper.nnz
-        degrees, numbers = np.diff(upper.indptr), 2 * np.arange(upper.nnz, dtype=np.int32)
-        out, into = (
-            csr_array((numbers + np.int32(k), upper.indices, upper.indptr), upper.shape)
-            for k in (1, 2)
-        )
-        by_node = csr_array(out + into.T)  # 1 more than the C core wants, for zeros would be lost
-        tail = np.repeat(np.arange(self._n, dtype=np.int32), degrees)
+        matrix = problem.adjacency()
+        self._n, degrees = matrix.shape[0], np.diff(matrix.indptr)
+        rows = np.repeat(np.arange(self._n, dtype=np.int32), degrees)
+        upper = matrix.indices > rows  # each edge once; in the other direction it ends at the node
+        tail, head = rows[upper], matrix.indices[upper]
+        numbers = np.arange(len(tail), dtype=np.int32)
+        start = np.concatenate([[0], np.cumsum(upper)])[matrix.indptr]
+        of_node = np.empty_like(matrix.indices)
+        of_node[upper] = 2 * numbers
+        of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
         spread = float(problem.values[:, problem.known].std()) or 1.0
         reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / problem.weight)
         reach[problem.fixed] = 0
-        flows = reach * np.diff(by_node.indptr)
-        both = flows[tail] + flows[upper.indices]  # 0 where both ends are fixed
-        self._reach, step = (a.astype(upper.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
-        limit = problem.weight * upper.data
-        self._edges = _core.EdgeList(
-            tail, upper.indices, by_node.indptr, by_node.data - np.int32(1), limit, step
-        )
+        flows = reach * degrees
+        both = flows[tail] + flows[head]  # 0 where both ends are fixed
+        self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
+        limit = problem.weight * matrix.data[upper]
+        self._n_edges = len(tail)
+        self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
         """Solve for one channel."""
