@@ -11,9 +11,10 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, triu
 from scipy.sparse.linalg import cg
 from skimage.restoration import denoise_tv_chambolle, inpaint_biharmonic
+from skimage.transform import resize
 
 import nnk_image
-from benchmarks.image_tasks import IMAGES, holes, psnr
+from benchmarks.image_tasks import psnr
 from benchmarks.image_tasks import timed as timed_once
 from benchmarks.pictures import BUNDLED
 from benchmarks.timing import Table
@@ -23,6 +24,7 @@ from nnk_image.io import read
 from nnk_image.solvers import gglr, smooth, total_variation
 
 SIGMAS = (15, 25, 50)
+IMAGES = ("camera", "astronaut_grey", "coffee_grey", "chelsea_grey", "brick", "cell")
 CHAMBOLLE = (0.5, 0.65, 0.8, 1.0)  # weights of denoise_tv_chambolle, times sigma
 PILOT = 0.28  # strength of the total variation on the grid, times sigma
 WIDTHS = {total_variation: lambda sigma: 1.4 * sigma, gglr: lambda sigma: 2.5 * sigma**0.5}
@@ -272,6 +274,15 @@ def _images(options):
     if folder is None:
         return "bundled", [nnk_image.standard_image(name).astype(float) for name in BUNDLED]
     return folder.name, [read(path)[0].astype(float) for path in image_paths([folder])]
+
+
+def holes(shape):
+    """Name -> mask of missing pixels."""
+    rng = np.random.default_rng(0)
+    dots = rng.random(shape)
+    letters = nnk_image.standard_image("text")[:, :256] / 255
+    letters = resize(letters, shape, anti_aliasing=True) < 0.35
+    return {"half": dots < 0.5, "four fifths": dots < 0.8, "letters": letters}
 
 
 def inpaint(image, known, solver, **options):
