@@ -45,6 +45,7 @@
 #include "nnk_graph.h"
 #include "nnk_operator.h"
 #include "nnk_patches.h"
+#include "nnk_solvers.h"
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
 

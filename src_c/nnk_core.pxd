@@ -171,3 +171,27 @@ cdef extern from "nnk_core.h" nogil:
 
     void nnk_csr_step_f32(const nnk_csr_order *, int64_t, int64_t)
     void nnk_csr_step_f64(const nnk_csr_order *, int64_t, int64_t)
+
+    ctypedef struct nnk_edge_list:
+        const int32_t *tail
+        const int32_t *head
+        const int32_t *first
+        const int32_t *of_node
+        const void *limit
+        const void *step
+
+    void nnk_variation_nodes_f32(const nnk_edge_list *, const float *, const float *, const float *, double,
+                                 double, float *, int64_t, int64_t)
+    void nnk_variation_nodes_f64(const nnk_edge_list *, const double *, const double *, const double *, double,
+                                 double, double *, int64_t, int64_t)
+    double nnk_variation_edges_f32(const nnk_edge_list *, const float *, double, float *, float *, int64_t,
+                                   int64_t)
+    double nnk_variation_edges_f64(const nnk_edge_list *, const double *, double, double *, double *, int64_t,
+                                   int64_t)
+    void nnk_variation_gap_f32(const nnk_edge_list *, const float *, const float *, double *, int64_t, int64_t)
+    void nnk_variation_gap_f64(const nnk_edge_list *, const double *, const double *, double *, int64_t, int64_t)
+    void nnk_planes_f32(const int32_t *, const int32_t *, const float *, const float *, int32_t, double,
+                        const float *, float *, int64_t, int64_t)
+    void nnk_planes_f64(const int32_t *, const int32_t *, const double *, const double *, int32_t, double,
+                        const double *, double *, int64_t, int64_t)
+    enum: NNK_MOST_AXES

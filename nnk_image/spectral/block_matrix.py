@@ -163,6 +163,13 @@ class BlockMatrix:
             if scaled:
                 self._pad(row_scale[rows], 1 / divisor)
         executor.advance(self.n_lines)
+        self._take_laplacian(diagonal, row_scale)
+
+    def set_row_scale(self, scale):
+        """Choose ``L = I - diag(scale) W``, with a number for each pixel."""
+        self._take_laplacian(self.padded(np.ones_like(scale)), self.padded(scale))
+
+    def _take_laplacian(self, diagonal, row_scale):
         self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
         if self._kept is not None:
             self._kept.set_laplacian(*self._laplacian)

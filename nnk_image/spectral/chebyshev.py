@@ -10,6 +10,7 @@ graph.  Both have
     signless(x, out, scale, executor)   out = scale (D + W) x, both laid out so
     set_laplacian(terms, executor)  choose ``L = diag(a) - S^-1 W``, where ``terms(degrees)``
                             gives a and s of some nodes; s None is 1
+    set_row_scale(scale)    or ``L = I - diag(scale) W``
     analyze, synthesize     a bank of Chebyshev series of L on [0, lambda_max], and its
                             adjoint for symmetric L
 """
@@ -36,6 +37,7 @@ class GridRecurrence:
         self._matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
         self.padded_degrees, self.inside = matrix.padded_degrees, matrix.inside
         self.signless, self.set_laplacian = matrix.signless, matrix.set_laplacian
+        self.set_row_scale = matrix.set_row_scale
 
     @classmethod
     def of_graph(cls, graph, dtype, executor, keep=True):

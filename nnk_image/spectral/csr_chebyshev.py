@@ -50,6 +50,10 @@ class CsrRecurrence:
         diagonal, square = terms(self.degrees.ravel())
         self._laplacian = diagonal, np.empty(0, self.dtype) if square is None else 1 / square
 
+    def set_row_scale(self, scale):
+        """Choose ``L = I - diag(scale) W``, with a number for each node."""
+        self._laplacian = np.ones_like(scale), scale
+
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All Chebyshev series on one signal: (n_bands, *shape)."""
         signal = signal.reshape(-1)

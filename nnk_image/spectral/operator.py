@@ -77,13 +77,11 @@ class LaplacianOperator:
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
-        if isinstance(graph, ImageGraph):
-            if graph.directed:
-                check_symmetric(graph.adjacency)
-            recurrence = GridRecurrence.of_graph(graph, dtype, executor, keep)
-            return cls(recurrence, kind, executor, tau)
-        adjacency = check_adjacency(graph).astype(dtype, copy=False)
-        return cls(CsrRecurrence(adjacency), kind, executor, tau)
+        if not isinstance(graph, ImageGraph):
+            graph = check_adjacency(graph)
+        elif graph.directed:
+            check_symmetric(graph.adjacency)
+        return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank on one signal.
@@ -140,6 +138,13 @@ class LaplacianOperator:
 
     def _from_random_walk(self, x):
         return x * self._root if self.kind == "normalized" else x
+
+
+def recurrence_of(graph, dtype, executor, keep=True):
+    """Return the recurrence on an undirected ImageGraph, or on a checked adjacency."""
+    if isinstance(graph, ImageGraph):
+        return GridRecurrence.of_graph(graph, dtype, executor, keep)
+    return CsrRecurrence(graph.astype(dtype, copy=False))
 
 
 def _check_laplacian(kind, tau):
