@@ -43,11 +43,11 @@ AMPLIFIED = 3
 DEMO = np.s_[40:104, 96:160]
 """Part of the photograph of ``nnk-image demo`` that is enlarged."""
 
-SIDE, GAP, LINE = 300, 8, 24
-"""Pixels of an enlarged part each way, between parts side by side, and of a line of text above."""
+GAP = 8
+"""Pixels between pictures side by side."""
 
-CAP, CELL = np.s_[60:140, 290:370], np.s_[125:215, 165:255]
-"""Parts of the portrait and of the cell, for the guide."""
+FACE, CELL = np.s_[90:190, 160:260], np.s_[125:215, 165:255]
+"""Parts of that photograph and of the cell, for the guide."""
 
 PIXELS = {"edge of the coat": (80, 30), "leg of the tripod": (195, 171)}
 """Pixels of the photographer whose neighbors are drawn."""
@@ -108,8 +108,8 @@ def main():
         Image.fromarray(photo[WIDE]).save(HERE / f"_static/{name}.jpg", quality=90)
     draw_demo().save(HERE / "demo.png", optimize=True)
     guide = HERE / "guide"
-    draw_strengths().save(guide / "photographer.png", optimize=True)
-    draw_counted_light().save(guide / "microscopist.png", optimize=True)
+    draw_strengths(before).save(guide / "photographer.png", optimize=True)
+    draw_frame().save(guide / "microscopist.png", optimize=True)
     save(draw_signal(), "guide/graph_researcher.png")
     save(draw_digits(), "guide/machine_learning.png")
 
@@ -274,59 +274,32 @@ def draw_panels(panels, width, letters, columns):
     return sheet
 
 
-def draw_pairs(parts, titles):
-    """Square parts of pictures, enlarged, two in a row."""
-    return stack([draw_row(parts[i : i + 2], titles[i : i + 2]) for i in range(0, len(parts), 2)])
-
-
-def stack(strips):
-    """Pictures of one size below each other."""
-    width, height = strips[0].size
-    sheet = Image.new("RGB", (width, len(strips) * (height + GAP) - GAP), "white")
-    for i, strip in enumerate(strips):
-        sheet.paste(strip, (0, i * (height + GAP)))
-    return sheet
-
-
-def draw_row(parts, titles):
-    """Square parts of pictures side by side, enlarged, with titles above the first ones."""
-    sheet = Image.new("RGB", (len(parts) * (SIDE + GAP) - GAP, LINE + SIDE), "white")
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
-    for i, pixels in enumerate(parts):
-        part = Image.fromarray(to_pixels(pixels)).resize((SIDE, SIDE), Image.Resampling.NEAREST)
-        sheet.paste(part.convert("RGB"), (i * (SIDE + GAP), LINE))
-    for i, title in enumerate(titles):
-        draw.text((i * (SIDE + GAP), 0), title, fill="black", font=font)
-    return sheet
-
-
-def draw_strengths():
-    """The cap of the portrait denoised with three strengths, for photographer.md."""
-    photo = nnk_image.standard_image("hopper")
+def draw_strengths(photo):
+    """The photograph in dim light denoised with three strengths, for photographer.md."""
     noise = nnk_image.estimate_noise(photo, channel_axis=-1)
-    parts, titles = [photo[CAP]], ["as it came"]
+    panels = {"as it came": photo[FACE]}
     for strength in (0.5, 1, 1.6):
         clean = nnk_image.denoise(photo, noise, channel_axis=-1, strength=strength)
-        parts.append(clean[CAP])
-        titles.append(f"strength={strength}")
-    return draw_pairs(parts, titles)
+        panels[f"strength={strength}"] = to_pixels(clean)[FACE]
+    return draw_panels(panels, 800, 32, columns=2)
 
 
-def draw_counted_light():
-    """The frame of microscopist.md denoised as if its noise were even, and as what it is."""
+def draw_frame():
+    """The frame of microscopist.md denoised as if its noise were white, and as what it is."""
     rng = np.random.default_rng(0)
     photons = nnk_image.standard_image("cell") / 255 * 60
     truth = 8 * photons
     frame = np.rint(500 + 8 * rng.poisson(photons) + rng.normal(0, 20, photons.shape)) - 500
     rms = np.sqrt(np.mean((frame - truth) ** 2))
     pictures = {
-        "as counted": frame,
-        "as if noise were even": nnk_image.denoise(frame, rms),
-        "with a Poisson model": nnk_image.denoise(frame),
+        "noisy": frame,
+        "as white noise": nnk_image.denoise(frame, rms),
+        "as Poisson noise": nnk_image.denoise(frame),
         "truth": truth,
     }
     scale = 255 / truth.max()
-    return draw_pairs([scale * picture[CELL] for picture in pictures.values()], [*pictures])
+    panels = {title: to_pixels(scale * picture[CELL]) for title, picture in pictures.items()}
+    return draw_panels(panels, 800, 32, columns=2)
 
 
 def draw_signal():
