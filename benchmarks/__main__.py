@@ -11,6 +11,7 @@ from benchmarks.timing import header
 TABLES = (
     "graph",
     "wavelets",
+    "block_transforms",
     "denoising",
     "noise",
     "volumes",

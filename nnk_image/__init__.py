@@ -3,15 +3,30 @@
 Names and subpackages are loaded when first used; `__init__.pyi` lists them.
 """
 
-from importlib.util import find_spec as _find_spec
+import sys as _sys
+from importlib.machinery import PathFinder as _PathFinder
+from importlib.util import module_from_spec as _module_from_spec
 
-import lazy_loader as _lazy
 
-if _find_spec("nnk_image._core") is None:
+def _load_compiled_copy():
+    """Put the installed package in the place of this folder, which has no compiled core."""
+    for folder in _sys.path:
+        spec = _PathFinder.find_spec(__name__, [folder])
+        places = spec and spec.submodule_search_locations
+        if places and _PathFinder.find_spec(f"{__name__}._core", places):
+            _sys.modules[__name__] = _module_from_spec(spec)
+            spec.loader.exec_module(_sys.modules[__name__])
+            return
     raise ImportError(
-        "the compiled core of nnk_image is missing: this is the source folder; run "
-        "'pip install .' (or 'pip install -e .') and start Python elsewhere, or with -P"
+        f"this folder has only the sources of nnk_image: {__path__[0]}; "
+        f"compile and install them: {_sys.executable} -m pip install ."
     )
+
+
+if _PathFinder.find_spec("nnk_image._core", __path__) is None:
+    _load_compiled_copy()
+
+import lazy_loader as _lazy  # noqa: E402  # may be missing too where nothing is installed
 
 _load, _, __all__ = _lazy.attach_stub(__name__, __file__)
 

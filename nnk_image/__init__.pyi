@@ -7,6 +7,7 @@ from . import tiled as tiled
 from . import wavelets as wavelets
 from .configuration import show_config as show_config
 from .denoising.api import denoise as denoise
+from .denoising.residual import residual_structure as residual_structure
 from .graph.build import bilateral_graph as bilateral_graph
 from .graph.build import image_graph as image_graph
 from .graph.pixel_graph import ImageGraph as ImageGraph
@@ -26,6 +27,7 @@ from .neighbors import nnk_weights as nnk_weights
 from .noise.estimation import estimate_noise as estimate_noise
 from .noise.estimation import estimate_sigma as estimate_sigma
 from .noise.model import NoiseModel as NoiseModel
+from .spectral.block_gft import block_gft as block_gft
 from .tiled import denoise_tiles as denoise_tiles
 from .wavelets.compaction import energy_compaction as energy_compaction
 from .wavelets.transform import SpectralGraphWavelets as SpectralGraphWavelets

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: estimate it"}
 _METHOD = {"choices": list(METHODS), "tooltip": "best is slower and a little better than fast"}
 _STRENGTH = {"min": 0.1, "max": 5, "step": 0.1, "tooltip": "Above 1 removes more"}
+_STAINS = {"min": -1, "max": 4, "label": "axis of stains", "tooltip": "-1: no axis of stains"}
 _PLANES = {"label": "plane by plane", "tooltip": "Each plane by itself, not the whole volume"}
 
 
@@ -29,6 +30,7 @@ def denoise_layer(
     method: Annotated[str, _METHOD] = "fast",
     strength: Annotated[float, _STRENGTH] = 1.0,
     planes: Annotated[bool, _PLANES] = False,
+    stains: Annotated[int, _STAINS] = -1,
 ) -> "napari.qt.threading.FunctionWorker[napari.types.LayerDataTuple]":
     """Denoise a layer in the background; the result becomes a new layer.
 
@@ -43,6 +45,9 @@ def denoise_layer(
         As for `nnk_image.denoise`.
     planes : bool
         Denoise each plane of a stack by itself. Default: the whole volume.
+    stains : int
+        Number of the axis of a stack along which there are stains, or other channels that show
+        different things and are denoised each by itself; -1 (default) if there is none.
 
     Returns
     -------
@@ -52,11 +57,11 @@ def denoise_layer(
     from napari.qt.threading import thread_worker
 
     work = thread_worker(denoised_layer, start_thread=True, progress=True)
-    return work(layer, sigma, method, strength, planes)
+    return work(layer, sigma, method, strength, planes, stains)
 
 
 def denoised_layer(
-    layer: Any, sigma: float, method: str, strength: float, planes: bool
+    layer: Any, sigma: float, method: str, strength: float, planes: bool, stains: int = -1
 ) -> tuple[Any, dict[str, Any], str]:
     """Return data, attributes and kind of the new layer; parameters as for `denoise_layer`."""
     if layer is None:
@@ -76,8 +81,12 @@ def denoised_layer(
         data = np.stack([denoise(plane, level, **options) for plane in stack])
         data = data.reshape(values.shape)
     else:
+        spacing = [abs(float(s)) for s in layer.scale]
+        if 0 <= stains < layer.ndim and not layer.rgb:
+            options |= {"channel_axis": stains, "channels": "independent"}
+            del spacing[stains]
         if layer.ndim > 2:
-            options["spacing"] = [abs(float(s)) for s in layer.scale]
+            options["spacing"] = spacing
         data = denoise(values, level, **options)
     if layer.rgb:  # napari shows colors as bytes, or as floats from 0 to 1
         data = to_samples(data, pixels.dtype) if pixels.dtype.kind == "u" else data.clip(0, 1)

@@ -87,7 +87,7 @@ def denoise_tiles(
         Number of tiles processed at the same time, each on one thread; None (default) is 1, -1 one
         per processor.
     progress : bool or callable
-        True shows a progress bar (needs tqdm); a callable gets ``(done, total)`` rows of tiles.
+        True shows a progress bar; a callable gets ``(done, total)`` rows of tiles.
 
     Returns
     -------

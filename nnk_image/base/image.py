@@ -7,6 +7,7 @@ memory layout or byte order.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -93,18 +94,10 @@ def as_row(image: Image) -> Image:
 def check_image(
     image: Any, channel_axis: int | None = None, mask: Any = None, most_axes: int = 2
 ) -> Image:
-    """Check an image and its mask.
+    """Check an image and its mask; an `Image` is returned as it is.
 
-    Parameters
-    ----------
-    image : array_like or Image
-        An `Image` is returned as it is.
-    channel_axis : int, optional
-        Axis of the channels; by default the image is grayscale.
-    mask : array_like of bool, optional
-        True for the pixels that take part; by default all. Masked arrays have their own as well.
-    most_axes : int
-        Most axes beside that of the channels.
+    Without `channel_axis` it is grayscale; `most_axes` counts the axes beside it. `mask` is True
+    for the pixels that take part; masked arrays have their own as well.
 
     Raises
     ------
@@ -116,6 +109,7 @@ def check_image(
     """
     if isinstance(image, Image):
         return image
+    _refuse_path(image)
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
     channel_axis = _check_axes(pixels.shape, channel_axis, most_axes)
@@ -143,6 +137,7 @@ def spatial_shape(image: Any, channel_axis: int | None, spaced: bool) -> tuple[i
     """
     if isinstance(image, Image):
         return image.shape
+    _refuse_path(image)
     image = image if hasattr(image, "shape") else np.asarray(image)
     if isinstance(getattr(image, "dtype", None), np.dtype):
         _check_dtype(image.dtype)
@@ -237,6 +232,14 @@ def place_of(position: tuple[int, ...]) -> str:
     return f"position {position}"
 
 
+def _refuse_path(image: Any) -> None:
+    if isinstance(image, str | os.PathLike):
+        raise TypeError(
+            f"an image is an array, not the name of a file: nnk_image.io.read({str(image)!r})[0] "
+            "reads it"
+        )
+
+
 def _check_dtype(dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "buif":
         raise TypeError(
@@ -306,17 +309,8 @@ def require_per_pixel(
 ) -> None:
     """`require` for an image that has not been checked yet, by its shape alone.
 
-    Parameters
-    ----------
-    image : array_like
-        The image; its values are not read.
-    channel_axis : int or None
-        Axis of its channels.
-    bytes_of : callable
-        ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating
-        type in which the image is processed.
-    what : str
-        What needs the memory, for the message.
+    ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating type
+    in which the image is processed; `what` needs the memory.
     """
     if not isinstance(getattr(image, "dtype", None), np.dtype | None):
         image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares

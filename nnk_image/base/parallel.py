@@ -17,6 +17,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock, get_ident
 from typing import Any
 
+from nnk_image.base.progress import Bar
+
 Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
 Function = Callable[[], Any]
@@ -95,7 +97,7 @@ class RowExecutor:
     n_jobs : int or None
         Threads, as in `resolve_n_jobs`.
     progress : bool or callable
-        True shows a tqdm bar; a callable gets ``(done, total)`` rows after each chunk.
+        True shows a bar; a callable gets ``(done, total)`` rows after each chunk.
     total : int
         Rows of all stages together, for the progress report.
     description : str
@@ -115,7 +117,8 @@ class RowExecutor:
                 f"progress must be a bool, or a function of (done, total): {progress!r}"
             )
         self._progress, self._total, self._description = progress, total, description
-        self._done, self._bar = 0, None
+        self._done = 0
+        self._bar: Bar | None = None
         self._owner, self._from_others = get_ident(), deque[int]()
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size, self._stopped = 0, False
@@ -124,7 +127,7 @@ class RowExecutor:
 
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
-            self._bar = _tqdm()(total=self._total, desc=self._description, unit="row", leave=False)
+            self._bar = Bar(self._description)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -227,7 +230,7 @@ class RowExecutor:
             return
         self._done += rows
         if self._bar is not None:
-            self._bar.update(rows)
+            self._bar.update(self._done, max(self._total, self._done))
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
 
@@ -351,14 +354,3 @@ def _shrinking_chunks(n_rows: int, width: float, n_threads: int) -> Chunks:
         chunks.append((y, end))
         y = end
     return chunks
-
-
-def _tqdm() -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        raise ImportError(
-            "progress=True needs tqdm: pip install 'nnk_image[progress]', "
-            "or pass a function progress(done, total)"
-        ) from None
-    return tqdm

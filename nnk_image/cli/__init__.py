@@ -13,14 +13,16 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import nnk_image
+from nnk_image.base.checks import did_you_mean
 from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise
 from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
@@ -33,18 +35,7 @@ EPILOG = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Default: those of the process.
-
-    Returns
-    -------
-    int
-        The exit status.
-    """
+    """Run the command line, by default that of the process; return the exit status."""
     for stream in (sys.stdout, sys.stderr):  # file names need not be in the terminal's encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -105,7 +96,7 @@ def _nobody_reads(error: BaseException) -> bool:
 
 def _parser() -> argparse.ArgumentParser:
     """Return the parser of all sub-commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
         epilog=EPILOG,
@@ -117,7 +108,23 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
+    parser.commands = commands.choices
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors of usage name the option or command that was probably meant."""
+
+    commands: Mapping[str, argparse.ArgumentParser] = {}
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([^']*)'", message)
+        if wrong:
+            parsers = [self, *self.commands.values()]
+            options = re.findall(r"--[\w-]+", " ".join(p.format_help() for p in parsers))
+            known = {*options, *self.commands}
+            message += did_you_mean(wrong[1] or wrong[2], known)
+        super().error(message)
 
 
 class _Version(argparse.Action):

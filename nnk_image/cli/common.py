@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -145,12 +148,13 @@ def write_plot(path: str | Path, figure: Any) -> None:
         figure.savefig(file, format=Path(path).suffix.lower().lstrip("."))
 
 
+def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the range of values: of 8 bits what there can be, else what there is."""
+    if pixels.dtype == np.uint8:
+        return 0.0, 255.0
+    return float(pixels.min()), float(pixels.max())
+
+
 def wants_progress() -> bool:
-    """Whether to show a bar: to a person at a terminal where tqdm is installed, never in pipes."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return False
-    try:
-        import tqdm  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    """Whether to show a bar: to a person at a terminal, never in pipes."""
+    return sys.stderr is not None and sys.stderr.isatty()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 import nnk_image
@@ -29,6 +30,7 @@ def add_command(commands: Any) -> None:
         "Energy per graph wavelet band, on the bilateral and the NNK graph.",
         "--plot bundled.png",
         "photos/ --orders 6 15 --csv energy.csv",
+        "photos/ --orders 15 --blocks 8 --plot blocks.png",
     )
     command.add_argument(
         "images",
@@ -45,6 +47,7 @@ def add_command(commands: Any) -> None:
         metavar="M",
         help="Chebyshev orders (default: 4 6 12 15 30)",
     )
+    command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
     command.add_argument("--csv", metavar="FILE", help="one row per graph, order and band")
     command.add_argument("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")
@@ -54,13 +57,16 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure every image; write the tables and the picture."""
-    _measure([[0.0, 1.0]], None, options)  # reports a wrong option once
+    _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
     paths.check_outputs(options.json, options.csv)
     common.check_plots(options.plot)
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
-    common.write_json(options.json, dict(zip(map(str, found), reports, strict=True)))
+    by_path = dict(zip(map(str, found), reports, strict=True))
+    if options.blocks:
+        _add_blocks(results, by_path)
+    common.write_json(options.json, by_path)
     if results:
         common.write_text(options.csv, _csv(results))
         if options.plot is not None:
@@ -77,12 +83,13 @@ def _measure(
     pixels: npt.ArrayLike, channel_axis: int | None, options: argparse.Namespace
 ) -> EnergyCompaction:
     kernel = options.window, options.sigma_d, options.sigma_f
-    given = {"channel_axis": channel_axis, "n_jobs": options.jobs}
+    given: dict[str, Any] = {"channel_axis": channel_axis, "n_jobs": options.jobs}
     graphs = {
         "bilateral": nnk_image.bilateral_graph(pixels, *kernel, **given),
         "nnk": nnk_image.image_graph(pixels, *kernel, **given),
     }
-    return nnk_image.energy_compaction(pixels, graphs, orders=options.orders, **given)
+    given |= {"orders": options.orders, "block_size": options.blocks}
+    return nnk_image.energy_compaction(pixels, graphs, **given)
 
 
 def _measure_file(
@@ -100,6 +107,18 @@ def _measure_file(
         "lmax": result.lmax,
         "bands": list(_rows_of(result)),
     }
+
+
+def _add_blocks(results: dict[str, EnergyCompaction], reports: dict[str, common.Report]) -> None:
+    """Fit the KLT of each image to the other images; print and report coding gains."""
+    measured = dict(results)
+    for path, result in measured.items():
+        if others := [other for name, other in measured.items() if name != path]:
+            results[path] = result.with_klt(others)
+        gain, blocks = results[path].coding_gain, results[path].blocks.items()
+        reports[path] |= {"coding_gain": gain, "blocks": {n: e.tolist() for n, e in blocks}}
+        gains = ", ".join(f"{name} {value:.2f}" for name, value in gain.items())
+        print(f"{path}: coding gain in dB, graph given: {gains}")
 
 
 def _text_of(result: EnergyCompaction) -> str:
@@ -137,9 +156,9 @@ def _draw(path: str, results: list[Any]) -> None:
     from nnk_image.plotting import plot_compaction
     from nnk_image.plotting.figures import new_figure
 
-    n_orders = len(results[0].orders)
-    figure = new_figure(figsize=(3 * n_orders, 3.2))
-    plot_compaction(results, figure.subplots(1, n_orders, sharey=True))
+    n_axes = len(results[0].orders) + bool(results[0].blocks)
+    figure = new_figure(figsize=(3 * n_axes, 3.2))
+    plot_compaction(results, figure.subplots(1, n_axes, sharey=True))
     common.write_plot(path, figure)
 
 

@@ -52,7 +52,7 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
     _build([[0.0]], options)  # reports a wrong option once, not for each image
-    found = paths.image_paths(options.images)
+    found = paths.image_paths(options.images, options.recursive)
     paths.check_outputs(options.json)
     files = paths.paired_outputs(found, options.images, options.out, (".npz",))
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
@@ -87,24 +87,27 @@ def _graph_file(
 ) -> common.Report:
     from nnk_image.graph.summary import lines_of, summary
 
-    pixels, about = sources.read_one(path, options)
-    if plot is not None and "spacing" in about:
+    source = sources.read_source(path, options)
+    sources.check_single(path, source, file, plot)
+    if plot is not None and "spacing" in source.options:
         raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
-    start = time.perf_counter()
-    graph = _build(pixels, options, **about)
-    seconds = time.perf_counter() - start
-    if file is not None:
-        graph.save(file)
-    if plot is not None:
-        _draw(plot, path.name, pixels, graph)
-    rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
-    print(f"{path}:")
-    print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()))
-    written = [str(target) for target in (file, plot) if target is not None]
-    if written:
-        print(f"{'written':>12}: {', '.join(written)}")
-    print(end="", flush=True)
-    return {"input": str(path), **summary(graph), "seconds": seconds}
+    sources.print_axes(path, source)
+    parts = []
+    for place, label in zip(source.places, sources.labels(source), strict=True):
+        start = time.perf_counter()
+        graph = _build(source.pixels[place], options, **source.options)
+        seconds = time.perf_counter() - start
+        if file is not None:
+            graph.save(file)
+        if plot is not None:
+            _draw(plot, path.name, source.pixels[place], graph)
+        rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
+        written = [str(target) for target in (file, plot) if target is not None]
+        rows |= {"written": ", ".join(written)} if written else {}
+        print(f"{path}{label}:")
+        print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()), flush=True)
+        parts.append({**summary(graph), "seconds": seconds})
+    return {"input": str(path), **(parts[0] if len(parts) == 1 else {"parts": parts})}
 
 
 def _draw(path: Path, name: str, pixels: npt.NDArray[Any], graph: Any) -> None:

@@ -20,6 +20,7 @@ def add_command(commands: Any) -> None:
         "photo.jpg",
         "flat_field.tif --out camera.json --plot camera.png",
         "volume.nii.gz --spacing 3,1,1",
+        "photos/ --recursive",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     command.add_argument(
@@ -37,7 +38,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Estimate, print, write and draw every image's noise."""
-    found = paths.image_paths(options.images)
+    found = paths.image_paths(options.images, options.recursive)
     files = paths.paired_outputs(found, options.images, options.out, (".json",))
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
     paths.check_outputs(*files.values())
@@ -51,16 +52,23 @@ def run(options: argparse.Namespace) -> None:
 def _noise_of_file(
     path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
 ) -> common.Report:
-    pixels, about = sources.read_one(path, options)
-    model = nnk_image.estimate_noise(pixels, **about)
-    print(f"{path}: {model}", flush=True)
-    common.write_text(file, model.to_json() + "\n")
+    from nnk_image.noise.words import described
+
+    source = sources.read_source(path, options)
+    sources.check_single(path, source, file, plot)
+    sources.print_axes(path, source)
+    models = []
+    for place, label in zip(source.places, sources.labels(source), strict=True):
+        pixels = source.pixels[place]
+        model = nnk_image.estimate_noise(pixels, **source.options)
+        print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
+        models.append(model)
+    common.write_text(file, models[0].to_json() + "\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise
         from nnk_image.plotting.figures import new_figure
 
-        limits = float(pixels.min()), float(pixels.max())
         figure = new_figure(figsize=(8, 3.4))
-        plot_noise(model, figure.subplots(1, 2), value_range=limits)
+        plot_noise(models[0], figure.subplots(1, 2), value_range=common.range_of(source.pixels))
         common.write_plot(plot, figure)
-    return {"input": str(path), "noise": repr(model)}
+    return {"input": str(path), "noise": list(map(repr, models))}

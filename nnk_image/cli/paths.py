@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
-from nnk_image.io.files import READABLE, extension_of, one_line
+from nnk_image.cli.common import complain
+from nnk_image.io.files import READABLE, extension_by_content, extension_of, one_line
 
 
-def image_paths(arguments: Iterable[str | os.PathLike[str]]) -> list[Path]:
+def image_paths(
+    arguments: Iterable[str | os.PathLike[str]],
+    recursive: bool = False,
+    output: str | None = None,
+) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 
-    Parameters
-    ----------
-    arguments : iterable of str or path-like
-        Files; folders, which stand for the image files directly in them, sorted by name; and
-        patterns such as ``photos/*.png`` (``**`` for any depth).
-
-    Raises
-    ------
-    ImageFileError
-        If there is no argument, or one of them names nothing.
+    They are files; folders, which stand for the images in them, sorted by name, at any depth if
+    `recursive`; and patterns. Results in `output`, a folder within another, are no images.
     """
     found: list[Path] = []
     for argument in arguments:
         try:
-            found += _expand(os.fspath(argument))
+            found += _expand(os.fspath(argument), recursive, output)
         except OSError as error:  # a folder that may not be searched, a name too long
             raise ImageFileError(f"{argument}: {one_line(error)}; name other files") from error
     if not found:
@@ -36,15 +37,25 @@ def image_paths(arguments: Iterable[str | os.PathLike[str]]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _expand(argument: str) -> list[Path]:
+def _expand(argument: str, recursive: bool, output: str | None) -> list[Path]:
     """Return the image files that one argument names."""
     path = Path(argument)
     if path.is_dir():
-        names = [p for p in sorted(path.iterdir()) if not p.name.startswith(".") and p.is_file()]
-        files = [p for p in names if p.name.lower().endswith(READABLE)]
+        inner = output and not path.resolve().is_relative_to(Path(output).resolve())
+        files: list[Path] = []
+        others: list[Path] = []
+        for p in sorted(path.rglob("*") if recursive else path.iterdir()):
+            hidden = any(part.startswith(".") for part in p.relative_to(path).parts)
+            result = inner and p.resolve().is_relative_to(Path(output or "").resolve())
+            if p.is_file() and not hidden and not result:
+                (files if p.name.lower().endswith(READABLE) else others).append(p)
         if not files:
             known = ", ".join(f"*{extension}" for extension in READABLE)
             raise ImageFileError(f"{argument}: no image in this folder; wanted: {known}")
+        if others:
+            names = ", ".join(str(p.relative_to(path)) for p in others[:5])
+            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+            complain(f"{argument}: no images, skipped: {names}{more}")
         return files
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
@@ -61,17 +72,9 @@ def paired_outputs(
 ) -> dict[Path, Path]:
     """Return where the result for each image goes; nothing if `output` is None.
 
-    Parameters
-    ----------
-    paths : list of Path
-        The images that `arguments` name.
-    arguments : list of str
-        Arguments of the command line.
-    output : str or None
-        A file for one image; a folder for a folder or for several images, created if missing.
-    extensions : sequence of str
-        Extensions that can be written. In a folder images keep their names, except for other
-        extensions, which become the first of these.
+    `output` is a file for one image, and a folder, created if missing, for a folder or several
+    images. There they keep the names of their subfolders and their own, except for extensions
+    other than `extensions`, which become the first of these.
     """
     if output is None:
         return {}
@@ -86,19 +89,77 @@ def paired_outputs(
             )
         check_output(folder)
         folder.mkdir()
+    folders = [Path(argument) for argument in arguments if Path(argument).is_dir()]
     pairs: dict[Path, Path] = {}
-    sources: dict[str, Path] = {}
+    sources: dict[Path, Path] = {}
     for path in paths:
         extension = extension_of(path)
         stem = path.name[: len(path.name) - len(extension)]
         name = path.name if extension in extensions else stem + extensions[0]
-        if name in sources:
+        above = next((f for f in folders if path.is_relative_to(f)), path.parent)
+        target = folder / path.parent.relative_to(above) / name
+        if target in sources:
             raise ImageFileError(
-                f"{sources[name]} and {path} would both become {folder / name}; rename one, or "
+                f"{sources[target]} and {path} would both become {target}; rename one, or "
                 "give them folders of their own"
             )
-        pairs[path], sources[name] = folder / name, path
+        pairs[path], sources[target] = target, path
+    for target in sources:
+        target.parent.mkdir(parents=True, exist_ok=True)
     return pairs
+
+
+def replacing(
+    outputs: dict[Path, Path], arguments: Sequence[str], no_clobber: bool, overwrite: bool
+) -> dict[Path, Path]:
+    """Return the outputs that may be written, and name those that are skipped.
+
+    A picture that stands beside the only input and has its extension is replaced only if
+    `overwrite`: where a shell expands ``*.png`` to two names, the second is no output.
+    """
+    if no_clobber:
+        there = [str(target) for target in outputs.values() if target.exists()]
+        if there:
+            complain(f"already there, skipped: {', '.join(there)}")
+        return {path: target for path, target in outputs.items() if not target.exists()}
+    for path, target in outputs.items():
+        alike = target.exists() and extension_of(path) == extension_of(target)
+        beside = alike and path.resolve().parent == target.resolve().parent
+        if len(arguments) == 1 and beside and not (overwrite or path.samefile(target)):
+            raise ImageFileError(
+                f"{target}: is there already, beside {path}; --overwrite replaces it, or name a "
+                "folder as OUT if a pattern stood for both"
+            )
+    return outputs
+
+
+@contextmanager
+def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Sequence[str], str]]:
+    """Let files stand for the name ``-``: standard input, and standard output.
+
+    Reports go to standard error where the result goes to standard output. Without a name its
+    format is that of the input, or PNG.
+    """
+    if "-" not in (*inputs, output):
+        yield inputs, output
+        return
+    if len(inputs) > 1:
+        raise ImageFileError("'-' stands for one image: give one IN")
+    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder, ExitStack() as stack:
+        if inputs[0] == "-":
+            file = Path(folder, "standard input")
+            with open(file, "wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            inputs = [str(file.rename(f"{file}{extension_by_content(file)}"))]
+        if output != "-":
+            yield inputs, output
+            return
+        stack.enter_context(redirect_stdout(sys.stderr))
+        results = Path(folder, "standard output")
+        yield inputs, f"{results}/"
+        for file in results.glob("*"):
+            with open(1, "wb", closefd=False) as stream:
+                stream.write(file.read_bytes())
 
 
 def check_outputs(*paths: str | os.PathLike[str] | None) -> None:

@@ -20,10 +20,22 @@ SPACE = "TZYX"
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of files that are read."""
     command.add_argument(
+        "--recursive", action="store_true", help="search folders for images at any depth"
+    )
+    command.add_argument(
         "--axes",
         metavar="LETTERS",
         help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T time, Z Y X space, "
         "S colors, C and others independent images (default: as the file says)",
+    )
+    command.add_argument(
+        "--channels",
+        choices=("colors", "independent"),
+        help="whether channels, C or S, show one scene in colors, or different things, such as "
+        "stains (default: S are colors, C independent)",
+    )
+    command.add_argument(
+        "--slices", action="store_true", help="take each slice of a stack as an image by itself"
     )
     command.add_argument(
         "--spacing",
@@ -76,24 +88,28 @@ class Source(NamedTuple):
         return f"{'x'.join(map(str, self.pixels.shape))} {axes}{self.pixels.dtype}"
 
 
-def read_source(path: Path, options: argparse.Namespace, slices: bool = False) -> Source:
+def read_source(path: Path, options: argparse.Namespace) -> Source:
     """Read a file, and say how the library is to see its axes.
 
     Axes of length 1 are independent images, as are all that are neither of space nor of colors.
-    With `slices` time and depth are independent too. So are channels (C): two stains show
-    different things, and processing them together costs 1 to 2 dB, where similar channels would
-    gain as little as 0.2 dB; such channels can be called S.
+    With ``options.slices`` time and depth are independent too. So are channels (C), unless
+    ``options.channels`` says that they are colors: two stains show different things, and
+    processing them together costs 1 to 2 dB, where similar channels would gain as little as 0.2 dB.
     """
     pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
     shape = dict(zip(metadata.axes, pixels.shape, strict=True))
-    wanted = "YX" if slices else SPACE
+    wanted = "YX" if options.slices else SPACE
+    colors = {"colors": "CS", "independent": ""}.get(options.channels, "S")
     # Lines and single pixels too are images of two axes.
     space = [axis for axis in shape if axis in "YX" or (axis in wanted and shape[axis] > 1)]
-    together = [axis for axis in shape if axis in space or (axis == "S" and shape["S"] > 1)]
+    together = [axis for axis in shape if axis in space or (axis in colors and shape[axis] > 1)]
     ranges = ([slice(None)] if axis in together else range(n) for axis, n in shape.items())
     places = list(itertools.product(*ranges))
     spacing = _spacing(path, metadata, options.spacing, space)
-    about: dict[str, Any] = {"channel_axis": together.index("S") if "S" in together else None}
+    axes = [together.index(axis) for axis in together if axis in colors]
+    if len(axes) > 1:
+        raise ImageFileError(f"{path}: has channels (C) of colors (S); leave out --channels colors")
+    about: dict[str, Any] = {"channel_axis": axes[0] if axes else None}
     if len(space) > 2:
         about["spacing"] = spacing
     return Source(pixels, metadata, "".join(space), spacing, places, about)
@@ -141,19 +157,24 @@ def print_axes(path: Path, source: Source) -> None:
     colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
-    what = f"{source.space} {'with colors S' if colors else 'together'}"
+    what = f"{source.space} {'with colors' if colors else 'together'}"
     what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
 
 
-def read_one(path: Path, options: argparse.Namespace) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-    """Read a file of one image or volume: its pixels, and the options that describe its axes."""
-    source = read_source(path, options)
-    n = len(source.places)
-    if n > 1:
+def labels(source: Source) -> list[str]:
+    """Return what to call each independent image or volume of a file; nothing if there is one."""
+    if len(source.places) == 1:
+        return [""]
+    pairs = [zip(source.metadata.axes, place, strict=True) for place in source.places]
+    return ["".join(f" {axis}={at}" for axis, at in p if isinstance(at, int)) for p in pairs]
+
+
+def check_single(path: Path, source: Source, *outputs: object) -> None:
+    """Refuse outputs that hold one result where a file holds several images or volumes."""
+    if len(source.places) > 1 and any(output is not None for output in outputs):
         raise ImageFileError(
-            f"{path}: {source.size} are {n} independent images or volumes; save one of them, or "
-            "give --axes, with S for channels that belong together"
+            f"{path}: {source.size} are {len(source.places)} independent images or volumes, of "
+            "which --out and --plot hold one: leave them out, save one as a file of its own, or "
+            "give --channels colors or --axes"
         )
-    print_axes(path, source)
-    return source.pixels[source.places[0]], source.options

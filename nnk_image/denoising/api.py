@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.image import (
     MOST_AXES,
+    Image,
     check_image,
     relative_spacing,
     require_per_pixel,
@@ -20,18 +22,19 @@ from nnk_image.base.image import (
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
+from nnk_image.denoising.residual import MOST_STRUCTURE, structure_removed
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, given_noise, with_levels
 
 
-@one_blas_thread
 def denoise(
     image: npt.ArrayLike,
     sigma: PerChannel | NoiseModel | None = None,
     *,
     method: str = "fast",
     channel_axis: int | None = None,
+    channels: str = "colors",
     spacing: float | Sequence[float] | None = None,
     mask: npt.ArrayLike | None = None,
     strength: float = 1.0,
@@ -52,14 +55,18 @@ def denoise(
         25/255 for values from 0 to 1); an array of the image's shape gives that of each pixel.
         0, or less than a millionth of half the image's range, leaves a channel as it is. A
         `NoiseModel` describes Poisson, correlated, or row and column noise. Default: the noise
-        is estimated by `estimate_noise`.
+        is estimated by `estimate_noise`; if `residual_structure` shows that texture was removed
+        with it, the image is denoised again without its correlated part.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
         as long for 0.1 to 0.2 dB. 'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the
         NNK graph of the image's neighborhoods.
     channel_axis : int, optional
-        Axis of the channels of a color image, which are denoised jointly: in opponent colors
-        with patches matched on luminance, or ('sgw') on one graph.
+        Axis of the channels, which would else be an axis of space or time.
+    channels : {'colors', 'independent'}
+        'colors' (default) denoises the channels jointly: in opponent colors with patches matched
+        on luminance, or ('sgw') on one graph. 'independent' denoises each channel by
+        itself, for stains and others that show different things.
     spacing : float or sequence of float, optional
         Distance of neighboring pixels along each axis, such as the size of a voxel; only their
         ratios count. Default: all equal.
@@ -74,7 +81,7 @@ def denoise(
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar (needs tqdm); a callable gets ``(done, total)``.
+        True shows a progress bar; a callable gets ``(done, total)``.
 
     Returns
     -------
@@ -88,6 +95,11 @@ def denoise(
         If image, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
         If the image is too large, before memory is taken; `denoise_tiles` handles such images.
+
+    Warns
+    -----
+    UserWarning
+        If sigma is at least 1 and the image consists of floats from about 0 to 1.
 
     References
     ----------
@@ -107,6 +119,30 @@ def denoise(
     >>> bool(np.mean((denoised - clean) ** 2) < 0.1 * np.mean((noisy - clean) ** 2))
     True
     """
+    options: dict[str, Any] = {"method": method, "spacing": spacing, "mask": mask}
+    options |= {"strength": strength, "guide": guide, "n_jobs": n_jobs}
+    if check_choice("channels", channels, ("colors", "independent")) == "independent":
+        return _denoise_each_channel(image, sigma, channel_axis, progress, options)
+    return denoise_and_report(
+        image, sigma, channel_axis=channel_axis, progress=progress, **options
+    )[0]
+
+
+@one_blas_thread
+def denoise_and_report(
+    image: npt.ArrayLike,
+    sigma: PerChannel | NoiseModel | None = None,
+    *,
+    method: str = "fast",
+    channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
+    mask: npt.ArrayLike | None = None,
+    strength: float = 1.0,
+    guide: ImageGraph | None = None,
+    n_jobs: int | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+) -> tuple[npt.NDArray[np.floating[Any]], NoiseModel]:
+    """Return what `denoise` returns, and the noise that was given or estimated."""
     chosen = METHODS[check_choice("method", method, METHODS)]
     strength = check_positive("strength", strength, "values above 1 denoise more strongly")
     _require_memory(image, channel_axis, method, sigma)
@@ -114,17 +150,57 @@ def denoise(
     checked = check_image(image, channel_axis, mask, MOST_AXES)
     relative = relative_spacing(spacing, len(checked.shape))
     _check_guide(guide, method)
+
+    def without(noise: NoiseModel) -> npt.NDArray[np.floating[Any]]:
+        noise = noise.scaled(strength).for_channels(checked.channels)
+        noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
+        return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
+
     noise = estimated_noise(checked) if sigma is None else given_noise(sigma, checked)
+    if sigma is not None:
+        _warn_of_other_units(noise, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
             f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
             "levels that differ across the image"
         )
-    noise = noise.scaled(strength).for_channels(checked.channels)
-    noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
-    pixels = denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
-    result: npt.NDArray[np.floating[Any]] = checked.restore(pixels)
-    return result
+    pixels = without(noise)
+    doubtful = sigma is None and noise.correlation is not None and strength <= 1
+    if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
+        noise = estimated_noise(checked, correlated=False)
+        pixels = without(noise)
+    return checked.restore(pixels), noise
+
+
+def _denoise_each_channel(
+    image: Any, sigma: Any, axis: int | None, progress: Any, options: dict[str, Any]
+) -> npt.NDArray[np.floating[Any]]:
+    """Denoise each channel as an image by itself."""
+    if axis is None:
+        raise ValueError("channels='independent' needs channel_axis, the axis of the channels")
+    checked = check_image(image, axis, options["mask"], MOST_AXES)
+    noise = None if sigma is None else given_noise(sigma, checked)
+    n = checked.channels
+    # Three slices of three pixels are a volume here, and no color image.
+    options = options | {"spacing": 1.0 if options["spacing"] is None else options["spacing"]}
+    options["mask"] = checked.valid
+    results = [
+        denoise(
+            checked.pixels[..., c],
+            None if noise is None else noise.of_channel(c, n),
+            progress=_part_of(progress, c, n),
+            **options,
+        )
+        for c in range(n)
+    ]
+    return np.stack(results, axis=checked.channel_axis or 0)
+
+
+def _part_of(progress: Any, part: int, parts: int) -> Any:
+    """Return the progress report of one of several calls of equal length."""
+    if not callable(progress):
+        return progress
+    return lambda done, total: progress(part * total + done, parts * total)
 
 
 def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: Any) -> None:
@@ -137,6 +213,17 @@ def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: An
         lambda itemsize, n: max(METHODS[m].bytes_per_pixel(n, itemsize) for m in names),
         f"denoise(method={method!r})",
     )
+
+
+def _warn_of_other_units(noise: NoiseModel, image: Image) -> None:
+    """Warn of noise in units of 0 to 255 for an image in units of 0 to 1: it would be erased."""
+    level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
+    if floats and level >= 1 and -1 <= image.low < image.high <= 2:
+        warnings.warn(
+            f"sigma={level:g} is more than the whole range of the image, {image.low:.3g} to "
+            f"{image.high:.3g}; give sigma in the units of the image: {level:g}/255 if 1 is white",
+            stacklevel=5,
+        )
 
 
 def _check_guide(guide: ImageGraph | None, method: str) -> None:

@@ -16,15 +16,8 @@ THUMBNAIL = 128
 def summary(graph):
     """Return the figures of a graph as plain numbers, for JSON.
 
-    Parameters
-    ----------
-    graph : ImageGraph
-
-    Returns
-    -------
-    dict
-        Among them ``reduction``: the fraction of the pairs within the window that are not
-        linked, 0 for the bilateral graph but for weights too small for their type.
+    Among them is ``reduction``: the fraction of the pairs within the window that are not linked,
+    0 for the bilateral graph but for weights too small for their type.
 
     Examples
     --------
@@ -83,15 +76,7 @@ def _reduction(graph):
 
 
 def lines_of(graph):
-    """Return the figures of a graph as text.
-
-    Parameters
-    ----------
-    graph : ImageGraph
-
-    Returns
-    -------
-    dict from str to str
+    """Return the figures of a graph as text, by name.
 
     Examples
     --------
@@ -123,16 +108,7 @@ def lines_of(graph):
 
 
 def card(graph):
-    """Return the figures of a graph as HTML, with a thumbnail of its degrees; nothing is fetched.
-
-    Parameters
-    ----------
-    graph : ImageGraph
-
-    Returns
-    -------
-    str
-    """
+    """Return the figures of a graph as HTML, with a thumbnail of its degrees."""
     cell = '<td style="text-align:left;padding:1px 12px 1px 0;opacity:{}">{}</td>'
     rows = "".join(
         f"<tr>{cell.format(0.65, html.escape(name))}{cell.format(1, html.escape(text))}</tr>"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
+import shutil
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,9 +26,12 @@ _WRITES = {
     ".jpeg": "JPEG",
     ".tif": "TIFF",
     ".tiff": "TIFF",
+    ".pnm": "PPM",
     ".pgm": "PPM",
     ".ppm": "PPM",
-    ".pnm": "PPM",
+    ".webp": "WEBP",
+    ".avif": "AVIF",
+    ".bmp": "BMP",
     ".npy": "NPY",
     ".nii": "NIFTI",
     ".nii.gz": "NIFTI",
@@ -33,8 +39,10 @@ _WRITES = {
 WRITABLE = tuple(_WRITES)
 """Extensions of the files that `write` writes."""
 
-READABLE = (*WRITABLE, ".pbm", ".webp", ".avif", ".gif", ".bmp")
+READABLE = (*WRITABLE, ".pbm", ".gif", ".heic", ".heif")
 """Extensions of the files that `read` reads."""
+
+_LARGEST_OF_UNIT_RANGE = 1.5  # denoised values from 0 to 1 may be somewhat beyond
 
 _MAGIC = {
     "PNG": (b"\x89PNG\r\n\x1a\n",),
@@ -52,9 +60,9 @@ def read(
 ) -> tuple[npt.NDArray[Any], Metadata]:
     """Read an image, a volume or a sequence, without losing a bit of its depth.
 
-    PNG, JPEG, TIFF (also ImageJ hyperstacks and OME-TIFF), PNM, ``.npy`` and NIfTI, and, of the
-    formats that are not written, WebP, AVIF, GIF and BMP. The content decides on the format, not
-    the name. :doc:`/files` lists what is read of each format.
+    PNG, JPEG, TIFF (also ImageJ hyperstacks and OME-TIFF), PNM, WebP, AVIF, BMP, ``.npy`` and
+    NIfTI, and, of the formats that are not written, GIF and HEIF (``.heic``). The content decides
+    on the format, not the name. :doc:`/files` lists what is read of each format.
 
     Parameters
     ----------
@@ -75,7 +83,7 @@ def read(
         in ``metadata.alpha``.
     metadata : Metadata
         What the file says beside its pixels: ``axes``, ``spacing``, ``unit``, ``alpha``,
-        ``icc_profile``, ``dpi`` and more. Give it to `write` to keep all that.
+        ``icc_profile``, ``dpi``, ``exif`` and more. Give it to `write` to keep all that.
 
     Raises
     ------
@@ -145,8 +153,9 @@ def _kind(stream: IO[bytes]) -> str:
             return kind
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "WEBP"
-    if head[4:12] in (b"ftypavif", b"ftypavis"):
-        return "AVIF"
+    brands = head[8:40] if head[4:8] == b"ftyp" else b""
+    if re.search(b"avi[fs]|hei[a-z]|mif1", brands):
+        return "AVIF" if b"avi" in brands else "HEIF"
     if head.startswith(b"\x1f\x8b"):
         head = gzip.GzipFile(fileobj=stream).read(volumes.NIFTI_HEAD)
         stream.seek(0)
@@ -166,11 +175,13 @@ def write(
     Parameters
     ----------
     path : str or path-like
-        .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .npy, .nii or .nii.gz; may be the file
-        that was read. JPEG is written at quality 95 without chroma subsampling.
+        .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .webp, .avif, .bmp, .npy, .nii or .nii.gz;
+        may be the file that was read. JPEG and AVIF are written at quality 95 without chroma
+        subsampling, WebP without loss.
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
+        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter.
     metadata : Metadata or dict, optional
         What `read` returned for the image that `array` was made from, or some of its attributes,
         such as ``{"axes": "ZYX", "spacing": (2, 0.5, 0.5), "unit": "um"}``. Each format keeps
@@ -183,7 +194,14 @@ def write(
         If the format cannot hold the array or the file cannot be written; an existing file is
         then untouched.
     ValueError
-        If `array` contains NaN, is empty or complex, or does not match the metadata.
+        If `array` contains NaN, is empty or complex, does not match the metadata, or holds floats
+        from 0 to 1 that would be rounded to a black picture.
+
+    Warns
+    -----
+    UserWarning
+        If the format cannot hold the EXIF data, the XMP data or the color profile; if floats from
+        0 to 1 are rounded to the integers of ``metadata.dtype``.
 
     Examples
     --------
@@ -198,6 +216,9 @@ def write(
     """
     kind, array, metadata = _prepared(path, array, metadata)
     check_output(path)
+    metadata, lost = pictures.without_what_is_lost(metadata, kind)
+    if lost:
+        warnings.warn(f"{path}: {kind} cannot hold {lost} of the picture: lost", stacklevel=2)
     with atomic_output(path) as stream:
         try:
             _encode(stream, array, metadata, kind, extension_of(path))
@@ -256,6 +277,28 @@ def _format_for(path: str | os.PathLike[str]) -> str:
     return _WRITES[extension]
 
 
+def extension_by_content(path: str | os.PathLike[str]) -> str:
+    """Return an extension for the format of a file's content, if `write` writes it; else ''."""
+    with _opened(path) as stream, suppress(FormatError):
+        kind = _kind(stream)
+        return next((extension for extension, name in _WRITES.items() if name == kind), "")
+    return ""
+
+
+def is_format_of(
+    path: str | os.PathLike[str], source: str | os.PathLike[str], metadata: Metadata
+) -> bool:
+    """Return whether the content of `source`, as it is, is what the name of `path` announces."""
+    same = extension_of(path) == extension_of(source) or metadata.format == "JPEG"
+    return same and _WRITES.get(extension_of(path)) == metadata.format
+
+
+def copy(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy a file, entirely or not at all."""
+    with _opened(path) as source, atomic_output(target) as stream:
+        shutil.copyfileobj(source, stream)
+
+
 def extension_of(path: str | os.PathLike[str]) -> str:
     """Return the extension of a file in small letters, '.nii.gz' as one."""
     name = Path(path).name.lower()
@@ -273,11 +316,20 @@ def _likely_axes(shape: tuple[int, ...]) -> str:
 def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
     """Return the array in native byte order, floats in the type of the metadata."""
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype.kind != "f":
+    holds_floats = kind in ("TIFF", "NPY", "NIFTI")
+    dtype = metadata.dtype or (None if holds_floats else np.dtype(np.uint8))
+    if array.dtype.kind != "f" or dtype is None:
         return array
-    if metadata.dtype is not None:
-        return to_samples(array, metadata.dtype)
-    return to_samples(array, np.uint8) if kind in ("PNG", "JPEG", "PPM") else array
+    low, high = float(array.min()), float(array.max())
+    if dtype.kind in "iu" and 0 < high <= _LARGEST_OF_UNIT_RANGE:
+        problem = (
+            f"values from {low:.3g} to {high:.3g} would be rounded to a black picture of {dtype}: "
+            f"multiply them by {np.iinfo(dtype).max} if 1 is white"
+        )
+        if metadata.dtype is None:
+            raise ValueError(f"{problem}, write .tif to keep floats, or round them yourself")
+        warnings.warn(problem, stacklevel=4)
+    return to_samples(array, dtype)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Metadata:
     ----------
     format : str
         Format of the bytes, whatever the name of the file: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM,
-        PGM and PPM), 'WEBP', 'AVIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
+        PGM and PPM), 'WEBP', 'AVIF', 'HEIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
     axes : str
         One letter for each axis of the array: T time; Z, Y, X space; C channels; S the colors of
         a pixel; any other letter for independent images.
@@ -54,6 +54,9 @@ class Metadata:
         Color profile.
     dpi : tuple of two floats or None
         Horizontal and vertical resolution in pixels per inch.
+    exif, xmp : bytes or None
+        What camera and programs say of a picture: EXIF with GPS, after the header ``Exif\\0\\0``
+        and without the orientation, which the pixels follow; XMP as XML.
     original : object
         What is written again only to the format it came from: the NIfTI header, or descriptions,
         resolution and compression of a TIFF.
@@ -68,6 +71,8 @@ class Metadata:
     alpha: Pixels | None = None
     icc_profile: bytes | None = None
     dpi: tuple[float, float] | None = None
+    exif: bytes | None = field(default=None, repr=False)
+    xmp: bytes | None = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -1,15 +1,19 @@
-"""PNG, JPEG, PNM, WebP, AVIF, GIF and BMP: Pillow, and imagecodecs for PNG of 16 bits in color."""
+"""PNG, JPEG, PNM, WebP, AVIF, GIF and BMP by Pillow.
+
+imagecodecs does PNG of 16 bits in color, pillow-heif does HEIF.
+"""
 
 from __future__ import annotations
 
 import io
+import math
 import warnings
-import zlib
 from contextlib import suppress
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
-from PIL import Image, PngImagePlugin
+from PIL import ExifTags, Image, PngImagePlugin
 
 from nnk_image.io.metadata import (
     FormatError,
@@ -22,8 +26,6 @@ from nnk_image.io.metadata import (
     samples_of,
 )
 
-_ORIENTATION = 0x0112  # EXIF and TIFF tag
-_METERS_PER_INCH = 0.0254
 _NEEDS_IMAGECODECS = (
     "PNG of 16 bits in color or with transparency needs imagecodecs: "
     'pip install "nnk_image[codecs]", or use .tif'
@@ -38,10 +40,26 @@ _DTYPES: dict[str, tuple[type, ...]] = {
     "PNG": (np.uint8, np.uint16),
     "JPEG": (np.uint8,),
     "PPM": (np.uint8, np.uint16),
+    "WEBP": (np.uint8,),
+    "AVIF": (np.uint8,),
+    "BMP": (np.uint8,),
 }
 
-# Close to the best that JPEG offers: writing should not blur a result again.
-_JPEG = {"quality": 95, "subsampling": 0}
+# Writing should not blur a result again: close to the best that JPEG and AVIF offer.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "JPEG": {"quality": 95, "subsampling": 0},
+    "AVIF": {"quality": 95, "subsampling": "4:4:4"},
+    "WEBP": {"lossless": True, "exact": True},
+}
+
+# What the files of each format hold of EXIF, XMP and color profile.
+_EVERYTHING = ("exif", "xmp", "icc_profile")
+_HOLDS = dict.fromkeys(("PNG", "JPEG", "WEBP", "AVIF"), _EVERYTHING) | {"TIFF": _EVERYTHING[1:]}
+_NAMES = {"exif": "EXIF data", "xmp": "XMP data", "icc_profile": "the color profile"}
+_LARGEST = {("JPEG", "exif"): 65_000, ("JPEG", "xmp"): 65_000}  # bytes
+
+# The tags of a TIFF that are those of EXIF too: from make and model to the place.
+_EXIF_IN_TIFF = (0x010F, 0x0110, 0x0132, 0x013B, 0x8298, ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
 
 
 def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metadata]:
@@ -49,6 +67,8 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")  # what it says of damaged files
         Image.init()
+        if kind == "HEIF":
+            _register_heif()
         if kind not in Image.OPEN:
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
@@ -58,6 +78,8 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
         orientation = _orientation(image)
+        exif = exif_of_tiff(stream) if kind == "TIFF" else _upright_exif(image, orientation)
+        xmp = info.get("xmp")
     return picture_of(
         samples,
         orientation=orientation,
@@ -65,7 +87,19 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         # A CMYK profile does not describe the RGB pixels made from it.
         icc_profile=None if mode == "CMYK" else info.get("icc_profile"),
         dpi=plausible_dpi(info.get("dpi")),
+        exif=exif,
+        xmp=xmp.encode() if isinstance(xmp, str) else xmp or None,
     )
+
+
+def _register_heif() -> None:
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError:
+        raise FormatError(
+            'is HEIF, which needs pillow-heif: pip install "nnk_image[heif]", or convert it to PNG'
+        ) from None
+    register_heif_opener()
 
 
 def _check_frames(image: Any, kind: str) -> None:
@@ -106,10 +140,54 @@ def _rawmode(image: Any) -> Any:
 
 def _orientation(image: Any) -> int:
     with suppress(Exception):  # damaged EXIF data must not cost the user the picture
-        value = image.getexif().get(_ORIENTATION, 1)
+        value = image.getexif().get(ExifTags.Base.Orientation, 1)
         if value in range(1, 9):
             return int(value)
     return 1
+
+
+def _upright_exif(image: Any, orientation: int) -> bytes | None:
+    """Return the EXIF data: as it came, or those of the same picture turned upright."""
+    with suppress(Exception):
+        tags, data = image.getexif(), image.info["exif"]
+        if orientation == 1:  # kept byte for byte, for notes of makers cannot be moved
+            return b"Exif\0\0" + bytes(data).removeprefix(b"Exif\0\0")
+        del tags[ExifTags.Base.Orientation]
+        for size in (ExifTags.Base.ExifImageWidth, ExifTags.Base.ExifImageHeight):
+            tags.get_ifd(ExifTags.IFD.Exif).pop(size, None)
+        upright: bytes = tags.tobytes()
+        return upright
+    return None
+
+
+def exif_of_tiff(stream: Any) -> bytes | None:
+    """Return what the tags of a TIFF say that EXIF says in other files."""
+    with suppress(Exception):
+        stream.seek(0)
+        tags, exif = Image.Exif(), Image.Exif()
+        tags.load_from_fp(stream)
+        for tag in _EXIF_IN_TIFF:
+            if tag in tags:
+                is_part = tag >= ExifTags.IFD.Exif
+                exif[tag] = tags.get_ifd(tag) if is_part else tags[tag]
+        return exif.tobytes() if len(exif) else None
+    return None
+
+
+def _most_bytes(kind: str, name: str) -> float:
+    return _LARGEST.get((kind, name), math.inf) if name in _HOLDS.get(kind, ()) else 0
+
+
+def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
+    """Return the metadata that a file of the format holds, and the names of the rest."""
+    lost = [
+        name
+        for name in _EVERYTHING
+        if len(getattr(metadata, name) or b"") > _most_bytes(kind, name)
+    ]
+    names = " and ".join(_NAMES[name] for name in lost)
+    nothing: dict[str, Any] = dict.fromkeys(lost)
+    return replace(metadata, **nothing), names
 
 
 def _deep_png(stream: IO[bytes]) -> Pixels:
@@ -127,6 +205,11 @@ def _imagecodecs() -> Any:
     return imagecodecs
 
 
+def _saved_formats() -> Any:
+    Image.init()
+    return Image.SAVE
+
+
 def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
     """Refuse arrays whose shape, depth or transparency the format cannot hold."""
     name = "PGM/PPM" if kind == "PPM" else kind
@@ -135,12 +218,14 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
         raise FormatError(
             f"{name} cannot hold {size} pixels with axes {metadata.axes}; write .tif, .npy or .nii"
         )
+    if kind not in _saved_formats():
+        raise FormatError(f"the installed Pillow does not write {kind}; install a newer one")
     if array.dtype not in _DTYPES[kind]:
         cure = ".tif" if array.dtype.kind == "f" else ".png or .tif"
         raise FormatError(f"{name} cannot hold {array.dtype}; write {cure}")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
     deep_color = array.dtype == np.uint16 and (array.ndim == 3 or alpha)
-    if alpha and kind != "PNG":
+    if alpha and kind not in ("PNG", "WEBP", "AVIF"):
         raise FormatError(f"{name} cannot hold transparency; write .png or .tif")
     if array.ndim == 3 and extension == ".pgm":
         raise FormatError("PGM cannot hold color; write .ppm or .png")
@@ -151,30 +236,25 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
 
 
 def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    """Write a picture that `check` accepts; JPEG at quality 95 without chroma subsampling."""
+    """Write a picture that `check` accepts."""
     samples = samples_of(array, metadata)
     if extension == ".ppm" and samples.ndim == 2 and samples.dtype == np.uint8:
         samples = np.stack([samples] * 3, axis=2)
-    if samples.dtype == np.uint16 and samples.ndim == 3:
-        stream.write(_deep_png_bytes(samples, metadata))
-        return
-    options: dict[str, Any] = {"icc_profile": metadata.icc_profile, "dpi": metadata.dpi}
-    options = {name: value for name, value in options.items() if value}
-    options |= _JPEG if kind == "JPEG" else {}
+    names = "icc_profile", "dpi", "exif", "xmp"
+    options = {name: value for name in names if (value := getattr(metadata, name))}
+    options |= _OPTIONS.get(kind, {})
+    if kind == "PNG" and metadata.xmp:
+        options["pnginfo"] = PngImagePlugin.PngInfo()
+        options["pnginfo"].add_itxt("XML:com.adobe.xmp", metadata.xmp)
+    deep = samples.dtype == np.uint16 and samples.ndim == 3
     target = io.BytesIO()  # for Pillow looks at the name and place of other streams
-    Image.fromarray(samples).save(target, kind, **options)
-    stream.write(target.getvalue())
+    Image.fromarray(np.zeros((1, 1), np.uint8) if deep else samples).save(target, kind, **options)
+    data = target.getvalue()
+    stream.write(_deep_png_bytes(samples, data) if deep else data)
 
 
-def _deep_png_bytes(samples: Pixels, metadata: Metadata) -> bytes:
-    """Encode with imagecodecs, and put profile and resolution behind the header."""
+def _deep_png_bytes(samples: Pixels, model: bytes) -> bytes:
+    """Encode with imagecodecs, with all that a PNG by Pillow has between header and pixels."""
     data: bytes = _imagecodecs().png_encode(samples, level=4)
-    target = io.BytesIO()
-    target.write(data[:33])  # signature and IHDR
-    if metadata.icc_profile:
-        profile = b"ICC Profile\0\0" + zlib.compress(metadata.icc_profile)
-        PngImagePlugin.putchunk(target, b"iCCP", profile)
-    if metadata.dpi:
-        dots = (round(value / _METERS_PER_INCH).to_bytes(4, "big") for value in metadata.dpi)
-        PngImagePlugin.putchunk(target, b"pHYs", *dots, b"\1")
-    return target.getvalue() + data[33:]
+    header = 33  # bytes, signature and IHDR
+    return data[:header] + model[header : model.rindex(b"IDAT") - 4] + data[header:]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError
+from nnk_image.base.checks import did_you_mean
 from nnk_image.io.files import read
 
 
@@ -67,7 +67,6 @@ def standard_image(name: str) -> npt.NDArray[Any]:
     """
     images = standard_images()
     if name not in images:
-        close = difflib.get_close_matches(str(name), images, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise ImageFileError(f"no standard image {name!r}; {hint}choose from {', '.join(images)}")
+        hint = did_you_mean(name, images)
+        raise ImageFileError(f"no standard image {name!r}; choose from {', '.join(images)}{hint}")
     return read(images[name])[0]

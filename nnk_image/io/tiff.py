@@ -45,6 +45,7 @@ _UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
 _IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
+_XMP_TAG = 700
 _DEFLATE = {"compression": "zlib", "compressionargs": {"level": 4}}
 
 
@@ -143,6 +144,7 @@ def _array(
         array, options["photometric"] = np.iinfo(array.dtype).max - array, "minisblack"
     lengths, unit = _lengths(file, page)
     about: dict[str, Any] = {"format": "TIFF", "unit": unit, "icc_profile": page.iccprofile}
+    about["xmp"] = page.tags.valueof(_XMP_TAG) or None
     if not is_picture:
         axes, assumed = _axes(series, given)
         about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
@@ -150,6 +152,7 @@ def _array(
         return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
     if series.axes == "SYX":
         array, options["planarconfig"] = np.moveaxis(array, 0, -1), "contig"
+    about["exif"] = pictures.exif_of_tiff(file.filehandle)
     orientation = page.tags.valueof("Orientation", default=1)
     if orientation in range(2, 9):
         return picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
@@ -342,6 +345,9 @@ def write(stream: IO[bytes], array: Pixels, metadata: Metadata) -> None:
         options = _picture_options(samples, metadata)
     else:
         options = _stack_options(samples, metadata)
+    if metadata.xmp:
+        tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
+        options = options | {"extratags": [*options.get("extratags", ()), tag]}
     tifffile.imwrite(stream, samples, **options)
 
 

@@ -142,8 +142,8 @@ def estimate_noise(
     return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES), kind)
 
 
-def estimated_noise(image: Image, kind: str | None = None) -> NoiseModel:
-    """Estimate the noise of a checked image."""
+def estimated_noise(image: Image, kind: str | None = None, correlated: bool = True) -> NoiseModel:
+    """Estimate the noise of a checked image, or the part of it that is not correlated."""
     rows = columns = 0.0
     plane = _plane(image)
     if plane.shape == image.shape:
@@ -154,6 +154,7 @@ def estimated_noise(image: Image, kind: str | None = None) -> NoiseModel:
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
+    share *= correlated
     return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
 
 

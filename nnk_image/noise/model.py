@@ -255,6 +255,14 @@ class NoiseModel:
         values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
+    def of_channel(self, channel: int, n: int) -> Self:
+        """Return the model of the noise of one of n channels."""
+        model = self.for_channels(n)
+        own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
+        if self.is_joint:
+            own["correlation"] = self.correlation[channel, channel]
+        return replace(model, **own)
+
     def neighbor_correlation(self) -> tuple[float, float]:
         """Return the correlation of the noise of neighboring pixels: downward, and to the right."""
         own = self.mean_correlation()
@@ -389,6 +397,15 @@ def _check_channels(name: str, values: Sequence[float], image: Image) -> None:
             f"{name} has {len(values)} values, the image {image.channels} channels: give one "
             "number, or one per channel"
         )
+
+
+def deviations(noise: NoiseModel, intensity: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the standard deviation of the noise of each channel at each intensity, (C, n)."""
+    n = max(len(noise.sigma), len(noise.gain), len(noise.offset))
+    model = noise.for_channels(n)
+    sigma, gain, offset = (np.array([v]).T for v in (model.sigma, model.gain, model.offset))
+    factor = 1.0 if noise.curve is None else np.interp(intensity, *noise.curve)
+    return np.sqrt((sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0))
 
 
 def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:

@@ -1,11 +1,11 @@
 """Pictures of graphs, wavelets, noise and images with matplotlib (optional extra ``[plot]``).
 
 Each function draws into the axes that are given, otherwise into pyplot's current axes, or a new
-figure if it needs several; it returns what it drew, and shows nothing.
+figure if it needs several; it returns these axes, and shows nothing.
 
 >>> import nnk_image
 >>> graph = nnk_image.image_graph(nnk_image.standard_image("camera"))
->>> picture = nnk_image.plotting.plot_degrees(graph)  # picture.figure.savefig("degrees.png")
+>>> ax = nnk_image.plotting.plot_degrees(graph)  # ax.figure.savefig("degrees.png")
 """
 
 from nnk_image.plotting.graphs import plot_degrees, plot_graph, plot_neighbors

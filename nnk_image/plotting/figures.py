@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-COLORS = {"bilateral": "tab:blue", "nnk": "tab:red"}
-"""The color of each kind of graph in all pictures."""
+COLORS = {"bilateral": "tab:blue", "nnk": "tab:red", "dct": "tab:gray", "klt": "tab:green"}
+"""The color of each kind of graph, and of block transforms, in all pictures."""
 
 _CURE = "plots need matplotlib: pip install 'nnk_image[plot]'"
 

@@ -12,8 +12,6 @@ from nnk_image.plotting.figures import COLORS, Array, one_axes, show, value_rang
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
-    from matplotlib.image import AxesImage
 
     from nnk_image.graph.pixel_graph import ImageGraph
 
@@ -29,7 +27,7 @@ def plot_neighbors(
     ax: Axes | None = None,
     *,
     radius: int | None = None,
-) -> LineCollection:
+) -> Axes:
     """Draw the links of one pixel over the image around it.
 
     Parameters
@@ -47,17 +45,17 @@ def plot_neighbors(
 
     Returns
     -------
-    matplotlib.collections.LineCollection
-        One line per neighbor, in the order of the graph's columns; the larger the weight, the
-        stronger the line.
+    matplotlib.axes.Axes
+        With one line per neighbor, in the order of the graph's columns; the larger the weight,
+        the stronger the line.
 
     Examples
     --------
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera")
     >>> graph = nnk_image.image_graph(image)
-    >>> links = nnk_image.plotting.plot_neighbors(image, graph, (80, 30))
-    >>> len(links.get_segments()) == graph.adjacency[[80 * 256 + 30]].nnz
+    >>> ax = nnk_image.plotting.plot_neighbors(image, graph, (80, 30))
+    >>> len(ax.collections[-1].get_segments()) == graph.adjacency[[80 * 256 + 30]].nnz
     True
     """
     _check_planar(graph)
@@ -78,12 +76,11 @@ def plot_neighbors(
     ax.scatter(columns, rows, s=6 + 40 * strength, color=color, zorder=3)
     ax.scatter(column, row, s=70, color="gold", edgecolor="black", zorder=4)
     ax.set_title(f"{graph.kind}: {len(rows)} neighbors", fontsize=9)
-    return _add_lines(ax, segments, strength, color, 2.0)
+    _add_lines(ax, segments, strength, color, 2.0)
+    return ax
 
 
-def plot_graph(
-    image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | None = None
-) -> LineCollection:
+def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | None = None) -> Axes:
     """Draw all links within a small part of the image.
 
     Parameters
@@ -99,16 +96,16 @@ def plot_graph(
 
     Returns
     -------
-    matplotlib.collections.LineCollection
-        One line per pair of linked pixels in the crop; the larger the weight, the stronger the
-        line.
+    matplotlib.axes.Axes
+        With one line per pair of linked pixels in the crop; the larger the weight, the stronger
+        the line.
 
     Examples
     --------
     >>> import numpy as np, nnk_image
     >>> image = nnk_image.standard_image("camera")
     >>> graph = nnk_image.image_graph(image)
-    >>> links = nnk_image.plotting.plot_graph(image, graph, np.s_[70:90, 20:44])
+    >>> ax = nnk_image.plotting.plot_graph(image, graph, np.s_[70:90, 20:44])
     """
     _check_planar(graph)
     crop = _check_crop(crop, graph.shape)
@@ -125,10 +122,11 @@ def plot_graph(
     corner = crop[1].start, crop[0].start
     ends = [np.divmod(nodes, pixels.shape[1])[::-1] for nodes in (pairs.row, pairs.col)]
     segments = np.stack([np.stack(end, axis=1) + corner for end in ends], axis=1)
-    return _add_lines(ax, segments, _strength(pairs.data), COLORS[graph.kind], 1.2)
+    _add_lines(ax, segments, _strength(pairs.data), COLORS[graph.kind], 1.2)
+    return ax
 
 
-def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = False) -> AxesImage:
+def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = False) -> Axes:
     """Draw a map of the degrees of the pixels.
 
     Parameters
@@ -143,15 +141,15 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
 
     Returns
     -------
-    matplotlib.image.AxesImage
+    matplotlib.axes.Axes
         With a color bar; masked pixels of the graph stay blank.
 
     Examples
     --------
     >>> import nnk_image
     >>> graph = nnk_image.image_graph(nnk_image.standard_image("camera"))
-    >>> picture = nnk_image.plotting.plot_degrees(graph, count=True)
-    >>> bool(picture.get_array().sum() == graph.adjacency.nnz)
+    >>> ax = nnk_image.plotting.plot_degrees(graph, count=True)
+    >>> bool(ax.images[-1].get_array().sum() == graph.adjacency.nnz)
     True
     """
     _check_planar(graph)
@@ -163,7 +161,7 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
     title = f"{graph.kind}: {'neighbors' if count else 'degree'} of each pixel"
     artist = show(ax, values, (0, top), title, cmap="magma")
     ax.figure.colorbar(artist, ax=ax, shrink=0.9, extend="max")
-    return artist
+    return ax
 
 
 def _check_planar(graph: ImageGraph) -> None:
@@ -184,7 +182,7 @@ def _check_crop(crop: Any, shape: tuple[int, ...]) -> Crop:
     return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
 
 
-def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) -> AxesImage:
+def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) -> None:
     """Draw a part of the image, with its pixels at their places in the whole image."""
     image = np.asarray(image)
     if image.shape[:2] != graph.shape or image.ndim not in (2, 3):
@@ -194,7 +192,7 @@ def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) ->
         )
     rows, columns = crop
     extent = columns.start - 0.5, columns.stop - 0.5, rows.stop - 0.5, rows.start - 0.5
-    return show(ax, image[crop], value_range_of(image), extent=extent)
+    show(ax, image[crop], value_range_of(image), extent=extent)
 
 
 def _strength(weights: Array) -> Array:
@@ -202,13 +200,10 @@ def _strength(weights: Array) -> Array:
     return np.sqrt(weights / weights.max()) if len(weights) else weights
 
 
-def _add_lines(
-    ax: Axes, segments: Array, strength: Array, color: str, width: float
-) -> LineCollection:
+def _add_lines(ax: Axes, segments: Array, strength: Array, color: str, width: float) -> None:
     """Draw links as lines, the stronger ones less transparent."""
     from matplotlib.collections import LineCollection
 
     alpha = np.clip(strength, 0.05, 1) if len(strength) else None
     lines = LineCollection(list(segments), colors=color, alpha=alpha, linewidths=width)
     ax.add_collection(lines, autolim=False)
-    return lines

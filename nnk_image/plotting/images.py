@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nnk_image.plotting.figures import Array, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
-    from matplotlib.image import AxesImage
+    from matplotlib.axes import Axes
 
 
 def plot_comparison(
@@ -21,7 +21,7 @@ def plot_comparison(
     *,
     clean: npt.ArrayLike | None = None,
     difference: bool = False,
-) -> list[AxesImage]:
+) -> list[Axes]:
     """Draw images side by side, such as one before and after denoising.
 
     Parameters
@@ -40,9 +40,9 @@ def plot_comparison(
 
     Returns
     -------
-    list of matplotlib.image.AxesImage
-        A difference is averaged over the channels, and saturates at 1.5 times the root mean square
-        of that of the first image.
+    list of matplotlib.axes.Axes
+        One for each image, and one for the difference, which is averaged over the channels and
+        saturates at 1.5 times the root mean square of that of the first image.
 
     Examples
     --------
@@ -50,12 +50,12 @@ def plot_comparison(
     >>> clean = nnk_image.standard_image("camera").astype(float)
     >>> noisy = clean + np.random.default_rng(0).normal(0, 25, clean.shape)
     >>> images = {"noisy": noisy, "denoised": nnk_image.denoise(noisy, 25)}
-    >>> pictures = nnk_image.plotting.plot_comparison(images, clean=clean, difference=True)
-    >>> pictures[0].axes.get_title()
+    >>> axes = nnk_image.plotting.plot_comparison(images, clean=clean, difference=True)
+    >>> axes[0].get_title()
     'noisy: error 25'
     """
     arrays = [np.asarray(image) for image in images.values()]
-    axes = row_of_axes(axes, len(arrays) + difference, 2.6, 2.9)
+    row = row_of_axes(axes, len(arrays) + difference, 2.6, 2.9)
     value_range = value_range or value_range_of(arrays[0] if clean is None else clean)
     titles = list(images)
     if clean is not None or difference:
@@ -63,14 +63,14 @@ def plot_comparison(
         rms = [float(np.sqrt(np.mean(error**2))) for error in errors]
     if clean is not None:
         titles = [f"{title}: error {value:.3g}" for title, value in zip(titles, rms, strict=True)]
-    panels = zip(axes, arrays, titles, strict=False)
-    shown = [show(ax, array, value_range, title) for ax, array, title in panels]
+    for ax, array, title in zip(row, arrays, titles, strict=False):
+        show(ax, array, value_range, title)
     if difference:
         left, title = (errors[0], "removed") if clean is None else (errors[-1], "error left")
         left = left.mean(axis=2) if left.ndim == 3 else left
         top = 1.5 * rms[0] or 1.0
-        shown.append(show(axes[len(arrays)], left, (-top, top), title, cmap="RdBu_r"))
-    return shown
+        show(row[len(arrays)], left, (-top, top), title, cmap="RdBu_r")
+    return row[: len(arrays) + difference]
 
 
 def _errors(arrays: list[Array], reference: npt.ArrayLike) -> list[Array]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nnk_image.noise.model import deviations
 from nnk_image.plotting.figures import Array, row_of_axes
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from nnk_image.noise.model import NoiseModel
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def plot_noise(
     model: NoiseModel, axes: Any = None, *, value_range: tuple[float, float] = (0, 255)
-) -> list[Artist]:
+) -> list[Axes]:
     """Draw the standard deviation of noise by intensity, and its power spectrum.
 
     Parameters
@@ -31,20 +31,20 @@ def plot_noise(
 
     Returns
     -------
-    list of matplotlib.artist.Artist
-        On the left a line for each channel; then, on the right, the spectrum by frequency in
-        cycles per pixel, or the map of standard deviations if the model has one.
+    list of two matplotlib.axes.Axes
+        On the left a line for each channel; on the right the spectrum by frequency in cycles per
+        pixel, or the map of standard deviations if the model has one.
 
     Examples
     --------
     >>> import nnk_image
     >>> model = nnk_image.NoiseModel(3.0, gain=0.5)
-    >>> line, spectrum = nnk_image.plotting.plot_noise(model)
-    >>> spectrum.axes.get_title()
+    >>> curve, spectrum = nnk_image.plotting.plot_noise(model)
+    >>> spectrum.get_title()
     'power by frequency'
     """
     curve, field, *_ = row_of_axes(axes, 2, 4, 3.4)
-    lines = _draw_curve(curve, model, value_range)
+    _draw_curve(curve, model, value_range)
     if model.levels is not None:
         shown = field.imshow(model.levels, cmap="magma")
         field.set_title("standard deviation of each pixel", fontsize=9)
@@ -53,27 +53,21 @@ def plot_noise(
         shown = field.imshow(_spectrum(model), cmap="magma", vmin=0, extent=extent)
         field.set_title("power by frequency", fontsize=9)
     field.figure.colorbar(shown, ax=field)
-    return [*lines, shown]
+    return [curve, field]
 
 
-def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -> list[Artist]:
+def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -> None:
     """Draw the standard deviation of each channel by intensity."""
     intensity = np.linspace(*value_range, 200)
-    n = max(len(model.sigma), len(model.gain), len(model.offset))
+    levels = deviations(model, intensity)
+    n = len(levels)
     names = ("red", "green", "blue") if n == 3 else [f"channel {c}" for c in range(n)]
-    model = model.for_channels(n)
-    numbers = (model.sigma, model.gain, model.offset)
-    lines: list[Artist] = []
-    for c, (sigma, gain, offset) in enumerate(zip(*numbers, strict=True)):
-        factor = 1 if model.curve is None else np.interp(intensity, *model.curve)
-        variance = (sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0)
-        color = names[c] if n == 3 else None
-        lines += ax.plot(intensity, np.sqrt(variance), color=color, label=names[c])
+    for level, name in zip(levels, names, strict=True):
+        ax.plot(intensity, level, color=name if n == 3 else None, label=name)
     if n > 1:
         ax.legend(fontsize=8)
     ax.set(ylim=(0, None), xlabel="intensity")
     ax.set_title("standard deviation of the noise", fontsize=9)
-    return lines
 
 
 def _spectrum(model: NoiseModel, size: int = 65) -> Array:

@@ -11,15 +11,14 @@ import numpy.typing as npt
 from nnk_image.plotting.figures import COLORS, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
-    from matplotlib.image import AxesImage
-    from matplotlib.lines import Line2D
+    from matplotlib.axes import Axes
 
     from nnk_image.wavelets import EnergyCompaction
 
 
 def plot_bands(
     coefficients: npt.ArrayLike, axes: Any = None, *, limits: Sequence[float] | None = None
-) -> list[AxesImage]:
+) -> list[Axes]:
     """Draw the bands of a transform as images, with their variances.
 
     Parameters
@@ -34,7 +33,7 @@ def plot_bands(
 
     Returns
     -------
-    list of matplotlib.image.AxesImage
+    list of matplotlib.axes.Axes
         The lowest band in gray, the others blue below and red above zero.
 
     Examples
@@ -51,52 +50,59 @@ def plot_bands(
             f"coefficients must have shape (n_bands, H, W), got {coefficients.shape}; give those "
             "of one channel"
         )
-    axes = row_of_axes(axes, len(coefficients), 2, 2.9)
+    row = row_of_axes(axes, len(coefficients), 2, 2.9)[: len(coefficients)]
     if limits is None:
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
-    shown = []
-    for number, (ax, band, top) in enumerate(zip(axes, coefficients, limits, strict=False)):
+    for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=False)):
         title = f"band {number + 1}\nvariance {band.var(dtype=float):.2g}"
         if number:
-            shown.append(show(ax, band, (-top, top), title, "RdBu_r"))
+            show(ax, band, (-top, top), title, "RdBu_r")
         else:
-            shown.append(show(ax, band, value_range_of(band), title))
-    return shown
+            show(ax, band, value_range_of(band), title)
+    return row
 
 
-def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Line2D]:
-    """Draw the share of the energy that is left above each band, one axes per order.
+def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
+    """Draw the share of the energy that is left above each band, and in blocks if there are any.
 
     Parameters
     ----------
     results : sequence of EnergyCompaction
         Results of `energy_compaction` for the same orders and graphs; their mean is drawn.
     axes : sequence of matplotlib.axes.Axes, optional
-        One per Chebyshev order. Default: a new figure.
+        One per Chebyshev order, and one for block transforms. Default: a new figure.
 
     Returns
     -------
-    list of matplotlib.lines.Line2D
+    list of matplotlib.axes.Axes
 
     Examples
     --------
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera")
     >>> result = nnk_image.energy_compaction(image, orders=[6, 15])
-    >>> [line.get_label() for line in nnk_image.plotting.plot_compaction([result])]
-    ['bilateral', 'nnk', 'bilateral', 'nnk']
+    >>> [ax.get_title() for ax in nnk_image.plotting.plot_compaction([result])]
+    ['order 6', 'order 15']
     """
     first = results[0]
-    axes = row_of_axes(axes, len(first.orders), 3, 3.2, sharey=True)
-    lines: list[Line2D] = []
-    for i, (ax, order) in enumerate(zip(axes, first.orders, strict=False)):
+    row = row_of_axes(axes, len(first.orders) + bool(first.blocks), 3, 3.2, sharey=True)
+    row = row[: len(first.orders) + bool(first.blocks)]
+    for i, (ax, order) in enumerate(zip(row, first.orders, strict=False)):
         for name in first.energy:
             shares = np.array([result.cumulative[name][i] for result in results])
             # A log scale of what is left, because the curves differ where shares are close to 1.
             left = np.maximum(1 - shares[:, :-1].mean(axis=0), 1e-16)
             style = {"color": COLORS.get(name), "marker": "o", "label": name}
-            lines += ax.semilogy(np.arange(1, len(left) + 1), left, **style)
+            ax.semilogy(np.arange(1, len(left) + 1), left, **style)
         ax.set(title=f"order {order}", xlabel="bands 1 to b")
-    axes[0].set_ylabel("share of the energy above band b")
-    axes[0].legend()
-    return lines
+    row[0].set_ylabel("share of the energy above band b")
+    row[0].legend()
+    for name in first.blocks:
+        shares = np.mean([result.blocks[name] for result in results], axis=0).cumsum()
+        kept, left = np.arange(1, len(shares)) / len(shares), np.maximum(1 - shares[:-1], 1e-16)
+        gain = np.mean([result.coding_gain[name] for result in results])
+        row[-1].semilogy(kept, left, color=COLORS.get(name), label=f"{name}, {gain:.1f} dB")
+    if first.blocks:
+        row[-1].set(title="blocks, graph given", xlabel="part of the coefficients kept")
+        row[-1].legend(title="coding gain", fontsize=8)
+    return row

@@ -1,18 +1,20 @@
-"""Energy compaction: how much of an image the low wavelet bands of a graph hold."""
+"""Energy compaction: how much of an image low wavelet bands, or block coefficients, hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
 from nnk_image.base.image import MOST_AXES, Image, check_image, require_per_pixel, spatial_shape
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.spectral.block_gft import as_blocks, block_gft
 from nnk_image.wavelets.transform import MAX_ORDER, SpectralGraphWavelets
 
 ORDERS = (4, 6, 12, 15, 30)
@@ -33,12 +35,19 @@ class EnergyCompaction:
         Edges of each graph.
     lmax : dict from str to float
         Eigenvalue that the filters were designed for.
+    blocks : dict from str to (block_size**2,) ndarray
+        Share of the energy in each coefficient of all blocks, from low to high frequency: 'dct',
+        `block_gft` on each graph, and 'klt' after `with_klt`.
+    moments : (block_size**2, block_size**2) ndarray
+        Mean products of two pixels of a block, over the mean energy of a block.
     """
 
     orders: tuple[int, ...]
     energy: dict[str, npt.NDArray[np.float64]]
     n_edges: dict[str, int]
     lmax: dict[str, float]
+    blocks: dict[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    moments: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def normalized(self) -> dict[str, npt.NDArray[np.float64]]:
@@ -55,6 +64,22 @@ class EnergyCompaction:
         """Fraction of the edges of graph 'bilateral' that graph 'nnk' does without."""
         return 1 - self.n_edges["nnk"] / self.n_edges["bilateral"]
 
+    @property
+    def coding_gain(self) -> dict[str, float]:
+        """Arithmetic over geometric mean of `blocks` in dB; shares below 1e-16 count as that.
+
+        The cost of the graph is not part of it.
+        """
+        logs = {name: np.log10(np.maximum(e, 1e-16)) for name, e in self.blocks.items()}
+        return {n: float(-10 * (log.mean() + np.log10(len(log)))) for n, log in logs.items()}
+
+    def with_klt(self, others: Iterable[EnergyCompaction]) -> EnergyCompaction:
+        """Add to `blocks` the KLT that is fitted to blocks of the same size of other images."""
+        fitted = sum((other.moments for other in others), np.zeros_like(self.moments))
+        vectors = np.linalg.eigh(fitted)[1][:, ::-1]
+        energy = ((self.moments @ vectors) * vectors).sum(axis=0)
+        return replace(self, blocks=self.blocks | {"klt": np.maximum(energy, 0)})
+
 
 def energy_compaction(
     image: npt.ArrayLike,
@@ -66,6 +91,7 @@ def energy_compaction(
     n_scales: int = 6,
     laplacian: str = "combinatorial",
     lmax: float | Mapping[str, float] | None = None,
+    block_size: int | None = None,
     n_jobs: int | None = None,
 ) -> EnergyCompaction:
     """Measure the fraction of an image's energy in each spectral graph wavelet band.
@@ -86,6 +112,8 @@ def energy_compaction(
     lmax : float or dict from str to float, optional
         Eigenvalue that the filters are designed for, and the end of the interval; for all graphs or
         by name.  Default: 1.01 times an estimate of the largest one of each graph.
+    block_size : int, optional
+        Side of the blocks of `block_gft` and the DCT, in pixels.  Default: no blocks.
     n_jobs : int, optional
         Threads at most, fewer for small images; None is 1, -1 all.
 
@@ -136,7 +164,9 @@ def energy_compaction(
     for name, graph in graphs.items():
         given = lmax.get(name) if isinstance(lmax, Mapping) else lmax
         energy[name], designed[name] = _energies(graph, signal, orders, given, options)
-    return EnergyCompaction(orders, energy, {n: g.n_edges for n, g in graphs.items()}, designed)
+    n_edges = {name: graph.n_edges for name, graph in graphs.items()}
+    blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
+    return EnergyCompaction(orders, energy, n_edges, designed, **blocks)
 
 
 def _mean_removed(image: Image) -> npt.NDArray[Any]:
@@ -152,6 +182,25 @@ def _mean_removed(image: Image) -> npt.NDArray[Any]:
         raise ValueError("an image whose channels are constant has no energy to share out")
     signal /= largest
     return signal[..., 0] if image.channels == 1 else signal
+
+
+def _block_energies(
+    signal: npt.NDArray[Any], graphs: Mapping[str, ImageGraph], size: int, n_jobs: int | None
+) -> dict[str, Any]:
+    """`blocks` and `moments` of an `EnergyCompaction`."""
+    signal = signal.reshape(*signal.shape[:2], -1).astype(float)
+    coefficients = {
+        name: block_gft(signal, graph, size, n_jobs=n_jobs) for name, graph in graphs.items()
+    }
+    pixels = as_blocks(signal, size)
+    cosines = dctn(pixels.reshape(*pixels.shape[:2], size, size, -1), axes=(2, 3), norm="ortho")
+    square = np.arange(size) ** 2
+    order = np.argsort(np.add.outer(square, square).ravel(), kind="stable")  # by frequency
+    every = {"dct": cosines.reshape(pixels.shape)[:, :, order]} | coefficients
+    moments = np.einsum("rcnk,rcmk->nm", pixels, pixels, optimize=True)
+    total = np.trace(moments)
+    shares = {name: np.einsum("rcnk,rcnk->n", c, c) / total for name, c in every.items()}
+    return {"blocks": shares, "moments": moments / total}
 
 
 def _check_graphs(graphs: Mapping[str, ImageGraph], image: Image) -> None:

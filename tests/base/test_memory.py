@@ -42,14 +42,14 @@ IMPOSSIBLE = """
         if int(np.prod([float(n) for n in full])) * dtype.itemsize >= 2**63:
             continue  # numpy has no such array
         image = np.broadcast_to(dtype.type(0), full)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             calls[name](image, channel_axis=channel_axis)
         except MemoryError as error:
             assert " needs at least " in str(error), (name, error)
             assert " GiB are free; " in str(error), (name, error)
             assert "nnk_image.tiled" in str(error), (name, error)
-            assert time.perf_counter() - start < 5, (name, time.perf_counter() - start)
+            assert time.process_time() - start < 5, (name, time.process_time() - start)
         else:
             raise AssertionError(name, full)
         peak = open("/proc/self/status").read().split("VmHWM:")[1].split()[0]

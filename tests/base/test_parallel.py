@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 import threading
 import time
 import weakref
@@ -234,14 +233,7 @@ def test_progress_bar(capsys):
         executor.run(lambda y0, y1: None, 20, rows_per_chunk=1)
         shown = capsys.readouterr().err
     assert "work" in shown
-    assert "/20" in shown
-
-
-def test_progress_bar_without_tqdm(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    message = r"pip install 'nnk_image\[progress\]', or pass a function"
-    with pytest.raises(ImportError, match=message), RowExecutor(1, True, total=1):
-        pass
+    assert " 5 %" in shown
 
 
 # --- errors and interruptions ------------------------------------------------------------
@@ -333,7 +325,7 @@ def test_control_c_at_any_moment_stops_all_threads():
         signal.signal(signal.SIGALRM, interrupt)
         random.seed(1)
         for trial in range(500):
-            faulthandler.dump_traceback_later(60, exit=True)  # it hangs: say where
+            faulthandler.dump_traceback_later(600, exit=True)  # it hangs: say where
             running = []
             try:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
@@ -347,15 +339,14 @@ def test_control_c_at_any_moment_stops_all_threads():
                         these = [partial(follow, executor, words, k) for k in range(60)]
                         executor.run_all(these, 2)
             except KeyboardInterrupt:
-                end = time.monotonic() + 1  # of a chunk whose thread was just being started
+                end = time.monotonic() + 30  # of a chunk whose thread was just being started
                 while running and time.monotonic() < end:
                     time.sleep(0.001)
                 assert not running
             else:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         print("done")
-        """,
-        timeout=500,
+        """
     )
     assert answers == ["done"]
 

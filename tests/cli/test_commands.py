@@ -19,7 +19,7 @@ class TestDenoise:
         out = tmp_path / "out.png"
         status, text, err = run(capsys, "denoise", photo, out, "--sigma", "15")
         assert (status, err) == (0, "")
-        assert "sigma 15 (given)" in text
+        assert "strong noise, about 15 of 255: NoiseModel(sigma=15) (given)" in text
         expected = nnk_image.denoise(np.asarray(Image.open(photo)), 15)
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)
@@ -28,7 +28,7 @@ class TestDenoise:
         model, plot, out = (tmp_path / name for name in ("m.json", "m.png", "out.png"))
         status, text, err = run(capsys, "noise", photo, "--out", model, "--plot", plot)
         assert (status, err) == (0, "")
-        assert f"{photo}: NoiseModel(sigma=" in text
+        assert f"{photo}: strong noise, about 16 of 255: NoiseModel(sigma=16" in text
         with Image.open(plot) as picture:
             assert picture.width > 300
         found = nnk_image.NoiseModel.from_json(model.read_text())
@@ -85,7 +85,7 @@ class TestDenoise:
         ("arguments", "message"),
         [
             (("PHOTO", "out.xcf"), "unknown extension"),
-            (("PHOTO", "out.webp"), "only read, not written"),
+            (("PHOTO", "out.gif"), "only read, not written"),
             (("PHOTO", "nowhere/out.png"), "does not exist"),
             (("PHOTO", "out.png", "--sigma", "-3"), "sigma=-3.0"),
             (("PHOTO", "out.png", "--sigma", "nan"), "sigma=nan"),
@@ -204,6 +204,32 @@ class TestCompaction:
         status, out, _ = run(capsys, "compaction", photo.parent, "--orders", "4")
         assert status == 0
         assert "1 images" in out
+
+    def test_blocks(self, capsys, photo, tmp_path):
+        other, report, plot = photo.parent / "other.png", tmp_path / "e.json", tmp_path / "e.png"
+        Image.open(photo).transpose(Image.Transpose.ROTATE_90).save(other)
+        arguments = ("--orders", "4", "--blocks", "8", "--json", report, "--plot", plot)
+        status, out, _ = run(capsys, "compaction", photo.parent, *arguments)
+        assert status == 0
+        given = {"orders": [4], "block_size": 8}
+        first, second = (
+            nnk_image.energy_compaction(np.asarray(Image.open(path)), **given)
+            for path in (photo, other)
+        )
+        expected = first.with_klt([second])
+        found = json.loads(report.read_text())[str(photo)]
+        assert found["coding_gain"] == pytest.approx(expected.coding_gain)
+        for name, shares in expected.blocks.items():
+            np.testing.assert_allclose(found["blocks"][name], shares, rtol=1e-6)
+        assert f"dct {expected.coding_gain['dct']:.2f}, " in out
+        with Image.open(plot) as picture:
+            assert picture.width > 500
+
+    def test_klt_needs_another_image(self, capsys, photo):
+        status, out, _ = run(capsys, "compaction", photo, "--orders", "4", "--blocks", "4")
+        assert status == 0
+        assert "graph given: dct " in out
+        assert ", klt " not in out
 
     def test_one_bad_image_does_not_stop_the_others(self, capsys, photo, tmp_path):
         Image.new("L", (20, 20), 7).save(photo.parent / "flat.png")

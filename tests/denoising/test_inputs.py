@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from pictures import progress_of
 
-from nnk_image import denoise, image_graph, standard_image
+from nnk_image import NoiseModel, denoise, estimate_noise, image_graph, standard_image
 from nnk_image.base import memory
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.graph_smoothing import polish
@@ -22,9 +23,10 @@ TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 1
 def test_any_real_dtype_is_its_float64_copy(method, dtype):
     """Exactly: 8-bit images take another way through the pruning, to the same graph."""
     image = (NOISE > 128 if dtype == "?" else np.rint(NOISE) % 128).astype(dtype)
-    ours = denoise(image, 20, method=method)
+    sigma = 0.4 if dtype == "?" else 20
+    ours = denoise(image, sigma, method=method)
     assert ours.dtype == np.float64
-    np.testing.assert_array_equal(ours, denoise(image.astype(float), 20, method=method))
+    np.testing.assert_array_equal(ours, denoise(image.astype(float), sigma, method=method))
 
 
 def test_8_bit_noise_over_the_whole_range(method):
@@ -151,7 +153,7 @@ def test_channels_are_compared_together():
         denoise(np.dstack([first, 1e4 * right]), 25, method="sgw", channel_axis=-1)[..., 0]
         for first in (image, image + step)
     )
-    np.testing.assert_allclose(higher, ours + step, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(higher, ours + step, rtol=0, atol=1e-8)
     assert abs(denoise(image + 20 * right, 25, method="sgw") - ours - 20 * right).max() > 1
 
 
@@ -235,3 +237,81 @@ def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeyp
     monkeypatch.setattr(memory, "available", lambda: int(0.9 * asked[0]))
     with pytest.raises(MemoryError, match=rf"denoise\(method='{method}'\).*denoise_tiles"):
         denoise(image, 25, method=method)
+
+
+# --- units and names of files ------------------------------------------------------------
+
+
+def test_sigma_in_units_of_0_to_255_for_an_image_of_0_to_1_is_warned_of():
+    image = NOISE / 255
+    with pytest.warns(UserWarning, match=r"sigma=20 is more .* give .*: 20/255 if 1 is white"):
+        denoise(image, 20, method="sgw")
+    denoise(image, 20 / 255, method="sgw")  # warnings are errors
+    denoise(10 * image, 20, method="sgw")
+    denoise(NOISE > 128, 20, method="sgw")
+
+
+def test_the_name_of_a_file_is_no_image():
+    for call in (denoise, estimate_noise):
+        with pytest.raises(TypeError, match=r"not the name of a file: nnk_image\.io\.read"):
+            call("photo.jpg")
+
+
+# --- channels that are no colors ---------------------------------------------------------
+
+STAINS = RNG.random((3, 17, 19)) * 255  # as many as colors
+JOINT = np.zeros((3, 3, 1, 3))
+JOINT[:, :, 0, 1] = 0.2 + 0.8 * np.eye(3)
+JOINT[range(3), range(3), 0, 0] = JOINT[range(3), range(3), 0, 2] = 0.1
+MODELS = {
+    "estimated": lambda c: None,
+    "one": lambda c: 20.0,
+    "each": lambda c: (10.0, 20.0, 30.0)[c],
+    "poisson": lambda c: NoiseModel(2.0, gain=(1.0, 2.0, 0.0)[c], offset=(0.0, 0.0, 9.0)[c]),
+    "joint": lambda c: NoiseModel(9.0, correlation=[[0.1, 1, 0.1]]),
+}
+GIVEN = {
+    "estimated": None,
+    "one": 20.0,
+    "each": (10.0, 20.0, 30.0),
+    "poisson": NoiseModel(2.0, gain=(1.0, 2.0, 0.0), offset=(0.0, 0.0, 9.0)),
+    "joint": NoiseModel(9.0, correlation=JOINT),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("noise", MODELS)
+def test_independent_channels_are_images_of_their_own(noise, axis):
+    expected = [denoise(STAINS[c], MODELS[noise](c)) for c in range(3)]
+    image = np.moveaxis(STAINS, 0, axis)
+    found = denoise(image, GIVEN[noise], channel_axis=axis, channels="independent")
+    np.testing.assert_array_equal(np.moveaxis(found, axis, 0), expected)
+    assert not np.shares_memory(found, image)
+
+
+def test_independent_channels_of_thin_volumes_with_a_mask():
+    volume = RNG.random((3, 2, 14, 15)) * 255  # three slices of two stains
+    mask = RNG.random((3, 14, 15)) < 0.9
+    options = {"channel_axis": 1, "channels": "independent", "mask": mask}
+    found = denoise(volume, 20, **options)
+    expected = [denoise(volume[:, c], 20, spacing=1, mask=mask) for c in range(2)]
+    np.testing.assert_array_equal(found, np.stack(expected, axis=1))
+    hidden = np.ma.array(volume, mask=np.stack([~mask] * 2, axis=1))
+    found = denoise(hidden, 20, channel_axis=1, channels="independent")
+    np.testing.assert_array_equal(found, np.stack(expected, axis=1))
+
+
+def test_progress_of_independent_channels_rises_to_a_total():
+    done, total = progress_of(
+        lambda report: denoise(STAINS, 20, channel_axis=0, channels="independent", progress=report)
+    )
+    assert done[-1] == total
+
+
+def test_independent_channels_need_their_axis():
+    with pytest.raises(ValueError, match="needs channel_axis"):
+        denoise(NOISE, 20, channels="independent")
+    with pytest.raises(ValueError, match="channels='stains' is unknown; choose one of 'colors'"):
+        denoise(NOISE, 20, channels="stains")
+    with pytest.raises(ValueError, match="sigma has 2 values, the image 3 channels"):
+        denoise(STAINS, (1, 2), channel_axis=0, channels="independent")

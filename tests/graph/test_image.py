@@ -1,6 +1,7 @@
 """Any image in any form is read alike, and what is no image is refused with a cure."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,13 +175,19 @@ def test_pixels_that_are_not_finite_beside_the_mask():
         (GRAY * 99).astype("m8[s]"),
         (GRAY * 99).astype("M8[s]"),
         None,
-        "camera.png",
     ],
     ids=lambda image: str(getattr(image, "dtype", image)),
 )
 def test_dtypes_without_real_numbers(image, build):
     with pytest.raises(TypeError, match=r"holds no real numbers; convert it first, for example"):
         build(image)
+
+
+@both
+@pytest.mark.parametrize("name", ["camera.png", Path("camera.png")])
+def test_the_name_of_a_file_is_no_image(name, build):
+    with pytest.raises(TypeError, match=r"nnk_image\.io\.read\('camera.png'\)\[0\] reads it"):
+        build(name)
 
 
 @both

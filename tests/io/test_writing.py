@@ -155,7 +155,9 @@ CLEAR = {"alpha": np.zeros((2, 2), np.uint8)}
     ("name", "array", "about", "complaint"),
     [
         ("x.xcf", np.zeros((2, 2)), None, "unknown extension '.xcf'"),
-        ("x.bmp", np.zeros((2, 2)), None, ".bmp is only read"),
+        ("x.gif", np.zeros((2, 2)), None, ".gif is only read"),
+        ("x.bmp", np.zeros((2, 2)), {"dtype": np.dtype("f4")}, "BMP cannot hold float32"),
+        ("x.bmp", np.zeros((2, 2), np.uint8), CLEAR, "BMP cannot hold transparency"),
         ("x", np.zeros((2, 2)), None, "no extension"),
         ("nowhere/x.png", np.zeros((2, 2)), None, "does not exist"),
         ("folder.png", np.zeros((2, 2)), None, "is a folder"),

@@ -14,6 +14,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 FOR_USERS = set(EXTRAS) - {"test", "docs", "dev"}
 WITHOUT_IMPORT = {"napari"}  # it imports us
 IMPORTS = {"scikit-image": "skimage", "pillow": "PIL", "scikit-learn": "sklearn"}
+IMPORTS |= {"pillow-heif": "pillow_heif"}
 
 
 def names(requirements):

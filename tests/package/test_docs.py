@@ -5,23 +5,29 @@ import re
 from pathlib import Path
 
 import pytest
+from child import python
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 PAGES = sorted(page for page in DOCS.glob("**/*.md") if ">>> " in page.read_text(encoding="utf-8"))
 
+RUN = """
+    import doctest, sys
+    print(*doctest.testfile(sys.argv[1], False, optionflags=doctest.ELLIPSIS))
+"""
 
-def examples(page):
-    """The interactive examples of a page, from its blocks of Python code, in one namespace."""
+
+def code_of(page):
+    """The interactive examples of a page, from its blocks of Python code."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
-    code = "\n".join(block for block in blocks if ">>> " in block)
-    return doctest.DocTestParser().get_doctest(code, {}, page.stem, str(page), 0)
+    return "\n".join(block for block in blocks if ">>> " in block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+def test_the_examples_of_a_page_run_in_a_fresh_interpreter(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    test = examples(page)
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
-    assert result.attempted == len(test.examples) > 5
-    assert result.failed == 0
+    code = code_of(page)
+    Path("page.txt").write_text(code, encoding="utf-8")
+    *report, failed, attempted = python(RUN, "page.txt", PYTHONUTF8="1")
+    assert failed == "0", " ".join(report)
+    assert int(attempted) == len(doctest.DocTestParser().get_examples(code)) > 5

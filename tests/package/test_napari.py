@@ -74,6 +74,16 @@ def test_a_stack_in_colours_with_transparency():
         np.testing.assert_array_equal(data[..., 3:], stack[..., 3:])
 
 
+def test_stains_are_denoised_each_by_itself():
+    stack = RNG.normal(100, 10, (2, 6, 40, 44))
+    layer = layer_of(stack, scale=np.array([1.0, 3.0, 1.5, 1.5]))
+    data, _, _ = denoised_layer(layer, **OPTIONS, stains=0)
+    np.testing.assert_array_equal(data, [denoise(part, 10, spacing=(2, 1, 1)) for part in stack])
+    frames = layer_of(stack[:, 0])
+    data, _, _ = denoised_layer(frames, **OPTIONS, stains=0)
+    np.testing.assert_array_equal(data, [denoise(part, 10) for part in stack[:, 0]])
+
+
 def test_no_sigma_is_looked_for():
     frame = 100 * (np.indices((60, 60)).sum(axis=0) > 60) + RNG.normal(0, 8, (60, 60))
     data, _, _ = denoised_layer(layer_of(frame), **OPTIONS | {"sigma": 0.0})

@@ -27,7 +27,10 @@ def test_runs_without_errors_and_warnings(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     # In a folder of its own: beside the sources, an uncompiled nnk_image could be imported.
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    NotebookClient(notebook, timeout=None, kernel_name="python3", resources=resources).execute()
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):
             assert output.get("name") != "stderr", f"cell {number} warns: {output['text']}"
+            text = output.get("data", {}).get("text/plain", "")
+            assert "matplotlib" not in text, f"cell {number} prints {text}; end it with ';'"
+            assert "<Axes" not in text, f"cell {number} prints {text}; end it with ';'"

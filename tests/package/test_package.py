@@ -127,17 +127,67 @@ def test_import_is_light():
     assert run(code).stdout.split() == ["False", "False"]
 
 
-def test_without_the_compiled_core_the_error_tells_what_to_do(tmp_path):
-    sources = Path(nnk_image.__file__).parent
+@pytest.fixture
+def sources(tmp_path):
+    """A folder that holds the package without its compiled core, as a clone does."""
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "images")
-    shutil.copytree(sources, tmp_path / "nnk_image", ignore=ignored)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    # An editable install puts a finder of its own before the folder: leave it out.
-    plain = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if isinstance(f, type)]; "
-    for code in ("import nnk_image; nnk_image.denoise", "from nnk_image import _core"):
-        done = run(plain + code, env=environment, cwd=tmp_path)
-        assert done.returncode == 1
-        assert "pip install ." in done.stderr
+    package = Path(nnk_image.__file__).parent
+    shutil.copytree(package, tmp_path / "clone" / "nnk_image", ignore=ignored)
+    return tmp_path / "clone"
+
+
+def started_in(sources, code, installed=None):
+    """What a Python prints that looks for modules in the folder of the sources first."""
+    # An editable install puts a finder of its own before all folders, which would hide them.
+    plain = f"""if True:
+        import sys
+        from pathlib import Path
+        sys.meta_path[:] = [f for f in sys.meta_path if isinstance(f, type)]
+        installed = {installed and str(installed)!r}
+        others = [p for p in sys.path if installed or not Path(p, "nnk_image").is_dir()]
+        sys.path[:] = ["", *filter(None, [installed, *others])]
+    """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"}
+    return run(f"{plain}\n{code}", cwd=sources, env=environment)
+
+
+def test_python_started_in_the_sources_takes_the_installed_package(sources):
+    installed = Path(nnk_image.__file__).parents[1]
+    code = (
+        "import nnk_image; from nnk_image import _core, denoise; print(nnk_image.__file__); "
+        "assert nnk_image.io.read and nnk_image.standard_image('camera').shape == (256, 256)"
+    )
+    done = started_in(sources, code, installed)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).samefile(nnk_image.__file__)
+
+
+@pytest.mark.parametrize("code", ["import nnk_image", "from nnk_image import _core"])
+def test_where_nothing_is_installed_one_line_says_what_to_do(sources, code):
+    done = started_in(sources, code)
+    assert done.returncode == 1
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("ImportError: ")
+    assert str(sources.resolve()) in last
+    assert last.endswith("-m pip install .")
+    assert len(done.stderr.splitlines()) < 10
+
+
+def documented_names():
+    """Names below the subpackages that pages, notebooks and examples use by their full path."""
+    pages = [README, *README.parent.glob("docs/**/*.md"), *README.parent.glob("docs/**/*.rst")]
+    pages += README.parent.glob("notebooks/*.ipynb")
+    lines = [page.read_text(encoding="utf-8") for page in pages]
+    for module in Path(nnk_image.__file__).parent.glob("**/*.py"):
+        lines += re.findall(r"(?:>>>|\.\.\.) (.*)", module.read_text(encoding="utf-8"))
+    lines = [re.sub(r"(?m)^.*\bimport\b.*$", "", text) for text in lines]
+    return sorted({name for text in lines for name in re.findall(r"nnk_image(?:\.\w+){2,}", text)})
+
+
+@pytest.mark.parametrize("name", documented_names())
+def test_documented_names_need_nothing_but_the_import_of_the_package(name):
+    done = run(f"import nnk_image; {name}")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -145,7 +195,6 @@ def test_without_the_compiled_core_the_error_tells_what_to_do(tmp_path):
     [
         ("matplotlib", "from nnk_image.plotting.figures import new_figure; new_figure()"),
         ("networkx", "nnk_image.image_graph(np.zeros((3, 3))).to_networkx()"),
-        ("tqdm", "nnk_image.denoise(np.eye(8), 0.1, progress=True)"),
     ],
 )
 def test_missing_extras_are_named(missing, call):

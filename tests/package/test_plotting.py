@@ -64,7 +64,8 @@ def test_compaction_shows_what_is_left_above_each_band(figure):
     graphs = {"bilateral": bilateral_graph(IMAGE, 5), "nnk": image_graph(IMAGE, 5)}
     result = energy_compaction(IMAGE, graphs, orders=[4, 9])
     axes = figure.subplots(1, 2)
-    lines = plot_compaction([result], axes)
+    assert plot_compaction([result], axes) == list(axes)
+    lines = [line for ax in axes for line in ax.lines]
     assert len(lines) == 4
     expected = [(name, i) for i in range(2) for name in graphs]
     for line, (name, i) in zip(lines, expected, strict=True):
@@ -83,7 +84,7 @@ def test_compaction_shows_what_is_left_above_each_band(figure):
 def test_compaction_of_several_images_is_their_mean(figure):
     images = [RNG.random((9, 9)) for _ in range(3)]
     results = [energy_compaction(image, orders=[5]) for image in images]
-    lines = plot_compaction(results, [figure.subplots()])
+    lines = plot_compaction(results, [figure.subplots()])[0].lines
     for line, kind in zip(lines, ("bilateral", "nnk"), strict=True):
         shares = np.mean([r.cumulative[kind][0] for r in results], axis=0)
         np.testing.assert_allclose(line.get_ydata(), 1 - shares[:-1], rtol=1e-9, atol=1e-15)
@@ -92,8 +93,8 @@ def test_compaction_of_several_images_is_their_mean(figure):
 def test_compaction_of_one_graph_on_too_many_or_too_few_axes(figure):
     result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4, 6])
     axes = figure.subplots(1, 3)
-    lines = plot_compaction([result], axes)
-    assert [line.get_label() for line in lines] == ["nnk"] * 2
+    shown = plot_compaction([result], axes)
+    assert [line.get_label() for ax in shown for line in ax.lines] == ["nnk"] * 2
     assert not axes[2].lines
     with pytest.raises(ValueError, match="2 axes are needed, got 1"):
         plot_compaction([result], axes[:1])
@@ -102,7 +103,8 @@ def test_compaction_of_one_graph_on_too_many_or_too_few_axes(figure):
 @pytest.mark.parametrize("filters", ["heat", "regular"])
 def test_compaction_of_few_bands(figure, filters):
     result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4], filters=filters)
-    lines = plot_compaction([result], [figure.subplots()])
+    (ax,) = plot_compaction([result], [figure.subplots()])
+    lines = ax.lines
     assert {len(line.get_xdata()) for line in lines} == {0 if filters == "heat" else 1}
 
 
@@ -111,8 +113,21 @@ def test_compaction_of_an_image_without_high_bands(figure):
     image = np.add.outer(np.arange(16.0), np.zeros(16)) // 8
     graph = image_graph(image, 3, sigma_f=0.01)
     result = energy_compaction(image, graph, orders=[4], n_scales=2)
-    for line in plot_compaction([result], [figure.subplots()]):
+    for line in plot_compaction([result], [figure.subplots()])[0].lines:
         assert (line.get_ydata() >= 1e-16).all()
+
+
+def test_compaction_of_blocks_is_drawn_beside_that_of_bands(figure):
+    results = [energy_compaction(RNG.random((9, 9)), orders=[4], block_size=3) for _ in range(3)]
+    results = [r.with_klt(results[:i] + results[i + 1 :]) for i, r in enumerate(results)]
+    axes = figure.subplots(1, 3)
+    assert plot_compaction(results, axes) == list(axes[:2])
+    for line, name in zip(axes[1].lines, ("dct", "bilateral", "nnk", "klt"), strict=True):
+        gain = np.mean([result.coding_gain[name] for result in results])
+        assert line.get_label() == f"{name}, {gain:.1f} dB"
+        np.testing.assert_allclose(line.get_xdata(), np.arange(1, 9) / 9)
+        left = [result.blocks[name][::-1].cumsum()[::-1][1:] for result in results]
+        np.testing.assert_allclose(line.get_ydata(), np.mean(left, axis=0), rtol=1e-9)
 
 
 # --- images ------------------------------------------------------------------------------
@@ -121,7 +136,8 @@ def test_compaction_of_an_image_without_high_bands(figure):
 def test_images_share_the_range_of_the_first(figure):
     pictures = {"clean": GRAY, "noisy": 2 * GRAY - 0.5}
     axes = figure.subplots(1, 2)
-    artists = plot_comparison(pictures, axes)
+    assert plot_comparison(pictures, axes) == list(axes)
+    artists = [ax.images[0] for ax in axes]
     assert [ax.get_title() for ax in axes] == ["clean", "noisy"]
     assert not any(ax.axison for ax in axes)
     for artist, picture in zip(artists, pictures.values(), strict=True):
@@ -130,8 +146,8 @@ def test_images_share_the_range_of_the_first(figure):
 
 
 def test_given_range_wins(figure):
-    (artist,) = plot_comparison({"image": GRAY}, figure.subplots(), value_range=(0, 255))
-    assert artist.get_clim() == (0, 255)
+    (ax,) = plot_comparison({"image": GRAY}, figure.subplots(), value_range=(0, 255))
+    assert ax.images[0].get_clim() == (0, 255)
 
 
 @pytest.mark.parametrize(("scale", "dtype"), [(1, float), (255, float), (255, np.uint8)])
@@ -140,21 +156,23 @@ def test_color_images_are_scaled_to_what_matplotlib_takes(figure, scale, dtype):
     first, second = plot_comparison(
         {"a": picture, "b": 2.0 * picture}, figure.subplots(1, 2), value_range=(0, scale)
     )
-    np.testing.assert_allclose(first.get_array(), picture / scale, rtol=1e-15)
-    np.testing.assert_allclose(second.get_array(), np.minimum(2.0 * picture / scale, 1), rtol=1e-15)
+    first, second = first.images[0].get_array(), second.images[0].get_array()
+    np.testing.assert_allclose(first, picture / scale, rtol=1e-15)
+    np.testing.assert_allclose(second, np.minimum(2.0 * picture / scale, 1), rtol=1e-15)
 
 
 @pytest.mark.parametrize("picture", [np.full((4, 5), 3.0), np.full((4, 5, 3), 3.0)])
 def test_constant_image_can_be_shown(figure, picture):
-    (artist,) = plot_comparison({"flat": picture}, [figure.subplots()])
-    assert np.isfinite(artist.get_array()).all()
+    (ax,) = plot_comparison({"flat": picture}, [figure.subplots()])
+    assert np.isfinite(ax.images[0].get_array()).all()
 
 
 @pytest.mark.parametrize("clean", [GRAY, COLOR], ids=["gray", "color"])
 def test_difference_from_a_clean_image(figure, clean):
     noise = RNG.normal(size=clean.shape)
     images = {"before": clean + noise, "after": clean + 0.1 * noise}
-    artists = plot_comparison(images, figure.subplots(1, 3), clean=clean, difference=True)
+    axes = plot_comparison(images, figure.subplots(1, 3), clean=clean, difference=True)
+    artists = [ax.images[0] for ax in axes]
     error = 0.1 * noise if clean.ndim == 2 else 0.1 * noise.mean(axis=2)
     np.testing.assert_allclose(artists[2].get_array(), error, atol=1e-12)
     rms = np.sqrt(np.mean(noise**2))
@@ -167,11 +185,12 @@ def test_difference_from_a_clean_image(figure, clean):
 
 def test_difference_without_truth_is_what_was_removed(figure):
     images = {"before": GRAY, "after": 0.5 * GRAY}
-    artists = plot_comparison(images, figure.subplots(1, 3), difference=True)
+    axes = plot_comparison(images, figure.subplots(1, 3), difference=True)
+    artists = [ax.images[0] for ax in axes]
     np.testing.assert_allclose(artists[2].get_array(), 0.5 * GRAY)
     assert [artist.axes.get_title() for artist in artists] == ["before", "after", "removed"]
-    artists = plot_comparison({"same": GRAY}, figure.subplots(1, 2), difference=True)
-    assert not artists[1].get_array().any()
+    axes = plot_comparison({"same": GRAY}, figure.subplots(1, 2), difference=True)
+    assert not axes[1].images[0].get_array().any()
 
 
 def test_other_scenes_and_too_few_axes_are_refused(figure):
@@ -204,8 +223,8 @@ def links_of(lines):
 @pytest.mark.parametrize("pixel", [(6, 5), (0, 0), (11, 9)])
 def test_neighbors_are_those_of_the_graph(figure, image, graph, pixel):
     ax = figure.subplots()
-    lines = plotting.plot_neighbors(image, graph, pixel, ax)
-    assert lines.axes is ax
+    assert plotting.plot_neighbors(image, graph, pixel, ax) is ax
+    lines = ax.collections[-1]
     node = pixel[0] * 10 + pixel[1]
     row = graph.adjacency[[node]].tocoo()
     assert links_of(lines) == [(node, other) for other in row.col.tolist()]
@@ -236,13 +255,14 @@ def test_a_pixel_without_neighbors(figure):
     mask = np.ones(IMAGE.shape, bool)
     mask[3, 4] = False
     graph = image_graph(IMAGE, 5, mask=mask)
-    assert not plotting.plot_neighbors(IMAGE, graph, (3, 4), figure.subplots()).get_segments()
+    ax = plotting.plot_neighbors(IMAGE, graph, (3, 4), figure.subplots())
+    assert not ax.collections[-1].get_segments()
 
 
 @every_graph
 @pytest.mark.parametrize("crop", [np.s_[2:9, 3:8], np.s_[:, :], np.s_[8:99, :4]], ids=str)
 def test_links_of_a_crop_are_drawn_once(figure, image, graph, crop):
-    lines = plotting.plot_graph(image, graph, crop, figure.subplots())
+    lines = plotting.plot_graph(image, graph, crop, figure.subplots()).collections[-1]
     inside = set(np.arange(120).reshape(12, 10)[crop].ravel().tolist())
     matrix = graph.adjacency.tocoo()
     entries = zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)
@@ -281,22 +301,23 @@ def test_another_image_is_refused(image):
 @every_graph
 def test_degrees(figure, image, graph):
     weights, counts = figure.subplots(1, 2)
-    shown = plotting.plot_degrees(graph, weights)
+    shown = plotting.plot_degrees(graph, weights).images[0]
     np.testing.assert_array_equal(shown.get_array(), graph.degrees)
     assert shown.colorbar is not None
-    shown = plotting.plot_degrees(graph, counts, count=True)
+    shown = plotting.plot_degrees(graph, counts, count=True).images[0]
     expected = [graph.adjacency[[i]].nnz for i in range(120)]
     np.testing.assert_array_equal(shown.get_array().ravel(), expected)
 
 
 def test_degrees_of_a_single_pixel(figure):
-    assert not plotting.plot_degrees(image_graph([[1.0]]), figure.subplots()).get_array().any()
+    ax = plotting.plot_degrees(image_graph([[1.0]]), figure.subplots())
+    assert not ax.images[0].get_array().any()
 
 
 def test_masked_pixels_are_blank(figure):
     mask = IMAGE > 0.3
-    shown = plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), figure.subplots())
-    np.testing.assert_array_equal(shown.get_array().mask, ~mask)
+    ax = plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), figure.subplots())
+    np.testing.assert_array_equal(ax.images[0].get_array().mask, ~mask)
 
 
 # --- wavelets ----------------------------------------------------------------------------
@@ -304,7 +325,7 @@ def test_masked_pixels_are_blank(figure):
 
 def test_bands_show_their_variances(figure):
     bands = SpectralGraphWavelets(GRAPHS["nnk"][1]).analyze(IMAGE)
-    artists = plotting.plot_bands(bands, figure.subplots(1, 7))
+    artists = [ax.images[0] for ax in plotting.plot_bands(bands, figure.subplots(1, 7))]
     for number, (artist, band) in enumerate(zip(artists, bands, strict=True), start=1):
         np.testing.assert_array_equal(artist.get_array(), band)
         assert artist.axes.get_title() == f"band {number}\nvariance {band.var():.2g}"
@@ -315,8 +336,8 @@ def test_bands_show_their_variances(figure):
 
 def test_bands_with_given_limits(figure):
     bands = RNG.normal(size=(3, 4, 5))
-    artists = plotting.plot_bands(bands, figure.subplots(1, 3), limits=[1, 2, 3])
-    assert [artist.get_clim() for artist in artists[1:]] == [(-2, 2), (-3, 3)]
+    axes = plotting.plot_bands(bands, figure.subplots(1, 3), limits=[1, 2, 3])
+    assert [ax.images[0].get_clim() for ax in axes[1:]] == [(-2, 2), (-3, 3)]
 
 
 def test_bands_of_color_are_refused():
@@ -338,7 +359,8 @@ def test_without_axes_pyplot_says_where():
     ]
     for ax, plot in zip(axes, one_axes, strict=True):
         plt.sca(ax)
-        assert plot().axes is ax
+        assert plot() is ax
+        assert ax.images
     bands = SpectralGraphWavelets(graph, order=5).analyze(image)
     several_axes = [
         lambda: plotting.plot_bands(bands),
@@ -347,8 +369,9 @@ def test_without_axes_pyplot_says_where():
         lambda: plot_compaction([energy_compaction(image, orders=[4])]),
     ]
     for plot in several_axes:
-        artists = plot()
-        assert {artist.figure for artist in artists} == {plt.gcf()} != {figure}
+        drawn = plot()
+        assert {ax.figure for ax in drawn} == {plt.gcf()} != {figure}
+        assert all(ax.images or ax.lines for ax in drawn)
         assert saved(plt.gcf())
     plt.close("all")
     np.testing.assert_array_equal(image, IMAGE)
@@ -359,7 +382,8 @@ def test_without_axes_pyplot_says_where():
 
 def test_noise_is_drawn_by_brightness_and_frequency(figure):
     model = NoiseModel([3.0, 4.0, 5.0], gain=[0.5, 0.0, 1.0], offset=10.0)
-    *lines, spectrum = plotting.plot_noise(model, figure.subplots(1, 2), value_range=(0, 100))
+    curve, field = plotting.plot_noise(model, figure.subplots(1, 2), value_range=(0, 100))
+    lines, (spectrum,) = curve.lines, field.images
     intensity = lines[0].get_xdata()
     assert (intensity[0], intensity[-1]) == (0, 100)
     for line, sigma, gain in zip(lines, (3, 4, 5), (0.5, 0, 1), strict=True):
@@ -371,8 +395,8 @@ def test_noise_is_drawn_by_brightness_and_frequency(figure):
 def test_noise_between_neighbors_is_drawn_as_its_spectrum(figure):
     kernel = np.outer([1.0, 2.0, 1.0], [0.0, 1.0, 0.0])  # smooth from row to row
     model = NoiseModel.from_autocovariance(correlate2d(kernel, kernel))
-    *_, spectrum = plotting.plot_noise(model, figure.subplots(1, 2))
-    power = np.asarray(spectrum.get_array())
+    _, field = plotting.plot_noise(model, figure.subplots(1, 2))
+    power = np.asarray(field.images[0].get_array())
     down = (2 + 2 * np.cos(2 * np.pi * np.arange(-32, 33) / 65)) ** 2 / 6
     np.testing.assert_allclose(power, np.broadcast_to(down[:, None], power.shape), atol=1e-12)
 
@@ -380,5 +404,17 @@ def test_noise_between_neighbors_is_drawn_as_its_spectrum(figure):
 def test_levels_of_each_pixel_are_drawn_as_a_map(figure):
     levels = np.linspace(5, 50, GRAY.size).reshape(GRAY.shape)
     model = NoiseModel(levels=levels)
-    *_, field = plotting.plot_noise(model, figure.subplots(1, 2))
-    np.testing.assert_array_equal(field.get_array(), levels)
+    _, field = plotting.plot_noise(model, figure.subplots(1, 2))
+    np.testing.assert_array_equal(field.images[0].get_array(), levels)
+
+
+def test_what_is_drawn_without_axes_is_what_pyplot_saves(tmp_path):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.close("all")
+    ax = plotting.plot_degrees(GRAPHS["nnk"][1])
+    plt.savefig(tmp_path / "pyplot.png")
+    ax.figure.savefig(tmp_path / "figure.png")
+    assert (tmp_path / "pyplot.png").read_bytes() == (tmp_path / "figure.png").read_bytes()
+    assert plt.get_fignums() == [1]
+    assert np.ptp(plt.imread(tmp_path / "pyplot.png")[..., :3]) > 0.9  # no blank page
+    plt.close("all")

@@ -18,8 +18,11 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"
 PRINT_THE_CHAIN = "from whole_chain import whole_chain; print(whole_chain(), whole_chain(2))"
 
 
-def python(script, *arguments, flags=(), timeout=120, **environment):
-    """Run a script in a fresh interpreter that finds `whole_chain`; the words it prints."""
+def python(script, *arguments, flags=(), **environment):
+    """Run a script in a fresh interpreter that finds `whole_chain`; the words it prints.
+
+    How long it takes says nothing on a busy machine: only pytest's own limit ends what hangs.
+    """
     folders = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, *flags, "-c", textwrap.dedent(script), *map(str, arguments)],
@@ -27,7 +30,6 @@ def python(script, *arguments, flags=(), timeout=120, **environment):
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=timeout,
         check=False,
     )
     assert done.returncode == 0, (done.returncode, done.stderr)
@@ -42,7 +44,7 @@ def leaving_no_task():
         return
     before = tasks()
     yield
-    patience = time.monotonic() + 10  # a thread that has nothing left to do may still be there
+    patience = time.monotonic() + 100  # a thread that has nothing left to do may still be there
     while tasks() - before and time.monotonic() < patience:
         time.sleep(0.01)
     assert not tasks() - before

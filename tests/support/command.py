@@ -21,5 +21,5 @@ def command(*arguments):
 def process(*arguments, **options):
     """The finished process of a call."""
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=120, check=False, **options
+        command(*arguments), capture_output=True, text=True, check=False, **options
     )

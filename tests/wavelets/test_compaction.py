@@ -13,6 +13,7 @@ from PIL import Image
 from nnk_image import (
     SpectralGraphWavelets,
     bilateral_graph,
+    block_gft,
     energy_compaction,
     image_graph,
     standard_image,
@@ -273,3 +274,94 @@ def test_image_is_checked_like_everywhere():
     kept = IMAGE.copy()
     energy_compaction(IMAGE)
     np.testing.assert_array_equal(IMAGE, kept)
+
+
+# --- blocks ------------------------------------------------------------------------------
+
+
+def blocks_by_hand(image, size):
+    """(blocks, size**2) of an image without its mean, whole blocks only."""
+    image = image - image.mean()
+    corners = [
+        (y, x)
+        for y in range(0, image.shape[0] - size + 1, size)
+        for x in range(0, image.shape[1] - size + 1, size)
+    ]
+    return np.array([image[y : y + size, x : x + size].ravel() for y, x in corners])
+
+
+def cosines_by_hand(size):
+    """(size**2, size**2): products of two cosines in rows, by rising frequency."""
+    k, n = np.arange(size)[:, None], np.arange(size)
+    one = np.cos(np.pi * k * (2 * n + 1) / (2 * size)) * np.sqrt(np.where(k, 2, 1) / size)
+    both = sorted((u * u + v * v, u, v) for u in range(size) for v in range(size))
+    return np.array([np.outer(one[u], one[v]).ravel() for _, u, v in both])
+
+
+def test_blocks_by_hand():
+    image = RNG.random((13, 9))
+    graphs = graphs_of(image)
+    result = energy_compaction(image, graphs, orders=[4], block_size=4)
+    assert list(result.blocks) == ["dct", "bilateral", "nnk"]
+    pixels = blocks_by_hand(image, 4)
+    power = (pixels**2).sum()
+    expected = ((pixels @ cosines_by_hand(4).T) ** 2).sum(axis=0) / power
+    np.testing.assert_allclose(result.blocks["dct"], expected, rtol=1e-10)
+    for name, graph in graphs.items():
+        coefficients = block_gft(image - image.mean(), graph, 4)
+        expected = (coefficients**2).sum(axis=(0, 1)) / power
+        np.testing.assert_allclose(result.blocks[name], expected, rtol=1e-9)
+    np.testing.assert_allclose(result.moments, pixels.T @ pixels / power, rtol=1e-10, atol=1e-15)
+    for name, shares in result.blocks.items():
+        assert shares.sum() == pytest.approx(1)
+        gain = shares.mean() / np.prod(shares) ** (1 / 16)
+        assert result.coding_gain[name] == pytest.approx(10 * np.log10(gain))
+
+
+def test_klt_is_fitted_to_the_others():
+    results = [energy_compaction(RNG.random((12, 12)), orders=[4], block_size=3) for _ in range(3)]
+    fitted = results[0].with_klt(results[1:])
+    _, vectors = np.linalg.eigh(results[1].moments + results[2].moments)
+    expected = np.diag(vectors.T @ results[0].moments @ vectors)[::-1]
+    np.testing.assert_allclose(fitted.blocks["klt"], expected, rtol=1e-9)
+    assert "klt" not in results[0].blocks
+
+
+@pytest.mark.parametrize("name", ["camera", "brick"])
+def test_no_fixed_transform_beats_the_klt_of_the_image_itself(name):
+    result = energy_compaction(standard_image(name), orders=[4], block_size=4)
+    gain = result.with_klt([result]).coding_gain
+    assert gain["klt"] > gain["dct"] > 0
+    assert gain["nnk"] > gain["klt"]  # another basis for each block, which a decoder would need
+
+
+def test_blocks_of_color_are_those_of_all_channels_together():
+    graphs = graphs_of(COLOR, channel_axis=-1)
+    result = energy_compaction(COLOR, graphs, channel_axis=-1, orders=[4], block_size=4)
+    signal = COLOR - COLOR.mean(axis=(0, 1))
+    pixels = np.concatenate([blocks_by_hand(signal[..., c], 4) for c in range(3)])
+    expected = ((pixels @ cosines_by_hand(4).T) ** 2).sum(axis=0) / (pixels**2).sum()
+    np.testing.assert_allclose(result.blocks["dct"], expected, rtol=1e-10)
+    coefficients = block_gft(signal, graphs["nnk"], 4)
+    expected = (coefficients**2).sum(axis=(0, 1, 3)) / (pixels**2).sum()
+    np.testing.assert_allclose(result.blocks["nnk"], expected, rtol=1e-9)
+
+
+def test_a_coefficient_that_is_always_zero_has_a_gain_of_its_own():
+    image = np.kron(RNG.random((4, 4)), np.ones((2, 2)))
+    result = energy_compaction(image, graphs_of(image), orders=[4], block_size=2)
+    np.testing.assert_allclose(result.blocks["dct"], [1, 0, 0, 0], atol=1e-15)
+    assert result.coding_gain["dct"] == pytest.approx(10 * (16 * 3 / 4 - np.log10(4)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("image", "size", "says"),
+    [
+        (IMAGE, 16, "no block of 16 x 16"),
+        (RNG.random((9, 9, 9)), 3, "no block"),
+        (IMAGE, 1, "size"),
+    ],
+)
+def test_blocks_that_are_not_there(image, size, says):
+    with pytest.raises(ValueError, match=says):
+        energy_compaction(image, orders=[4], block_size=size)

@@ -1,0 +1,47 @@
+"""Noise in words, for people who look at pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nnk_image.noise.checks import root_mean_square
+from nnk_image.noise.model import NoiseModel, deviations
+
+_STRENGTHS = ((0.004, "very weak"), (0.02, "weak"), (0.05, "moderate"), (0.12, "strong"))
+"""Words for standard deviations up to a share of the range of values."""
+
+_GRAINY = 0.15  # correlation of neighbors from which grains are wider than a pixel
+_CHANGE = 1.25  # ratio of the levels in the dark and in bright parts that is worth a word
+
+
+def described(noise: NoiseModel, low: float, high: float) -> str:
+    """Describe noise in an image with values from `low` to `high` in a few words.
+
+    >>> described(NoiseModel(2.4, curve=[[0, 255], [3.0, 1.5]]), 0, 255)
+    'weak noise, about 2.4 of 255, stronger in the dark'
+    """
+    levels = np.sqrt(np.mean(deviations(noise, np.linspace(low, high, 65)) ** 2, axis=0))
+    level = root_mean_square(levels if any(noise.gain) else np.array(noise.sigma))
+    if not level > 0:
+        stripes = _stripes(noise)
+        return f"no noise{f' but {stripes}' if stripes else ''}"
+    extent = high - low
+    strength = next((word for most, word in _STRENGTHS if level <= most * extent), "very strong")
+    grainy = ", grainy" if max(noise.neighbor_correlation()) > _GRAINY else ""
+    dark, bright = (np.mean(part) for part in (levels[:16], levels[-16:]))
+    parts = [
+        f"{strength}{grainy} noise",
+        f"about {level:.2g}{f' of {extent:.4g}' if extent else ''}",
+    ]
+    if dark > _CHANGE * bright:
+        parts.append("stronger in the dark")
+    if bright > _CHANGE * dark:
+        parts.append("stronger in bright parts")
+    if noise.is_uneven:
+        parts.append("stronger in some places")
+    return ", ".join(filter(None, [*parts, _stripes(noise)]))
+
+
+def _stripes(noise: NoiseModel) -> str:
+    names = [name for name in ("rows", "columns") if getattr(noise, name)]
+    return f"with stripes along {' and '.join(names)}" if names else ""

@@ -1,0 +1,257 @@
+"""The command line as people use it: patterns, pipes, folders in folders, slips of the keyboard."""
+
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from command import command, process, run
+from PIL import Image
+
+import nnk_image
+from nnk_image.io import read
+
+SIGMA = ("--sigma", "15")
+
+
+@pytest.fixture
+def folders(photo):
+    """A folder with pictures, other files and another such folder in it."""
+    (photo.parent / "notes.txt").touch()
+    (photo.parent / "inner").mkdir()
+    for name in ("inner/photo.png", "inner/second.png", ".hidden.png"):
+        (photo.parent / name).write_bytes(photo.read_bytes())
+    (photo.parent / "inner" / "raw.cr3").touch()
+    return photo.parent
+
+
+def files_below(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+# --- what is there stays -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_pattern_that_the_shell_expands_overwrites_nothing(capsys, photo, n):
+    names = [photo, photo.with_name("second.png"), photo.with_name("third.png")][:n]
+    for name in names:
+        name.write_bytes(photo.read_bytes())
+    status, text, err = run(capsys, "denoise", *names, *SIGMA)
+    assert (status, text, err.count("\n")) == (1, "", 1)
+    assert ("--overwrite" if n == 2 else "need a folder") in err
+    assert {name.read_bytes() for name in names} == {photo.read_bytes()}
+
+
+def test_overwrite_and_the_image_itself(capsys, photo):
+    other = photo.with_name("other.png")
+    other.write_bytes(b"old")
+    assert run(capsys, "denoise", photo, other, *SIGMA)[0] == 1
+    assert other.read_bytes() == b"old"
+    assert run(capsys, "denoise", photo, other, *SIGMA, "--overwrite")[0] == 0
+    jpeg = photo.with_name("other.jpg")
+    for _ in range(2):  # another format can come from no pattern
+        assert run(capsys, "denoise", photo, jpeg, *SIGMA)[0] == 0
+    assert run(capsys, "denoise", photo, photo, *SIGMA)[0] == 0
+    assert photo.read_bytes() == other.read_bytes()
+
+
+def test_no_clobber(capsys, folders, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "photo.png").write_bytes(b"old")
+    arguments = ("denoise", folders, out, "--recursive", "--no-clobber", *SIGMA)
+    status, text, err = run(capsys, *arguments)
+    assert status == 0
+    assert f"already there, skipped: {out / 'photo.png'}" in err
+    assert text.count("\n") == 2
+    assert (out / "photo.png").read_bytes() == b"old"
+    status, text, err = run(capsys, *arguments)
+    assert (status, text) == (0, "")
+    assert run(capsys, *arguments, "--overwrite")[0] == 2
+
+
+# --- folders -----------------------------------------------------------------------------
+
+
+def test_recursive_keeps_the_folders(capsys, folders, tmp_path):
+    out = folders / "clean"  # within the folder of the images
+    for _ in range(2):  # results are no images to denoise
+        status, _, err = run(capsys, "denoise", folders, out, "--recursive", *SIGMA)
+        assert status == 0
+        assert err == (
+            f"nnk-image: {folders}: no images, skipped: inner{os.sep}raw.cr3, notes.txt\n"
+        )
+        names = [os.path.join("inner", name) for name in ("photo.png", "second.png")]
+        assert files_below(out) == [*names, "photo.png"]
+
+
+def test_the_names_of_skipped_files_are_said(capsys, folders):
+    for n in range(7):
+        (folders / f"{n}.doc").touch()
+    status, text, err = run(capsys, "noise", folders)
+    assert status == 0
+    assert text.count("\n") == 1
+    assert "no images, skipped: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
+    assert run(capsys, "noise", folders, "--recursive")[1].count("\n") == 3
+
+
+# --- pipes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_standard_input_and_output(photo, tmp_path, kind):
+    picture = Image.open(photo).convert("RGB" if kind == "WEBP" else "L")
+    data = io.BytesIO()
+    picture.save(data, kind)
+    extension = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp"}[kind]
+    (tmp_path / f"in.{extension}").write_bytes(data.getvalue())
+    words = command("denoise", "-", "-", *SIGMA)
+    done = subprocess.run(words, input=data.getvalue(), capture_output=True, check=True)
+    assert b"NoiseModel(sigma=15) (given)" in done.stderr
+    process("denoise", tmp_path / f"in.{extension}", tmp_path / f"out.{extension}", *SIGMA)
+    assert done.stdout == (tmp_path / f"out.{extension}").read_bytes() != data.getvalue()
+
+
+def test_only_one_end_is_a_pipe(photo, tmp_path):
+    words = command("denoise", photo, "-", *SIGMA)
+    out = subprocess.run(words, capture_output=True, check=True).stdout
+    words = command("denoise", "-", tmp_path / "o.png", *SIGMA)
+    subprocess.run(words, input=photo.read_bytes(), capture_output=True, check=True)
+    assert (tmp_path / "o.png").read_bytes() == out
+
+
+@pytest.mark.parametrize("data", [b"", b"hello"])
+def test_nothing_goes_out_if_nothing_comes_in(data):
+    done = subprocess.run(command("denoise", "-", "-"), input=data, capture_output=True)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"standard input" in done.stderr
+
+
+def test_a_pipe_is_for_one_image(capsys, photo):
+    status, _, err = run(capsys, "denoise", photo, photo, "-")
+    assert status == 1
+    assert "stands for one image" in err
+
+
+# --- before and after --------------------------------------------------------------------
+
+
+def test_before_and_after(capsys, photo, tmp_path):
+    out, both = tmp_path / "out.png", tmp_path / "both.png"
+    assert run(capsys, "denoise", photo, out, *SIGMA, "--compare", both)[0] == 0
+    expected = np.concatenate([read(photo)[0], read(out)[0]], axis=1)
+    np.testing.assert_array_equal(read(both)[0], expected)
+    np.save(tmp_path / "v.npy", np.zeros((5, 20, 20), np.uint8))
+    for name, place, message in (
+        (tmp_path / "v.npy", both, "is a stack"),
+        (photo, tmp_path / "nowhere" / "b.png", "does not exist"),
+    ):
+        arguments = ("denoise", name, tmp_path / "o.npy", *SIGMA, "--compare", place)
+        status, text, err = run(capsys, *arguments)
+        assert (status, text) == (1, "")
+        assert message in err
+        assert not (tmp_path / "o.npy").exists()
+
+
+def test_before_and_after_of_a_folder(capsys, folders, tmp_path):
+    names = (tmp_path / "out", *SIGMA, "--recursive", "--compare", tmp_path / "both")
+    assert run(capsys, "denoise", folders, *names)[0] == 0
+    assert files_below(tmp_path / "both") == files_below(tmp_path / "out")
+
+
+# --- nothing to do -----------------------------------------------------------------------
+
+
+def test_a_jpeg_without_noise_stays_as_it_is(capsys, tmp_path):
+    ramp = np.tile(np.arange(0, 200, 2, dtype=np.uint8), (80, 1))
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010F] = 6, "Kamera"
+    Image.fromarray(ramp).save(tmp_path / "in.jpg", quality=60, exif=exif, comment="text")
+    for name in ("out.jpg", "out.jpeg"):
+        status, text, err = run(capsys, "denoise", tmp_path / "in.jpg", tmp_path / name)
+        assert status == 0
+        assert "found no noise to remove" in err
+        assert "no noise" in text
+        assert (tmp_path / name).read_bytes() == (tmp_path / "in.jpg").read_bytes()
+    assert run(capsys, "denoise", tmp_path / "in.jpg", tmp_path / "out.png")[0] == 0
+    np.testing.assert_array_equal(read(tmp_path / "out.png")[0], read(tmp_path / "in.jpg")[0])
+
+
+# --- slips -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("denois", "a.png", "b.png"), "denoise"),
+        (("denoise", "a.png", "b.png", "--sgima", "20"), "--sigma"),
+        (("denoise", "a.png", "b.png", "--no-clober"), "--no-clobber"),
+        (("graph", "a.png", "--plott=x.png"), "--plot"),
+    ],
+)
+def test_wrong_words_are_answered_with_what_was_meant(capsys, arguments, meant):
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert err.rstrip().endswith(f"did you mean {meant!r}?")
+
+
+def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path):
+    status, _, err = run(capsys, "denoise", photo, tmp_path / "o.png", "--method", "bset")
+    assert status == 1
+    assert err.endswith("did you mean 'best'?\n")
+    with pytest.raises(ValueError, match=r"'fast', 'best', 'sgw'; did you mean 'fast'\?"):
+        nnk_image.denoise(np.eye(8), 1.0, method="fasst")
+
+
+def test_words_that_are_like_no_other_are_answered_plainly(capsys):
+    status, _, err = run(capsys, "denoise", "a.png", "b.png", "--xyzzy")
+    assert status == 2
+    assert err.endswith("unrecognized arguments: --xyzzy\n")
+
+
+# --- noise -------------------------------------------------------------------------------
+
+
+def test_gain_read_and_offset(capsys, photo, tmp_path):
+    out = tmp_path / "o.npy"
+    arguments = (
+        "denoise",
+        photo,
+        tmp_path / "o.tif",
+        "--gain",
+        "2",
+        "--read",
+        "3",
+        "--offset",
+        "9",
+    )
+    status, text, _ = run(capsys, *arguments)
+    assert status == 0
+    assert "NoiseModel(sigma=3, gain=2, offset=9) (given)" in text
+    model = nnk_image.NoiseModel(3.0, gain=2.0, offset=9.0)
+    expected = nnk_image.denoise(read(photo)[0], model)
+    expected = np.clip(np.rint(expected), 0, 255)
+    np.testing.assert_array_equal(read(tmp_path / "o.tif")[0], expected)
+    status, _, err = run(capsys, "denoise", photo, out, "--offset", "9")
+    assert status == 1
+    assert "give --gain too" in err
+
+
+def test_noise_is_said_in_words_before_the_numbers(capsys, photo, tmp_path):
+    for command_line in (("noise", photo), ("denoise", photo, tmp_path / "o.png")):
+        _, text, _ = run(capsys, *command_line)
+        assert "strong noise, about 16 of 255: NoiseModel(" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_who_waits_is_pointed_to_the_faster_method(capsys, photo, tmp_path, monkeypatch):
+    from nnk_image.cli import denoise
+
+    monkeypatch.setattr(denoise, "_LARGE", 0.001)
+    monkeypatch.setattr("nnk_image.cli.common.wants_progress", lambda: True)
+    arguments = ("denoise", photo, tmp_path / "o.png", *SIGMA)
+    assert "--method fast" in run(capsys, *arguments, "--method", "best")[2]
+    assert "--method" not in run(capsys, *arguments)[2]

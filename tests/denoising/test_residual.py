@@ -1,0 +1,76 @@
+"""The check of a result by what was removed."""
+
+import numpy as np
+import pytest
+
+from nnk_image import denoise, estimate_noise, residual_structure, standard_image
+
+RNG = np.random.default_rng(8)
+
+
+@pytest.mark.parametrize("name", ["coffee_grey", "gravel", "text"])
+def test_noise_removed_where_it_is(name):
+    clean = standard_image(name).astype(float)
+    noisy = clean + RNG.normal(0, 10, clean.shape)
+    assert residual_structure(noisy, clean) == pytest.approx(1, abs=0.1)
+    assert residual_structure(noisy, denoise(noisy, 10)) < 1.2
+
+
+def test_structure_that_was_removed():
+    clean = standard_image("coffee").astype(float)
+    noisy = clean + RNG.normal(0, 10, clean.shape)
+    blurred = (noisy + noisy[::-1, ::-1]) / 2  # the picture beneath is another one
+    assert residual_structure(noisy, blurred, channel_axis=-1) > 1.5
+    assert residual_structure(noisy, clean, channel_axis=-1) == pytest.approx(1, abs=0.1)
+
+
+def test_the_same_in_other_units_and_layouts():
+    clean = standard_image("camera").astype(float)
+    noisy = clean + RNG.normal(0, 5, clean.shape)
+    result = denoise(noisy, 25)
+    expected = residual_structure(noisy, result)
+    assert residual_structure(noisy * 64 - 3, result * 64 - 3) == pytest.approx(expected)
+    turned = np.asfortranarray(noisy), np.asfortranarray(result)
+    assert residual_structure(*turned) == expected
+
+
+def test_masked_and_clipped_pixels_do_not_count():
+    clean = standard_image("camera").astype(float)
+    noisy = clean + RNG.normal(0, 10, clean.shape)
+    mask = np.ones(clean.shape, bool)
+    mask[:, :100] = False
+    result = np.where(mask, clean, 0)
+    assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
+
+
+def test_volumes_and_their_masks():
+    clean = np.stack([standard_image("camera").astype(float)] * 3)
+    noisy = clean + RNG.normal(0, 10, clean.shape)
+    mask = np.ones(clean.shape, bool)
+    mask[1] = False
+    result = np.where(mask, clean, 0)
+    assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
+
+
+def test_too_few_blocks_give_nan():
+    image = RNG.random((24, 40))
+    assert np.isnan(residual_structure(image, image / 2))
+    assert np.isnan(residual_structure(np.ones((64, 64)), np.ones((64, 64))))
+
+
+def test_shapes_that_differ():
+    with pytest.raises(ValueError, match=r"same shape, not \(20, 20\) and \(20, 21\)"):
+        residual_structure(np.ones((20, 20)), np.ones((20, 21)))
+
+
+def test_texture_taken_for_correlated_noise_is_left():
+    """Without the check, 45.4 dB: bricks have grain in the joints only."""
+    brick = standard_image("brick").astype(float)
+    model = estimate_noise(brick)
+    assert model.correlation is not None
+    assert residual_structure(brick, denoise(brick, model)) > 2
+    change = np.sqrt(np.mean((denoise(brick) - brick) ** 2))
+    assert change < 0.8 * np.sqrt(np.mean((denoise(brick, model) - brick) ** 2))
+    np.testing.assert_array_equal(
+        denoise(brick, strength=1.01), denoise(brick, model, strength=1.01)
+    )

@@ -1,0 +1,223 @@
+"""What camera and programs say of a picture stays with it, or its loss is said."""
+
+import numpy as np
+import pytest
+import tifffile
+from image_files import noise
+from PIL import ExifTags, Image, features
+
+from nnk_image.io import read, write
+
+XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rating>5</rating></x:xmpmeta>'
+EXTENSIONS = [".jpg", ".png", ".webp"] + [".avif"] * features.check("avif")
+
+
+def exif(orientation=None):
+    """EXIF of a camera: its name, a time, a place, and a note in a format of its own."""
+    tags = Image.Exif()
+    tags[ExifTags.Base.Make], tags[ExifTags.Base.Artist] = "Kamera", "N. N."
+    details = tags.get_ifd(ExifTags.IFD.Exif)
+    details[ExifTags.Base.ISOSpeedRatings] = 3200
+    details[ExifTags.Base.MakerNote] = b"\x01\x02note"
+    details[ExifTags.Base.ExifImageWidth] = 12
+    tags.get_ifd(ExifTags.IFD.GPSInfo)[ExifTags.GPS.GPSLatitude] = (48.0, 8.0, 30.0)
+    if orientation is not None:
+        tags[ExifTags.Base.Orientation] = orientation
+    return tags
+
+
+def facts(path):
+    """What Pillow finds in a file of the EXIF above."""
+    with Image.open(path) as picture:
+        tags = picture.getexif()
+        details, place = (tags.get_ifd(i) for i in (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo))
+        return (
+            tags[ExifTags.Base.Make],
+            tags[ExifTags.Base.Artist],
+            details[ExifTags.Base.ISOSpeedRatings],
+            details[ExifTags.Base.MakerNote],
+            tuple(map(float, place[ExifTags.GPS.GPSLatitude])),
+            tags.get(ExifTags.Base.Orientation, 1),
+        )
+
+
+FACTS = ("Kamera", "N. N.", 3200, b"\x01\x02note", (48, 8, 30), 1)
+
+
+def photo(tmp_path, orientation=None):
+    path = tmp_path / "photo.jpg"
+    Image.fromarray(noise((8, 12, 3))).save(path, exif=exif(orientation), xmp=XMP)
+    return path
+
+
+@pytest.mark.parametrize("orientation", [None, 1, 3, 6])
+@pytest.mark.parametrize("extension", EXTENSIONS)
+def test_exif_place_and_xmp_survive(tmp_path, extension, orientation):
+    pixels, about = read(photo(tmp_path, orientation))
+    assert pixels.shape == ((12, 8, 3) if orientation == 6 else (8, 12, 3))
+    path = tmp_path / f"out{extension}"
+    for _ in range(2):  # as it was written, and written again in place
+        write(path, pixels, about)
+        assert facts(path) == FACTS
+        with Image.open(path) as picture:
+            found = picture.info["xmp"]
+            assert (found.encode() if isinstance(found, str) else found) == XMP
+            assert picture.size == pixels.shape[1::-1]
+        pixels, about = read(path)
+
+
+def test_upright_exif_stays_byte_for_byte(tmp_path):
+    data = exif().tobytes() + b"what no program knows"
+    Image.fromarray(noise((8, 12))).save(tmp_path / "a.jpg", exif=data)
+    write(tmp_path / "b.jpg", *read(tmp_path / "a.jpg"))
+    with Image.open(tmp_path / "b.jpg") as picture:
+        assert picture.info["exif"] == data
+
+
+def test_deep_png_keeps_them(tmp_path):
+    pytest.importorskip("imagecodecs")
+    _, about = read(photo(tmp_path))
+    deep = noise((8, 12, 3), np.uint16)
+    write(tmp_path / "deep.png", deep, {"exif": about.exif, "xmp": XMP, "icc_profile": b"abc"})
+    assert facts(tmp_path / "deep.png") == FACTS
+    back, again = read(tmp_path / "deep.png")
+    np.testing.assert_array_equal(back, deep)
+    assert (again.exif, again.xmp, again.icc_profile) == (about.exif, XMP, b"abc")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_tiff_keeps_xmp_and_gives_its_exif_to_others(tmp_path, dtype):
+    pixels = noise((8, 12, 3), dtype)
+    path = tmp_path / "a.tif"
+    tags = exif()
+    entries = [(271, "s", 0, "Kamera", True), (315, "s", 0, "N. N.", True)]
+    entries += [(700, "B", len(XMP), XMP, True)]
+    if dtype == np.uint8:
+        tags[700] = XMP
+        Image.fromarray(pixels).save(path, exif=tags.tobytes())
+    else:
+        tifffile.imwrite(path, pixels, photometric="rgb", extratags=entries, metadata=None)
+    _, about = read(path)
+    assert about.xmp == XMP
+    assert b"Kamera" in about.exif
+    write(tmp_path / "b.jpg", (pixels / 257).astype(np.uint8), {"exif": about.exif})
+    with Image.open(tmp_path / "b.jpg") as picture:
+        assert picture.getexif()[271] == "Kamera"
+    if dtype == np.uint8:
+        assert facts(tmp_path / "b.jpg") == FACTS
+    with pytest.warns(UserWarning, match=r"a\.tif: TIFF cannot hold EXIF data of the picture"):
+        write(path, pixels, about)
+    again = read(path)
+    np.testing.assert_array_equal(again[0], pixels)
+    assert again[1].xmp == XMP
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [("a.bmp", "EXIF data and XMP data and the color profile"), ("a.tif", "EXIF data"),
+     ("a.ppm", "EXIF"), ("a.npy", "EXIF")],
+)  # fmt: skip
+def test_what_is_lost_is_said(tmp_path, name, lost):
+    pixels, about = read(photo(tmp_path))
+    told = {"exif": about.exif, "xmp": about.xmp, "icc_profile": b"abc"}
+    with pytest.warns(UserWarning, match=f"{name}: .* cannot hold {lost}"):
+        write(tmp_path / name, pixels, told)
+    np.testing.assert_array_equal(read(tmp_path / name, axes=axes_of(name))[0], pixels)
+
+
+def axes_of(name):
+    return "YXS" if name.endswith("npy") else None
+
+
+def test_xmp_that_is_too_long_for_a_jpeg_does_not_cost_the_picture(tmp_path):
+    with pytest.warns(UserWarning, match="JPEG cannot hold XMP data"):
+        write(tmp_path / "a.jpg", noise((8, 12)), {"xmp": bytes(70_000)})
+    assert read(tmp_path / "a.jpg")[0].shape == (8, 12)
+
+
+def test_damaged_exif_costs_neither_the_picture_nor_the_next_one(tmp_path):
+    Image.fromarray(noise((8, 12))).save(tmp_path / "a.jpg", exif=b"Exif\0\0MM\0\x2anonsense")
+    pixels, about = read(tmp_path / "a.jpg")
+    write(tmp_path / "b.jpg", pixels, about)
+    assert read(tmp_path / "b.jpg")[0].shape == (8, 12)
+
+
+@pytest.mark.parametrize("extension", [".webp", ".bmp"])
+@pytest.mark.parametrize("alpha", [False, True])
+def test_formats_without_loss(tmp_path, extension, alpha):
+    pixels = noise((9, 13, 3))
+    about = {"alpha": noise((9, 13))} if alpha and extension == ".webp" else {}
+    write(tmp_path / f"a{extension}", pixels, about)
+    back, again = read(tmp_path / f"a{extension}")
+    np.testing.assert_array_equal(back, pixels)
+    np.testing.assert_array_equal(again.alpha, about.get("alpha"))
+
+
+@pytest.mark.skipif(not features.check("avif"), reason="needs a Pillow with AVIF")
+def test_avif_is_close(tmp_path):
+    pixels = np.add.outer(np.arange(40), 2 * np.arange(50)).astype(np.uint8)
+    write(tmp_path / "a.avif", np.stack([pixels, 255 - pixels, pixels // 2], axis=2))
+    back = read(tmp_path / "a.avif")[0].astype(int)
+    assert abs(back[..., 0] - pixels).max() <= 8
+
+
+def test_heif(tmp_path):
+    heif = pytest.importorskip("pillow_heif")
+    pixels = np.repeat(np.arange(0, 240, 4, dtype=np.uint8)[:, None], 48, axis=1)
+    heif.register_heif_opener()
+    Image.fromarray(np.stack([pixels] * 3, 2)).save(tmp_path / "a.heic", exif=exif(6), quality=95)
+    back, about = read(tmp_path / "a.heic")
+    assert about.format == "HEIF"
+    assert back.shape == (*pixels.shape, 3)  # HEIF turns pictures by other means than EXIF
+    assert abs(back[..., 0].astype(int) - pixels).max() <= 10
+    write(tmp_path / "b.jpg", back, about)
+    assert facts(tmp_path / "b.jpg") == FACTS
+
+
+def test_heif_without_pillow_heif_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pillow_heif", None)
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(40))
+    with pytest.raises(ValueError, match=r'pip install "nnk_image\[heif\]"'):
+        read(tmp_path / "a.heic")
+
+
+# Floats
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp"])
+def test_floats_from_0_to_1_do_not_become_black(tmp_path, name):
+    image = np.linspace(-0.02, 1.03, 60).reshape(6, 10)
+    with pytest.raises(ValueError, match="black picture of uint8: multiply them by 255"):
+        write(tmp_path / name, image)
+    assert not (tmp_path / name).exists()
+    with pytest.warns(UserWarning, match="black picture of uint8: multiply them by 255"):
+        write(tmp_path / name, image, {"dtype": np.dtype(np.uint8)})
+    write(tmp_path / name, 255 * image)
+    write(tmp_path / name, 0 * image)  # black is meant to be black
+    write(tmp_path / "a.tif", image)
+    np.testing.assert_array_equal(read(tmp_path / "a.tif")[0], image)
+
+
+# Microscopes
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("program", ["ome", "imagej"])
+def test_a_plane_of_a_microscope_keeps_size_unit_and_channel(tmp_path, program, dtype):
+    pixels, path = noise((9, 13), dtype), tmp_path / f"a.{program}.tif"
+    if program == "ome":
+        size = {f"PhysicalSize{axis}": 0.25 for axis in "XY"}
+        about = {"axes": "YX", **size, "Channel": {"Name": ["DAPI"]}}
+        tifffile.imwrite(path, pixels, ome=True, metadata=about)
+    else:
+        about = {"axes": "YX", "unit": "um", "Labels": ["DAPI"]}
+        tifffile.imwrite(path, pixels, imagej=True, resolution=(4, 4), metadata=about)
+    array, metadata = read(path)
+    assert (metadata.axes, metadata.spacing, metadata.unit) == ("YX", (0.25, 0.25), "um")
+    write(path, array.astype(float), metadata)
+    with tifffile.TiffFile(path) as file:
+        told = file.ome_metadata if program == "ome" else file.imagej_metadata["Labels"]
+        assert "DAPI" in told
+        np.testing.assert_array_equal(file.asarray(), pixels)
+    again = read(path)[1]
+    assert (again.axes, again.spacing, again.unit) == ("YX", (0.25, 0.25), "um")

@@ -1,0 +1,50 @@
+"""Noise in words says what the numbers say."""
+
+import numpy as np
+import pytest
+
+from nnk_image import NoiseModel
+from nnk_image.noise.model import deviations
+from nnk_image.noise.words import described
+
+GRAINS = [[0.2, 0.4, 0.2], [0.4, 1.0, 0.4], [0.2, 0.4, 0.2]]
+DARK = [[0, 255], [3.0, 1.5]]
+
+
+@pytest.mark.parametrize(
+    ("noise", "text"),
+    [
+        (NoiseModel(0.0), "no noise"),
+        (NoiseModel(0.0, rows=2.0), "no noise but with stripes along rows"),
+        (NoiseModel(0.7), "very weak noise, about 0.7 of 255"),
+        (NoiseModel(2.4, correlation=GRAINS, curve=DARK),
+         "weak, grainy noise, about 2.4 of 255, stronger in the dark"),
+        (NoiseModel(10.0, columns=1.0),
+         "moderate noise, about 10 of 255, with stripes along columns"),
+        (NoiseModel(25.0), "strong noise, about 25 of 255"),
+        (NoiseModel([50.0, 50.0, 50.0]), "very strong noise, about 50 of 255"),
+        (NoiseModel(gain=2.0), "strong noise, about 16 of 255, stronger in bright parts"),
+        (NoiseModel(levels=np.array([[1.0, 5.0]])),
+         "weak noise, about 3.6 of 255, stronger in some places"),
+    ],
+)  # fmt: skip
+def test_described(noise, text):
+    assert described(noise, 0, 255) == text
+
+
+@pytest.mark.parametrize("noise", [NoiseModel(2.0, gain=0.5), NoiseModel(12.0), NoiseModel(0.0)])
+def test_words_do_not_depend_on_the_unit(noise):
+    text = described(noise.scaled(1.0), 0, 255).partition(",")[0]
+    small = NoiseModel(noise.sigma[0] / 255, gain=noise.gain[0] / 255)
+    assert described(small, 0, 1).partition(",")[0] == text
+
+
+def test_a_constant_image():
+    assert described(NoiseModel(3.0), 7, 7) == "very strong noise, about 3"
+
+
+def test_levels_are_those_of_poisson_and_read_noise():
+    noise = NoiseModel([3.0, 4.0], gain=[2.0, 0.0], offset=[10.0, 0.0])
+    intensity = np.array([0.0, 10.0, 110.0])
+    expected = [np.sqrt(9 + 2 * np.array([0, 0, 100])), [4, 4, 4]]
+    np.testing.assert_allclose(deviations(noise, intensity), expected)
