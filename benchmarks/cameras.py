@@ -50,12 +50,17 @@ class Shot:
 def shots(lights):
     """Yield photographs of all scenes, each with so much light."""
     for index, name in enumerate(SCENES):
-        seen = _behind_filters(_scene(name))
+        scene = _scene(name)
         for light in lights:
             rng = np.random.default_rng([index, light])
-            mosaic = rng.poisson(light * seen) + rng.normal(0, READ_NOISE, seen.shape)
-            pictures = develop(seen), develop(mosaic / light)
-            yield Shot(f"{name}, {light} counts", light, mosaic, *pictures)
+            yield shoot(f"{name}, {light} counts", scene, light, rng)
+
+
+def shoot(name, scene, light, rng):
+    """Take a photograph of a scene, (H, W, 3) values from 0 to 255 on a screen."""
+    seen = _behind_filters(scene)
+    mosaic = rng.poisson(light * seen) + rng.normal(0, READ_NOISE, seen.shape)
+    return Shot(name, light, mosaic, develop(seen), develop(mosaic / light))
 
 
 def develop(mosaic):

@@ -1,7 +1,8 @@
 """How Sphinx builds the documentation: ``sphinx-build -W --keep-going docs docs/_build``.
 
-It needs what ``pip install ".[docs]"`` brings, and no network.  CONTRIBUTING.md tells how the pages
-are kept, and how to build them with the outputs of the notebooks.
+It needs what ``pip install ".[docs]"`` brings, and no network.
+CONTRIBUTING.md describes the pages.
+``-D run_notebooks=0`` leaves out the outputs of the notebooks, which take most of the time.
 """
 
 import os
@@ -37,7 +38,7 @@ html_theme_options = {
     "footer_start": ["sphinx-version"],
     "footer_end": ["theme-version"],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "compared": []}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = html_show_copyright = False
@@ -61,10 +62,7 @@ myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-nb_execution_mode = "off"  # -D nb_execution_mode=cache runs the notebooks, see notebook_gallery.py
-nb_execution_in_temp = True
-nb_execution_raise_on_error = True
-nb_execution_timeout = 600
+nb_execution_mode = "off"  # notebook_gallery.py runs them
 nb_merge_streams = True
 
 default_role = "py:obj"  # of what stands in single backticks: see `link`

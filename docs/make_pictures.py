@@ -1,5 +1,6 @@
 """Draw the docs' pictures: ``python docs/make_pictures.py`` (needs matplotlib and scikit-learn)."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +15,39 @@ from sklearn.datasets import load_digits, make_moons
 import nnk_image
 from nnk_image import plotting
 from nnk_image.base.reach import cut, largest_side
+from nnk_image.cli.demo import denoised as denoised_by_all
 from nnk_image.denoising.methods import METHODS
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # for the charts beside this file, and the camera
+
+import charts  # noqa: E402
+
+from benchmarks import cameras  # noqa: E402
 
 CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
 
-PHOTO_CROPS = [(30, 20), (150, 180), (40, 390)]
-"""Upper left corners of parts of the portrait: flag, eye, backdrop."""
+LIGHT = 120
+"""Counts of a white pixel in the simulated photograph of the landing page: dim light."""
 
-PHOTO_SIDE = 100
-"""Pixels of those parts each way."""
+HERO, HERO_WIDTH, LABEL = np.s_[0:210, 130:326], 1200, 40
+"""Part of that photograph for the README, width of the picture, height of its letters."""
 
-SIDE, GAP, LINE = 300, 8, 24
-"""Pixels of an enlarged part each way, between parts side by side, and of a line of text above."""
+WIDE = np.s_[0:384]
+"""Rows of that photograph for the slider of the landing page."""
 
-CAP, CELL = np.s_[60:140, 290:370], np.s_[125:215, 165:255]
-"""Parts of the portrait and of the cell, for the guide."""
+AMPLIFIED = 3
+"""Factor by which a difference is multiplied to be seen."""
+
+DEMO = np.s_[40:104, 96:160]
+"""Part of the photograph of ``nnk-image demo`` that is enlarged."""
+
+GAP = 8
+"""Pixels between pictures side by side."""
+
+FACE, CELL = np.s_[90:190, 160:260], np.s_[125:215, 165:255]
+"""Parts of that photograph and of the cell, for the guide."""
 
 PIXELS = {"edge of the coat": (80, 30), "leg of the tripod": (195, 171)}
 """Pixels of the photographer whose neighbors are drawn."""
@@ -81,20 +99,28 @@ def main():
     save(figure, "graphs.png")
     save(draw_rooms(), "rooms.png")
     save(draw_tile(), "tile.png")
-    draw_photo().save(Path(__file__).with_name("photo.png"), optimize=True)
-    guide = Path(__file__).with_name("guide")
-    draw_strengths().save(guide / "photographer.png", optimize=True)
-    draw_counted_light().save(guide / "microscopist.png", optimize=True)
+    for data_set in ("CC", "SIDD"):
+        save(charts.draw_photographs(data_set), f"chart_{data_set.lower()}.png", dpi=160)
+    save(charts.draw_white_noise(), "chart_set12.png", dpi=160)
+    before, after = dim_light()
+    draw_hero(before, after).save(HERE / "hero.png", optimize=True)
+    for name, photo in {"before": before, "after": after}.items():
+        Image.fromarray(photo[WIDE]).save(HERE / f"_static/{name}.jpg", quality=90)
+    draw_demo().save(HERE / "demo.png", optimize=True)
+    guide = HERE / "guide"
+    draw_strengths(before).save(guide / "photographer.png", optimize=True)
+    draw_frame().save(guide / "microscopist.png", optimize=True)
     save(draw_signal(), "guide/graph_researcher.png")
-    save(draw_digits(), "guide/machine_learner.png")
+    save(draw_digits(), "guide/machine_learning.png")
 
 
-def save(figure, name):
+def save(figure, name, dpi=100):
     """Write a figure below the folder of this file, in few colors."""
+    figure.set_dpi(dpi)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(128)
-    picture.save(Path(__file__).parent / name, optimize=True)
+    picture.save(HERE / name, optimize=True)
 
 
 def draw_crop(axes):
@@ -202,70 +228,78 @@ def frame(ax, slices, color, width):
     ax.add_patch(Rectangle(corner, *size, fill=False, ec=color, lw=width))
 
 
-def draw_photo():
-    """Parts of a real photograph as it came, and below them as `denoise` returns it, unasked."""
-    photo = nnk_image.standard_image("hopper")
-    denoised = nnk_image.denoise(photo, channel_axis=-1)
-    parts = [np.s_[y : y + PHOTO_SIDE, x : x + PHOTO_SIDE] for y, x in PHOTO_CROPS]
-    rows = {"as it came": photo, "denoise(photo, channel_axis=-1)": denoised}
-    strips = [draw_row([pixels[part] for part in parts], [name]) for name, pixels in rows.items()]
-    return stack(strips)
+def dim_light():
+    """Take a photograph in dim light by the simulated camera; it, and what `denoise` returns."""
+    scene = nnk_image.standard_image("astronaut")
+    before = cameras.shoot("astronaut", scene, LIGHT, np.random.default_rng(0)).noisy
+    return before, to_pixels(nnk_image.denoise(before, channel_axis=-1))
 
 
-def draw_pairs(parts, titles):
-    """Square parts of pictures, enlarged, two in a row."""
-    return stack([draw_row(parts[i : i + 2], titles[i : i + 2]) for i in range(0, len(parts), 2)])
+def to_pixels(values):
+    """Values as 8 bits."""
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
-def stack(strips):
-    """Pictures of one size below each other."""
-    width, height = strips[0].size
-    sheet = Image.new("RGB", (width, len(strips) * (height + GAP) - GAP), "white")
-    for i, strip in enumerate(strips):
-        sheet.paste(strip, (0, i * (height + GAP)))
+def draw_hero(before, after):
+    """Before, after and their difference, enlarged, with letters that a phone can show."""
+    before, after = before[HERO], after[HERO]
+    difference = to_pixels(128 + AMPLIFIED * (before.astype(float) - after))
+    panels = {"before": before, "after": after, f"difference x {AMPLIFIED}": difference}
+    return draw_panels(panels, HERO_WIDTH, LABEL, columns=3)
+
+
+def draw_demo():
+    """What ``nnk-image demo`` compares: the result in the first row, large letters."""
+    clean = nnk_image.standard_image("camera").astype(float)
+    rows = {row.name: row for row in denoised_by_all(clean, 25.0)}
+    shown = {"noisy": "noisy", "nnk_image, fast": "nnk_image", "non-local means": "NLM"}
+    panels = {f"{shown[n]}, {rows[n].psnr:.1f} dB": rows[n].image for n in shown}
+    panels = {name: to_pixels(image)[DEMO] for name, image in panels.items()}
+    return draw_panels(panels | {"original": to_pixels(clean)[DEMO]}, 800, 32, columns=2)
+
+
+def draw_panels(panels, width, letters, columns):
+    """Pictures of one size in rows, enlarged, with titles above them."""
+    font, line = ImageFont.load_default(letters), round(1.4 * letters)
+    side = (width + GAP) // columns - GAP
+    rows, across = next(iter(panels.values())).shape[:2]
+    height, n_rows = round(side * rows / across), -(-len(panels) // columns)
+    sheet = Image.new("RGB", (width, n_rows * (line + height + GAP) - GAP), "white")
+    draw = ImageDraw.Draw(sheet)
+    for i, (title, pixels) in enumerate(panels.items()):
+        x, y = i % columns * (side + GAP), i // columns * (line + height + GAP)
+        draw.text((x, y), title, fill="black", font=font)
+        panel = Image.fromarray(pixels).resize((side, height), Image.Resampling.NEAREST)
+        sheet.paste(panel.convert("RGB"), (x, y + line))
     return sheet
 
 
-def draw_row(parts, titles):
-    """Square parts of pictures side by side, enlarged, with titles above the first ones."""
-    sheet = Image.new("RGB", (len(parts) * (SIDE + GAP) - GAP, LINE + SIDE), "white")
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
-    for i, pixels in enumerate(parts):
-        pixels = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
-        part = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.NEAREST)
-        sheet.paste(part.convert("RGB"), (i * (SIDE + GAP), LINE))
-    for i, title in enumerate(titles):
-        draw.text((i * (SIDE + GAP), 0), title, fill="black", font=font)
-    return sheet
-
-
-def draw_strengths():
-    """The cap of the portrait denoised with three strengths, for photographer.md."""
-    photo = nnk_image.standard_image("hopper")
+def draw_strengths(photo):
+    """The photograph in dim light denoised with three strengths, for photographer.md."""
     noise = nnk_image.estimate_noise(photo, channel_axis=-1)
-    parts, titles = [photo[CAP]], ["as it came"]
+    panels = {"as it came": photo[FACE]}
     for strength in (0.5, 1, 1.6):
         clean = nnk_image.denoise(photo, noise, channel_axis=-1, strength=strength)
-        parts.append(clean[CAP])
-        titles.append(f"strength={strength}")
-    return draw_pairs(parts, titles)
+        panels[f"strength={strength}"] = to_pixels(clean)[FACE]
+    return draw_panels(panels, 800, 32, columns=2)
 
 
-def draw_counted_light():
-    """The frame of microscopist.md denoised as if its noise were even, and as what it is."""
+def draw_frame():
+    """The frame of microscopist.md denoised as if its noise were white, and as what it is."""
     rng = np.random.default_rng(0)
     photons = nnk_image.standard_image("cell") / 255 * 60
     truth = 8 * photons
     frame = np.rint(500 + 8 * rng.poisson(photons) + rng.normal(0, 20, photons.shape)) - 500
     rms = np.sqrt(np.mean((frame - truth) ** 2))
     pictures = {
-        "as counted": frame,
-        "as if noise were even": nnk_image.denoise(frame, rms),
-        "with a Poisson model": nnk_image.denoise(frame),
+        "noisy": frame,
+        "as white noise": nnk_image.denoise(frame, rms),
+        "as Poisson noise": nnk_image.denoise(frame),
         "truth": truth,
     }
     scale = 255 / truth.max()
-    return draw_pairs([scale * picture[CELL] for picture in pictures.values()], [*pictures])
+    panels = {title: to_pixels(scale * picture[CELL]) for title, picture in pictures.items()}
+    return draw_panels(panels, 800, 32, columns=2)
 
 
 def draw_signal():

@@ -1,34 +1,36 @@
-"""The gallery: every notebook of ``notebooks/`` as a page of the site, with a card that shows it.
+"""The gallery: every notebook of ``notebooks/``, run, as a page of the site with a card.
 
-The notebooks are kept without outputs, and running them takes longer than everything else.  So
-
-- ``sphinx-build docs OUT`` shows them as they are kept, each with one of its pictures at the top;
-- ``sphinx-build -D nb_execution_mode=cache docs OUT`` runs those that have changed since the last
-  time, and shows all that they print and draw;
-- ``python docs/notebook_gallery.py [NAME ...]`` runs notebooks and keeps one picture of each as
-  ``docs/gallery/NAME.png``: the output of the cell with the tag "gallery", or the first one.
-
-A notebook that has no picture yet gets a page and a card all the same.
+The notebooks are kept without outputs.  A build runs those that have changed since the last one,
+two at a time, and writes copies with outputs below ``docs/gallery``, with a picture of each for its
+card: the first one of the cell with the tag "gallery", or of the notebook.  ``sphinx-build -D
+run_notebooks=0`` leaves them as they are kept, which takes seconds instead of minutes.
 """
 
 import base64
+import hashlib
 import io
-import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+from nbclient import NotebookClient
 from PIL import Image
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 GALLERY = Path(__file__).with_name("gallery")
 
+AT_ONCE = 2
+"""Notebooks that run at the same time."""
+
 WIDTH = 800
-"""Most pixels of a kept picture from left to right."""
+"""Most pixels of a card's picture from left to right."""
 
-DOWNLOAD = "{{download}}`Download the notebook <../../notebooks/{name}.ipynb>` to run it."
+NOTE = "{{download}}`Download the notebook <../../notebooks/{name}.ipynb>` to run it yourself."
 
-HINT = " This page shows its code without what it prints and draws, but for one picture."
+log = logging.getLogger(__name__)
 
 
 class NotebookCards(SphinxDirective):
@@ -64,62 +66,56 @@ def heading(notebook):
     return title.lstrip("# "), ". ".join(sentences[:shown]).rstrip(".") + "."
 
 
-def copy_notebooks(app):
-    """Bring the notebooks below ``docs/``, where Sphinx finds them."""
-    kept = app.config.nb_execution_mode == "off"
+def make_pages(app):
+    """Bring the notebooks below ``docs/gallery``, where Sphinx finds them, with their outputs."""
     paths = sorted(NOTEBOOKS.glob("*.ipynb"))
-    for stray in set(GALLERY.glob("*.ipynb")) - {GALLERY / path.name for path in paths}:
-        stray.unlink()
-    for path in paths:
-        notebook = nbformat.read(path, as_version=4)
-        add_note(notebook, path.stem, kept)
-        text, target = nbformat.writes(notebook) + "\n", GALLERY / path.name
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            target.write_text(text, encoding="utf-8")
+    for stray in GALLERY.glob("*.ipynb"):
+        if stray.name not in {path.name for path in paths}:
+            stray.unlink()
+            stray.with_suffix(".png").unlink(missing_ok=True)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(lambda path: make_page(path, app.config.run_notebooks), paths))
 
 
-def add_note(notebook, name, kept):
-    """Offer the notebook below its title; of one `kept` without outputs, show the picture too."""
+def make_page(path, run):
+    """Write the page of a notebook and the picture of its card, if they are not there already."""
+    key = f"{hashlib.sha256(path.read_bytes() + Path(__file__).read_bytes()).hexdigest()} {run:d}"
+    page = GALLERY / path.name
+    if page.exists() and nbformat.read(page, as_version=4).metadata.get("made_from") == key:
+        return
+    notebook = nbformat.read(path, as_version=4)
+    if run:
+        log.info("running %s", path.name)
+        with tempfile.TemporaryDirectory() as folder:
+            resources = {"metadata": {"path": folder}}
+            quiet = ["--log-level=ERROR"]
+            NotebookClient(
+                notebook, timeout=600, resources=resources, extra_arguments=quiet
+            ).execute()
+        keep_picture(notebook, page.with_suffix(".png"))
     title, _, rest = notebook.cells[0].source.partition("\n")
-    note = DOWNLOAD.format(name=name) + (HINT if kept else "")
-    if kept and (GALLERY / f"{name}.png").exists():
-        note = f"![One of its pictures]({name}.png)\n\n{note}"
-    notebook.cells[0].source = f"{title}\n\n{note}\n\n{rest}"
+    notebook.cells[0].source = f"{title}\n\n{NOTE.format(name=path.stem)}\n\n{rest}"
+    notebook.metadata["made_from"] = key
+    page.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
-def picture_of(notebook):
-    """The picture that stands for an executed notebook, as PNG bytes, or None."""
-    first = None
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if data := output.get("data", {}).get("image/png"):
-                first = first or data
-                if "gallery" in cell.metadata.get("tags", []):
-                    return base64.b64decode(data)
-    return base64.b64decode(first) if first else None
-
-
-def keep_pictures(names):
-    """Run notebooks, all without names, and keep the picture of each."""
-    from nbclient import NotebookClient
-
-    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        if names and path.stem not in names:
-            continue
-        notebook = nbformat.read(path, as_version=4)
-        NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
-        if data := picture_of(notebook):
-            picture = Image.open(io.BytesIO(data)).convert("RGB")
-            picture.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
-            picture.quantize(128).save(GALLERY / f"{path.stem}.png", optimize=True)
-            print("kept", path.stem)
+def keep_picture(notebook, target):
+    """Write the picture that stands for an executed notebook, if it has one."""
+    pictures = [
+        ("gallery" not in cell.metadata.get("tags", []), data)
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if (data := output.get("data", {}).get("image/png"))
+    ]
+    if pictures:
+        data = min(pictures, key=lambda picture: picture[0])[1]
+        picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
+        picture.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
+        picture.quantize(128).save(target, optimize=True)
 
 
 def setup(app):
-    app.connect("builder-inited", copy_notebooks)
+    app.add_config_value("run_notebooks", True, "env", types=bool)
+    app.connect("builder-inited", make_pages)
     app.add_directive("notebook-cards", NotebookCards)
     return {"parallel_read_safe": True}
-
-
-if __name__ == "__main__":
-    keep_pictures(sys.argv[1:])
