@@ -14,7 +14,6 @@ from dataclasses import is_dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import nnk_image
