@@ -37,6 +37,7 @@ def add_command(commands: Any) -> None:
         "cells.tif clean.tif --gain 2.1 --read 5",
         "scans/ 'more/*.tif' clean/ --method best --json report.json",
         "stack.tif clean.tif --spacing 3,1,1",
+        "t1.nii.gz clean.nii.gz --rician",
         "photos/ clean/ --recursive --no-clobber",
         "- - < noisy.jpg > clean.jpg",
         "slide.ome.tif clean.zarr --max-memory 4GiB",
@@ -61,6 +62,7 @@ def add_command(commands: Any) -> None:
     add("--gain", type=float, help="increase of the noise variance per unit of intensity")
     add("--read", type=float, help="with --gain: noise where there is no light")
     add("--offset", type=float, help="with --gain: value of a pixel without light")
+    add("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
     sources.add_options(command)
@@ -104,6 +106,8 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     poisson = any(number is not None for number in numbers)
     if (options.sigma is not None) + (options.noise is not None) + poisson > 1:
         raise ValueError("give one of --sigma, --noise and --gain with --read and --offset")
+    if options.rician and (options.noise is not None or poisson):
+        raise ValueError("--rician goes with --sigma, or alone: a model in JSON says it itself")
     if options.noise is not None:
         return nnk_image.NoiseModel.from_json(Path(options.noise).read_text(encoding="utf-8"))
     if poisson:
@@ -111,7 +115,11 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
             raise ValueError("--offset is where the growth of the noise begins: give --gain too")
         gain, read, offset = (number or 0.0 for number in numbers)
         return nnk_image.NoiseModel(read, gain=gain, offset=offset)
-    return None if options.sigma is None else nnk_image.NoiseModel(options.sigma)
+    if options.sigma is not None:
+        return nnk_image.NoiseModel(options.sigma, rician=options.rician)
+    if options.rician and large.is_large(options):
+        raise ValueError("--rician with --max-memory needs --sigma")
+    return None
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -192,8 +200,11 @@ def _denoise_in_place(
                 bar.update(number + done / total, calls)
 
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
+            known = noise
+            if options.rician and noise is None:
+                known = nnk_image.estimate_noise(part, kind="rician", **source.options)
             result, found = denoise_and_report(
-                part, noise, progress=report, **given, **source.options
+                part, known, progress=report, **given, **source.options
             )
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])

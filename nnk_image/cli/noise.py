@@ -33,6 +33,7 @@ def add_command(commands: Any) -> None:
         metavar="FILE",
         help="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
+    command.add_argument("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
     sources.add_options(command)
 
 
@@ -60,7 +61,8 @@ def _noise_of_file(
     models = []
     for place, label in zip(source.places, sources.labels(source), strict=True):
         pixels = source.pixels[place]
-        model = nnk_image.estimate_noise(pixels, **source.options)
+        kind = "rician" if options.rician else None
+        model = nnk_image.estimate_noise(pixels, kind=kind, **source.options)
         print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         models.append(model)
     common.write_text(file, models[0].to_json() + "\n")

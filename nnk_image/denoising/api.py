@@ -25,7 +25,8 @@ from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.denoising.residual import MOST_STRUCTURE, structure_removed
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.estimation import estimated_noise
-from nnk_image.noise.model import NoiseModel, PerChannel, given_noise, with_levels
+from nnk_image.noise.given import given_noise
+from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
 
 
 def denoise(

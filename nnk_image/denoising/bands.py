@@ -17,7 +17,8 @@ from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import LEAST_NOISE
 from nnk_image.noise.estimation import estimate_sigma
-from nnk_image.noise.model import NoiseModel, PerChannel, given_noise
+from nnk_image.noise.given import given_noise
+from nnk_image.noise.model import NoiseModel, PerChannel
 
 _LEAST_VARIANCE = 1e-14  # share of a band's variance: what is below may be rounding
 _ROUNDS = 30  # of the estimate of levels

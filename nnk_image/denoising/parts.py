@@ -33,7 +33,8 @@ from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
 from nnk_image.io.arrays import write
 from nnk_image.noise.estimation import estimated_noise
-from nnk_image.noise.model import NoiseModel, given_noise, with_levels
+from nnk_image.noise.given import given_noise
+from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.standard import StandardNoise
 
 Spacing = tuple[float, ...] | None
@@ -187,8 +188,8 @@ def extremes(
 ) -> tuple[float, float] | None:
     """Return the least and the largest value of a part's opponent channels in units of the noise.
 
-    None if the channels are denoised one by one or have Poisson noise: then each part is treated by
-    its own numbers.
+    None if the channels are denoised one by one or have Poisson or Rician noise: then each part is
+    treated by its own numbers.
     """
     unit_image, unit_noise = _unit(image, noise, method, statistics)
     if unit_image is None or unit_noise is None:
@@ -269,7 +270,7 @@ def _unit(
     """Return the part with unit noise and its noise, None if that is not one image."""
     noise = noise.for_channels(image.channels)
     steps = plan(noise, image.dtype, method, statistics)
-    if steps.poisson or len(steps.groups) != 1:
+    if steps.kind != "gaussian" or len(steps.groups) != 1:
         return None, None
     _, unit_image = standardize(image, noise, steps.groups[0], statistics.limits)
     return unit_image, StandardNoise.of(noise, steps.groups[0], len(image.shape))

@@ -25,6 +25,7 @@ from nnk_image.denoising.low_counts import (
 )
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
+from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import (
     estimate_offsets,
@@ -54,13 +55,13 @@ class Plan:
         Numbers of the channels that are denoised together. Channels without noise are in none.
     rounds : tuple of Round
         One, unless there are few counts per pixel.
-    poisson : bool
-        Whether the noise is Poisson noise.
+    kind : {'gaussian', 'poisson', 'rician'}
+        Of the noise.
     """
 
     groups: tuple[npt.NDArray[np.intp], ...]
     rounds: tuple[Round, ...]
-    poisson: bool = False
+    kind: str = "gaussian"
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all steps process, for progress reports."""
@@ -142,7 +143,7 @@ def denoise_pixels(
     guide : ImageGraph, optional
         For 'sgw'.
     """
-    denoise_group = _denoise_poisson if steps.poisson else _denoise_gaussian
+    denoise_group = _KINDS[steps.kind]
     inside = ... if image.valid is None else image.valid
     pixels = None
     for channels in steps.groups:
@@ -171,7 +172,9 @@ def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:
         return Plan((), ())
     if any(noise.gain):
         rounds = plan_rounds(noise, channels, method, statistics.means)
-        return Plan((channels,), tuple(rounds), True)
+        return Plan((channels,), tuple(rounds), "poisson")
+    if noise.rician:
+        return Plan(tuple(np.split(channels, len(channels))), (Round(method),), "rician")
     levels, n_groups = sigmas[channels], 1
     if not noise.is_joint and levels.max() / UNEVEN > levels.min():
         n_groups = len(channels)
@@ -237,6 +240,23 @@ def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, exe
         estimate = units.inverse(denoised.astype(image.dtype, copy=False))
         keep_means(estimate, noisy, parameters, image.valid)
     return estimate
+
+
+def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
+    """Return the denoised (..., 1) signal of a channel of magnitudes."""
+    table = magnitudes(noise.rician)
+    level = np.full((), noise.sigma[channels[0]])
+    if unit_noise.variances is not None:
+        level = level * np.sqrt(unit_noise.variances)[..., None]
+    level = level.astype(image.dtype)
+    noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
+    unit_image = _with_pixels(image, table.forward(noisy / level))
+    even = replace(unit_noise, variances=None)
+    denoised = _function(rounds[0].method, guide)(unit_image, even, statistics, executor)
+    return table.inverse(denoised.astype(image.dtype, copy=False)) * level
+
+
+_KINDS = {"gaussian": _denoise_gaussian, "poisson": _denoise_poisson, "rician": _denoise_rician}
 
 
 def _without_row_and_column_noise(image, noise, executor):

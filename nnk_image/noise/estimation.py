@@ -45,13 +45,15 @@ from nnk_image.noise.blocks import (
     usable_pixels,
 )
 from nnk_image.noise.brightness import Line, by_brightness, curve
+from nnk_image.noise.given import check_magnitudes
+from nnk_image.noise.levels import Blocks, level_map, level_of
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.trust import MOST, factor, signs, white_trust
 
 Floats = npt.NDArray[np.floating[Any]]
 
-KINDS = ("white", "poisson", "correlated")
+KINDS = ("white", "poisson", "correlated", "rician")
 """What a caller may know of the noise."""
 
 _REACH = 7  # offset up to which pixels may correlate
@@ -77,6 +79,7 @@ def estimate_noise(
     spacing: float | Sequence[float] | None = None,
     mask: npt.ArrayLike | None = None,
     kind: str | None = None,
+    uneven: bool = False,
 ) -> NoiseModel:
     """Estimate the noise of an image.
 
@@ -98,10 +101,14 @@ def estimate_noise(
         `image_graph`.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
-    kind : {"white", "poisson", "correlated"}, optional
+    kind : {"white", "poisson", "correlated", "rician"}, optional
         What is known of the noise: independent between pixels and of one level; independent, of a
         variance that grows in a straight line with the intensity (grayscale images); correlated,
-        and nothing in the flattest places is texture. By default the image decides.
+        and nothing in the flattest places is texture; independent, of magnitudes of complex values
+        as in magnetic resonance imaging. By default the image decides, but never for "rician".
+    uneven : bool
+        Whether the level changes smoothly in space, as in parallel imaging: then the model has
+        `levels`. For kind "rician" or "white", the default then.
 
     Returns
     -------
@@ -121,7 +128,7 @@ def estimate_noise(
 
     References
     ----------
-    See ``nnk_image.noise.blocks`` and ``nnk_image.noise.estimation``.
+    See ``nnk_image.noise.blocks``, ``nnk_image.noise.levels`` and ``nnk_image.noise.estimation``.
 
     Examples
     --------
@@ -139,7 +146,22 @@ def estimate_noise(
     )
     spatial_shape(image, channel_axis, spacing is not None)
     kind = None if kind is None else check_choice("kind", kind, KINDS)
+    if kind == "rician" or uneven:
+        if kind not in (None, "white", "rician"):
+            raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
+        checked = check_image(image, channel_axis, mask, MOST_AXES)
+        return noise_of_levels(checked, int(kind == "rician"), uneven)
     return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES), kind)
+
+
+def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
+    """Estimate white noise, or that of magnitudes, of a level that may change in space."""
+    if rician:
+        check_magnitudes(image)
+    blocks = Blocks.of(image)
+    levels = level_map(blocks, image.shape, rician) if uneven else None
+    level = None if levels is not None else [level_of(blocks, rician)] * image.channels
+    return NoiseModel(level, levels=levels, rician=rician, uncertainty=_UNCERTAINTY[0])
 
 
 def estimated_noise(image: Image, kind: str | None = None, correlated: bool = True) -> NoiseModel:

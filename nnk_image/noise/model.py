@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
-from nnk_image.base.checks import check_positive
+from nnk_image.base.checks import check_count, check_positive
 from nnk_image.base.image import Image
 from nnk_image.noise.checks import (
     autocovariance_of_spectrum,
@@ -38,7 +38,7 @@ class NoiseModel:
     A pixel of true intensity x has the mean x and the variance ``gain (x - offset) + sigma^2``:
     Poisson (shot) noise and read noise. Noise of neighboring pixels may be correlated, its level
     may change across the image or with the brightness, and all pixels of a row or column may
-    share a random offset.
+    share a random offset. Magnitudes of complex values have Rician noise.
 
     Parameters
     ----------
@@ -66,6 +66,11 @@ class NoiseModel:
         Standard deviation of the offsets that all pixels of a row, or of a column, share.
     uncertainty : float, optional
         Relative standard error of the level, for a model that was estimated.
+    rician : bool or int
+        Whether pixels are magnitudes of complex values, as in magnetic resonance imaging: then
+        `sigma` or `levels` are those of the real part, and magnitudes are never negative. An
+        integer is the number of coils whose squares were summed, 1 (True) for Rician noise, more
+        for noncentral chi noise.
 
     Raises
     ------
@@ -98,6 +103,7 @@ class NoiseModel:
     rows: float = 0.0
     columns: float = 0.0
     uncertainty: float | None = None
+    rician: int = 0
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -119,6 +125,15 @@ class NoiseModel:
         if (self.levels is not None or self.curve is not None) and any(self.gain):
             raise ValueError(
                 "gain cannot be combined with levels or a curve: leave one of them out"
+            )
+        put("rician", check_count("rician", int(self.rician), 0))
+        if self.rician and (any(self.gain) or any(self.offset) or self.curve is not None):
+            raise ValueError(
+                "magnitudes (rician) have no gain, offset or curve: give sigma or levels alone"
+            )
+        if self.rician and self.has_row_or_column_noise:
+            raise ValueError(
+                "magnitudes (rician) have no offsets of rows or columns: leave them out"
             )
         if self.levels is not None and self.curve is not None:
             raise ValueError("give levels or a curve, not both: each says where noise is strong")
@@ -222,7 +237,8 @@ class NoiseModel:
     def is_white(self) -> bool:
         """Whether all pixels have independent noise of the same level."""
         more = self.correlation, self.levels, self.curve
-        return not (any(self.gain) or self.has_row_or_column_noise) and all(m is None for m in more)
+        other = any(self.gain) or self.has_row_or_column_noise or self.rician
+        return not other and all(m is None for m in more)
 
     @property
     def is_uneven(self) -> bool:
@@ -321,6 +337,8 @@ class NoiseModel:
             parts.append(f"levels={low:.4g}..{high:.4g}")
         elif any(self.sigma) or not any(self.gain):
             parts.append(f"sigma={_short(self.sigma)}")
+        if self.rician:
+            parts.append("rician" + f"={self.rician}" * (self.rician > 1))
         if any(self.gain):
             parts.append(f"gain={_short(self.gain)}")
         if any(self.offset):
@@ -338,65 +356,6 @@ class NoiseModel:
         if self.uncertainty is not None:
             parts.append(f"estimated, +-{100 * self.uncertainty:.0f} %")
         return f"NoiseModel({', '.join(parts)})"
-
-
-def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
-    """Return the model that a caller has given as `sigma`, checked against the image.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `sigma` is no such thing, or does not fit the image.
-    """
-    if isinstance(sigma, NoiseModel):
-        _check_fits(sigma, image)
-        return sigma
-    if isinstance(sigma, np.ndarray) and sigma.ndim > 1:
-        if sigma.shape != image.shape:
-            raise ValueError(
-                f"sigma has shape {sigma.shape}: give one map of levels for all channels, of "
-                f"the image's shape {image.shape}, or one number per channel"
-            )
-        return NoiseModel(levels=sigma)
-    model = NoiseModel(sigma)
-    _check_channels("sigma", model.sigma if np.ndim(sigma) < 2 else (), image)
-    return model
-
-
-def _check_fits(model: NoiseModel, image: Image) -> None:
-    """Raise a ValueError if this cannot be the noise of `image`."""
-    for name in ("sigma", "gain", "offset"):
-        _check_channels(name, getattr(model, name), image)
-    if model.levels is not None and model.levels.shape != image.shape:
-        raise ValueError(
-            f"the noise model's levels have shape {model.levels.shape}, the image "
-            f"{image.shape}: give the standard deviation of each pixel"
-        )
-    axes = 2 if model.correlation is None else model.correlation.ndim
-    if axes == 4 and len(model.correlation) != image.channels:
-        raise ValueError(
-            f"the noise model's correlation is that of {len(model.correlation)} channels, the "
-            f"image has {image.channels}"
-        )
-    if axes == 3 and len(image.shape) < 3:
-        raise ValueError(
-            f"the noise model's correlation is that of a volume, the image of shape "
-            f"{image.shape} is none: give it for offsets along 2 axes"
-        )
-    if model.has_row_or_column_noise and len(image.shape) > 2:
-        raise ValueError(
-            f"row and column noise (rows={model.rows:g}, columns={model.columns:g}) is removed "
-            f"from images of 2 axes, this one has {len(image.shape)}: denoise its slices one by one"
-        )
-
-
-def _check_channels(name: str, values: Sequence[float], image: Image) -> None:
-    """Raise a ValueError unless there is one value, or one per channel of `image`."""
-    if len(values) not in (1, image.channels):
-        raise ValueError(
-            f"{name} has {len(values)} values, the image {image.channels} channels: give one "
-            "number, or one per channel"
-        )
 
 
 def deviations(noise: NoiseModel, intensity: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """denoise with a NoiseModel: levels of pixels, brightness, correlation, Poisson noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pictures import assert_same_everywhere, mean_square, progress_of
@@ -177,3 +179,35 @@ def test_color_with_a_mask():
         result = denoise(color, noise, channel_axis=-1, mask=mask)
         assert np.isnan(result[~mask]).all()
         assert np.isfinite(result[mask]).all()
+
+
+@pytest.mark.parametrize("method", ["sgw", "fast"])
+def test_magnitudes(method):
+    real, imaginary = 20 * np.random.default_rng(0).normal(size=(2, *CLEAN.shape))
+    magnitudes = np.hypot(CLEAN * (CLEAN > 60) + real, imaginary)
+    clean = CLEAN * (CLEAN > 60)
+    dark, model = CLEAN < 40, NoiseModel(20, rician=True)
+    known = denoise(magnitudes, model, method=method)
+    gaussian = denoise(magnitudes, 20, method=method)
+    assert mean_square(known, clean) < 0.7 * mean_square(gaussian, clean)
+    assert known[dark].mean() < 0.6 * gaussian[dark].mean()
+    assert known.min() >= 0
+    levels = denoise(magnitudes, replace(model, levels=np.full(CLEAN.shape, 3.0)), method=method)
+    np.testing.assert_allclose(levels, known, rtol=1e-9)
+
+
+def test_channels_of_magnitudes_are_those_of_images():
+    image = np.abs(COLOR + np.random.default_rng(1).normal(0, 9, COLOR.shape))
+    model = NoiseModel(9, rician=4)
+    both = denoise(image, model, channel_axis=-1)
+    np.testing.assert_array_equal(both[..., 1], denoise(image[..., 1], model))
+
+
+def test_wrong_magnitudes_are_explained():
+    with pytest.raises(ValueError, match=r"magnitudes cannot be negative.*down to -1"):
+        denoise(CLEAN - CLEAN.min() - 1, NoiseModel(5, rician=True))
+    for more in ({"gain": 1.0}, {"offset": 2.0}, {"curve": [[0, 1], [1, 2]]}, {"rows": 1.0}):
+        with pytest.raises(ValueError, match="magnitudes"):
+            NoiseModel(5, rician=True, **more)
+    with pytest.raises(ValueError, match="rician"):
+        NoiseModel(5, rician=-1)

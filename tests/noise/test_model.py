@@ -28,6 +28,8 @@ MODELS = [
     NoiseModel(levels=np.linspace(1, 9, 20).reshape(4, 5)),
     NoiseModel(levels=np.linspace(1, 9, 20).reshape(4, 5), correlation=BINOMIAL),
     NoiseModel(curve=[[0, 100, 255], [3, 9, 4]]),
+    NoiseModel(3.0, rician=True),
+    NoiseModel(levels=np.linspace(1, 9, 20).reshape(4, 5), rician=8),
     with_covariance(49 * BINOMIAL, curve=[[0, 255], [1, 2]]),
 ]
 

@@ -1,0 +1,79 @@
+"""The noise that a caller gives, checked against the image."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nnk_image.base.image import Image
+from nnk_image.noise.model import NoiseModel, PerChannel
+
+
+def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
+    """Return the model that a caller has given as `sigma`, checked against the image.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `sigma` is no such thing, or does not fit the image.
+    """
+    if isinstance(sigma, NoiseModel):
+        _check_fits(sigma, image)
+        return sigma
+    if isinstance(sigma, np.ndarray) and sigma.ndim > 1:
+        if sigma.shape != image.shape:
+            raise ValueError(
+                f"sigma has shape {sigma.shape}: give one map of levels for all channels, of "
+                f"the image's shape {image.shape}, or one number per channel"
+            )
+        return NoiseModel(levels=sigma)
+    model = NoiseModel(sigma)
+    _check_channels("sigma", model.sigma if np.ndim(sigma) < 2 else (), image)
+    return model
+
+
+def _check_fits(model: NoiseModel, image: Image) -> None:
+    """Raise a ValueError if this cannot be the noise of `image`."""
+    if model.rician:
+        check_magnitudes(image)
+    for name in ("sigma", "gain", "offset"):
+        _check_channels(name, getattr(model, name), image)
+    if model.levels is not None and model.levels.shape != image.shape:
+        raise ValueError(
+            f"the noise model's levels have shape {model.levels.shape}, the image "
+            f"{image.shape}: give the standard deviation of each pixel"
+        )
+    axes = 2 if model.correlation is None else model.correlation.ndim
+    if axes == 4 and len(model.correlation) != image.channels:
+        raise ValueError(
+            f"the noise model's correlation is that of {len(model.correlation)} channels, the "
+            f"image has {image.channels}"
+        )
+    if axes == 3 and len(image.shape) < 3:
+        raise ValueError(
+            f"the noise model's correlation is that of a volume, the image of shape "
+            f"{image.shape} is none: give it for offsets along 2 axes"
+        )
+    if model.has_row_or_column_noise and len(image.shape) > 2:
+        raise ValueError(
+            f"row and column noise (rows={model.rows:g}, columns={model.columns:g}) is removed "
+            f"from images of 2 axes, this one has {len(image.shape)}: denoise its slices one by one"
+        )
+
+
+def check_magnitudes(image: Image) -> None:
+    """Raise a ValueError if an image cannot hold magnitudes."""
+    if image.low < 0:
+        raise ValueError(
+            f"magnitudes cannot be negative, but the image goes down to {image.low:g}: for Rician "
+            "noise give the magnitudes as the scanner stores them; real and imaginary parts, and "
+            "differences of magnitudes, have Gaussian noise"
+        )
+
+
+def _check_channels(name: str, values: Sequence[float], image: Image) -> None:
+    """Raise a ValueError unless there is one value, or one per channel of `image`."""
+    if len(values) not in (1, image.channels):
+        raise ValueError(
+            f"{name} has {len(values)} values, the image {image.channels} channels: give one "
+            "number, or one per channel"
+        )

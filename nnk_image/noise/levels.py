@@ -1,0 +1,180 @@
+"""Level of white noise, or of the noise of magnitudes: one number, or a map smooth in space.
+
+An image is cut into blocks, whose high frequencies hold noise and little else. The even and the
+odd cosine coefficients of a block are independent in white noise. So the energy of one part, if it
+is far above the level, shows texture, and how much the other part then counts depends on that:
+this does not make noise seem weaker than it is.
+
+Magnitudes vary less where the signal is weak. Their level is found by iteration: it says which
+signal each block has, and that says by how much its variance is less than the level's square.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import dctn
+from scipy.ndimage import gaussian_filter
+
+from nnk_image.base.image import Image
+from nnk_image.noise.magnitudes import magnitudes
+
+Floats = npt.NDArray[np.floating[Any]]
+
+_SIDES = {2: (8, 8), 3: (4, 4, 4)}  # of a block, by the axes that it has
+_CELL = {2: 4, 3: 2}  # blocks along each axis of a cell, the grain of the map
+_LOW = 0.2  # quantile of the energies from which the iteration starts
+_MOST_LOWEST = 0.05  # share of a block that may have the image's lowest value: there is no noise
+_NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken to have none
+_NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal
+_ROUNDS = 12
+_WIDTH = 1.6  # cells, standard deviation of the Gaussian around which lines are fitted
+_LEAST = 0.02  # quantile of the values around which lines may not go
+_EVERYWHERE = 1e-3  # weight of all cells together in the smoothing, for cells far from any other
+_MOST = 3.0  # ratio of an energy to the level; symmetric edges are in one part alone
+_ABOVE = 0.3  # of log energy above the level, from which a block is texture and counts less
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Usable blocks of an image.
+
+    Attributes
+    ----------
+    energies : (2, n) ndarray
+        Mean square of the even and of the odd coefficients at high frequencies.
+    means : (n,) ndarray
+        Mean of the pixels.
+    cells : (n,) ndarray of int
+        Number of the cell of each block.
+    grid, sizes : tuple of int
+        Cells of the image, and pixels of a cell, along each axis.
+    """
+
+    energies: Floats
+    means: Floats
+    cells: npt.NDArray[Any]
+    grid: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, image: Image) -> Self:
+        """Measure all blocks, a slab of them at a time."""
+        axes = min(len(image.shape), 3)
+        sides = tuple(map(min, _SIDES[axes], image.shape[-axes:]))
+        leading = (1,) * (len(image.shape) - axes)
+        sizes = (*leading, *(_CELL[axes] * side for side in sides))
+        grid = tuple(-(-n // size) for n, size in zip(image.shape, sizes, strict=True))
+        numbers = np.arange(math.prod(grid)).reshape(grid)
+        along = zip(image.shape, (*leading, *sides), sizes, strict=True)
+        cells = numbers[np.ix_(*(np.arange(n // side) * side // size for n, side, size in along))]
+        parts = []
+        for place in np.ndindex(cells.shape[: len(leading) + 1]):
+            slab = (*place[:-1], slice(place[-1] * sides[0], (place[-1] + 1) * sides[0]))
+            valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
+            for channel in range(image.channels):
+                values = _split(image.pixels[slab][..., channel], sides)
+                kept = _usable(values, valid, image.low)
+                means = values[kept].mean(axis=tuple(range(1, values.ndim)), dtype=np.float64)
+                parts.append((_energies(values[kept]), means, cells[place].ravel()[kept]))
+        energies, means, numbers = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
+        return cls(energies, means, numbers, grid, sizes)
+
+
+def level_of(blocks: Blocks, rician: int = 0) -> float:
+    """Return the level of all blocks together, 0 if there is none."""
+    if not blocks.means.size:
+        return 0.0
+    together = replace(blocks, cells=np.zeros_like(blocks.cells), grid=(1,))
+    return float(np.sqrt(_variances(together, rician, _mean)[0]))
+
+
+def level_map(blocks: Blocks, shape: tuple[int, ...], rician: int = 0) -> Floats | None:
+    """Return the level of each pixel of an image of this shape, None if there is no noise."""
+    if not blocks.means.size:
+        return None
+    levels = np.sqrt(_variances(blocks, rician, _smoother(blocks.grid))).reshape(blocks.grid)
+    for axis, (n, size) in enumerate(zip(shape, blocks.sizes, strict=True)):
+        places = (np.arange(n) + 0.5) / size - 0.5
+        identity = np.eye(blocks.grid[axis])
+        weights = [np.interp(places, np.arange(len(identity)), row) for row in identity]
+        levels = np.moveaxis(np.tensordot(levels, np.array(weights), (axis, 0)), -1, axis)
+    return np.ascontiguousarray(levels) if levels.max() > 0 else None
+
+
+def _split(array: Floats, sides: tuple[int, ...]) -> Floats:
+    """Return the (n, *sides) blocks of an array, without what is left at the ends."""
+    counts = [n // side for n, side in zip(array.shape, sides, strict=True)]
+    array = array[tuple(slice(n * side) for n, side in zip(counts, sides, strict=True))]
+    parts = array.reshape([k for pair in zip(counts, sides, strict=True) for k in pair])
+    order = (*range(0, parts.ndim, 2), *range(1, parts.ndim, 2))
+    return parts.transpose(order).reshape(-1, *sides)
+
+
+def _usable(values: Floats, valid: npt.NDArray[np.bool_] | None, low: float) -> Any:
+    """Return which blocks are whole, not constant, and not where noise was set to one value."""
+    within = tuple(range(1, values.ndim))
+    usable = ((values == low).mean(axis=within) <= _MOST_LOWEST) & (np.ptp(values, within) > 0)
+    return usable if valid is None else usable & valid.all(axis=within)
+
+
+def _energies(values: Floats) -> Floats:
+    """Return the (2, n) energies of the even and the odd part of blocks at high frequencies."""
+    sides = values.shape[1:]
+    total = np.add.reduce(np.indices(sides))
+    high = total > (sum(sides) - len(sides)) / 2
+    waves = dctn(values.astype(np.float64), axes=range(1, values.ndim), norm="ortho")
+    parts = (high & (total % 2 == parity) for parity in (0, 1))
+    return np.array([(waves[:, part] ** 2).mean(axis=1) for part in parts])
+
+
+def _variances(blocks: Blocks, rician: int, smooth: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return the squared level of each cell.
+
+    ``smooth(ratios, weights)`` smooths the ratios of what is measured to the last estimate.
+    """
+    cells, number = blocks.cells, math.prod(blocks.grid)
+    factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
+    variances = np.full(number, np.quantile(blocks.energies, _LOW) / factors[0])
+    for _ in range(_ROUNDS):
+        ratios = np.minimum(blocks.energies / (factors * variances[cells]), _MOST)
+        weights = 1 / (1 + (np.maximum(np.log(ratios[::-1] + 1e-30), 0) / _ABOVE) ** 2) ** 2
+        sums = np.bincount(cells, (weights * ratios).sum(axis=0), number)
+        weights = np.bincount(cells, weights.sum(axis=0), number).astype(np.float64)
+        variances = variances * smooth(sums / np.maximum(weights, 1e-30), weights)
+        if rician:
+            table = magnitudes(rician)
+            signals = table.signal_of_mean(blocks.means / np.sqrt(variances[cells]))
+            factors = table.variance(np.where(signals < _NO_SIGNAL, 0, signals))
+    known = variances[cells]
+    return np.clip(variances, known.min(), known.max())
+
+
+def _mean(ratios: Floats, weights: Floats) -> Floats:
+    """Return the mean of the ratios everywhere."""
+    return np.full(ratios.shape, ratios @ weights / weights.sum())
+
+
+def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
+    """Return a function that fits lines to values around each cell of a grid."""
+    places = np.indices(grid).reshape(len(grid), -1) / _WIDTH
+    terms = np.stack([np.ones(places.shape[1]), *places])
+
+    def around(values: Floats) -> Floats:
+        shape = (*values.shape[:-1], *grid)
+        axes = tuple(range(-len(grid), 0))
+        near = gaussian_filter(values.reshape(shape), _WIDTH, axes=axes, mode="constant")
+        return near.reshape(values.shape) + _EVERYWHERE * values.mean(axis=-1, keepdims=True)
+
+    def smooth(values: Floats, weights: Floats) -> Floats:
+        products = np.moveaxis(around(weights * terms[:, None] * terms), -1, 0)
+        right = around(weights * terms * values).T[..., None]
+        least = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None]
+        lines = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
+        known = values[weights > 0]
+        return np.clip((lines * terms.T).sum(axis=1), *np.quantile(known, (_LEAST, 1 - _LEAST)))
+
+    return smooth

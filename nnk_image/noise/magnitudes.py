@@ -1,0 +1,108 @@
+"""Magnitudes of complex values with noise, such as those of magnetic resonance imaging (MRI).
+
+A scanner records complex values with Gaussian noise and stores their magnitude, or the root of the
+sum of squares over its coils. The noise of magnitudes is Rician (one coil) or noncentral chi. Where
+there is no signal, magnitudes are above zero nevertheless, and their variance is less.
+
+Everything here is in units of sigma, the standard deviation of the real part of the noise.
+
+References
+----------
+A. Foi, "Noise estimation and removal in MR imaging: the variance-stabilization approach", IEEE
+International Symposium on Biomedical Imaging (2011).
+
+C. G. Koay, P. J. Basser, "Analytically exact correction scheme for signal extraction from noisy
+magnitude MR signals", Journal of Magnetic Resonance 179 (2006).
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, ive, xlogy
+
+Floats = npt.NDArray[np.floating[Any]]
+
+_STEP = 0.03  # of the magnitudes that are tabulated
+_FAR = 30.0  # signal, beyond the noise alone, from which noise is as good as Gaussian
+_TAIL = 8.0  # magnitudes beyond the largest signal
+_ROUNDS = 40  # of the fixed-point iteration for the transform
+
+
+class Magnitudes:
+    """Mean, variance and variance stabilization of magnitudes with noise, by numerical integration.
+
+    Parameters
+    ----------
+    coils : int
+        Number of coils whose squares are summed; 1 for Rician noise.
+
+    Notes
+    -----
+    The transform is found by a fixed-point iteration. Its derivative begins as one over the
+    standard deviation of the noise at each mean magnitude. Then the standard deviation of the
+    transformed noise is computed for all signals, and the derivative divided by it, until it
+    is 1 within 2 %, the worst at signals of 1 sigma.
+    """
+
+    def __init__(self, coils: int = 1) -> None:
+        weak = np.sqrt(2 * coils)  # about the mean of the noise alone
+        far = weak + _FAR
+        self._z = np.arange(_STEP / 2, far + _TAIL, _STEP)
+        self._signals = np.append(np.linspace(0, weak, 80), np.linspace(weak, far, 160)[1:])
+        probability = _density(self._signals[:, None], self._z, coils)
+        probability /= probability.sum(axis=1, keepdims=True)
+        self._means, deviations = _moments(probability, self._z)
+        self._variances = deviations**2
+        slope = np.interp(self._z, self._means, 1 / deviations)
+        for _ in range(_ROUNDS):
+            deviations = _moments(probability, np.cumsum(slope) * _STEP)[1]
+            slope *= np.interp(self._z, self._means, 1 / deviations)
+        self._transform = np.cumsum(slope) * _STEP
+        self._stable_means = _moments(probability, self._transform)[0]
+
+    def variance(self, signal: Floats) -> Floats:
+        """Return the variance of the magnitudes of a signal: below 1 for a weak one."""
+        return np.interp(signal, self._signals, self._variances)
+
+    def signal_of_mean(self, mean: Floats) -> Floats:
+        """Return the signal whose magnitudes have this mean, 0 for a mean below that of noise."""
+        return _interpolate(mean, self._means, self._signals)
+
+    def forward(self, z: Floats) -> Floats:
+        """Transform magnitudes such that their noise has standard deviation 1."""
+        return _interpolate(z, self._z, self._transform)
+
+    def inverse(self, d: Floats) -> Floats:
+        """Return the signal for which transformed magnitudes have the mean `d`: unbiased."""
+        return _interpolate(d, self._stable_means, self._signals)
+
+
+@lru_cache(maxsize=4)
+def magnitudes(coils: int) -> Magnitudes:
+    """Return the `Magnitudes` of a number of coils."""
+    return Magnitudes(coils)
+
+
+def _density(signals: Floats, z: Floats, coils: int) -> Floats:
+    """Return what is proportional to the density of magnitudes z, for each signal."""
+    if coils == 1:
+        return z * np.exp(-((z - signals) ** 2) / 2) * ive(0, z * signals)
+    safe = np.where(signals > 0, signals, 1)
+    some = z * (z / safe) ** (coils - 1) * np.exp(-((z - safe) ** 2) / 2)
+    none = np.exp(xlogy(2 * coils - 1, z) - z**2 / 2 - (coils - 1) * np.log(2) - gammaln(coils))
+    return np.where(signals > 0, some * ive(coils - 1, z * safe), none)
+
+
+def _moments(probability: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of a function of the magnitude, for each signal."""
+    mean = probability @ values
+    return mean, np.sqrt(probability @ values**2 - mean**2)
+
+
+def _interpolate(x: Floats, known: Floats, values: Floats) -> Floats:
+    """Interpolate in a table; beyond its end, where noise is Gaussian, with slope 1."""
+    x = np.asarray(x)
+    found = np.interp(x, known, values) + np.maximum(x - known[-1], 0)
+    return found.astype(x.dtype, copy=False)

@@ -1,0 +1,103 @@
+"""Levels that change in space, and those of magnitudes: against the noise that was added."""
+
+import numpy as np
+import pytest
+
+import nnk_image
+from nnk_image import NoiseModel, denoise, estimate_noise
+
+PLACES = np.stack(np.meshgrid(*[np.linspace(-1, 1, n) for n in (40, 48, 52)], indexing="ij"))
+BODY = np.where((PLACES**2).sum(axis=0) < 0.8, 100 + 20 * np.sin(5 * PLACES[1]), 0)
+CORE = (slice(12, -12),) * 3  # of the body, for masks
+RAMP = 6 + 3 * PLACES[2]
+
+
+def noisy(clean, level, rician, seed=0):
+    real, imaginary = level * np.random.default_rng(seed).normal(size=(2, *clean.shape))
+    return np.hypot(clean + real, imaginary) if rician else clean + real
+
+
+@pytest.mark.parametrize("level", [3, 10, 25])
+@pytest.mark.parametrize("part", [..., CORE], ids=["with background", "object alone"])
+def test_level_of_magnitudes(level, part):
+    model = estimate_noise(noisy(BODY, level, True)[part], kind="rician")
+    assert model.rician == 1
+    assert model.sigma[0] == pytest.approx(level, rel=0.05)
+
+
+def test_level_of_magnitudes_from_background_alone():
+    model = estimate_noise(noisy(0 * BODY, 7, True), kind="rician")
+    assert model.sigma[0] == pytest.approx(7, rel=0.02)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_mask_and_zeroed_background(masked):
+    image = noisy(BODY, 8, True)
+    image[BODY == 0] = 0
+    mask = (BODY > 0) if masked else None
+    if masked:
+        image[BODY == 0] = np.nan
+    found = estimate_noise(image, kind="rician", mask=mask)
+    assert found.sigma[0] == pytest.approx(8, rel=0.05)
+
+
+@pytest.mark.parametrize("rician", [False, True])
+def test_map_follows_the_level(rician):
+    found = estimate_noise(
+        noisy(BODY, RAMP, rician), kind="rician" if rician else None, uneven=True
+    )
+    ratio = found.levels / RAMP
+    assert abs(ratio.mean() - 1) < 0.03
+    assert np.sqrt(np.mean((ratio - 1) ** 2)) < 0.08
+    assert found.is_uneven
+    assert found.rician == rician
+
+
+def test_map_of_a_picture():
+    clean = nnk_image.standard_image("camera").astype(float)
+    levels = np.tile(np.linspace(8, 24, clean.shape[1]), (len(clean), 1))
+    found = estimate_noise(noisy(clean, levels, False), uneven=True).levels
+    assert np.sqrt(np.mean((found / levels - 1) ** 2)) < 0.15
+
+
+def test_map_serves_as_well_as_the_known_one():
+    image = noisy(BODY, RAMP, True)
+    errors = [
+        np.mean((denoise(image, model) - BODY)[BODY > 0] ** 2)
+        for model in (
+            estimate_noise(image, kind="rician", uneven=True),
+            NoiseModel(levels=RAMP, rician=True),
+            estimate_noise(image, kind="rician"),
+        )
+    ]
+    assert errors[0] < 1.05 * errors[1] < 0.9 * errors[2]
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_no_noise_is_none(uneven):
+    for clean in (np.zeros((16, 16)), np.full((9, 20, 21), 3.0)):
+        model = estimate_noise(clean, kind="rician", uneven=uneven)
+        assert not any(model.sigma)
+        np.testing.assert_array_equal(denoise(clean, model), clean)
+
+
+def test_units_do_not_matter():
+    image = noisy(BODY, RAMP, True)
+    one, other = (estimate_noise(f * image, kind="rician", uneven=True) for f in (1, 2.0**20))
+    np.testing.assert_allclose(other.levels, 2.0**20 * one.levels, rtol=1e-9)
+
+
+def test_colors_and_sequences():
+    film = np.stack([noisy(BODY, 5, False, seed)[:20] for seed in range(3)])
+    assert estimate_noise(film, uneven=True).levels.shape == film.shape
+    colors = np.moveaxis(film[:, 0], 0, -1)
+    model = estimate_noise(colors, channel_axis=-1, uneven=True)
+    assert model.levels.shape == colors.shape[:-1]
+    assert model.levels.mean() == pytest.approx(5, rel=0.1)
+
+
+def test_wrong_calls_are_explained():
+    with pytest.raises(ValueError, match="magnitudes cannot be negative"):
+        estimate_noise(BODY - 1, kind="rician")
+    with pytest.raises(ValueError, match="uneven=True is for"):
+        estimate_noise(BODY, kind="poisson", uneven=True)
