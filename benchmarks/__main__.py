@@ -18,6 +18,7 @@ TABLES = (
     "any_size",
     "neighbors",
     "image_tasks",
+    "solvers",
     "leaderboard",
 )
 

@@ -1,4 +1,4 @@
-"""Tasks on image graphs beside scikit-image: segmentation, inpainting, colourisation.
+"""Tasks on image graphs beside scikit-image: segmentation, colourisation.
 
 Quality and processor time of both in one run.  The methods are those of `docs/image_tasks.md`.
 """
@@ -12,7 +12,6 @@ from scipy import ndimage
 from skimage import color, data
 from skimage.restoration import inpaint_biharmonic
 from skimage.segmentation import random_walker
-from skimage.transform import resize
 
 import nnk_image
 from benchmarks.image_masks import half_size, scenes
@@ -27,9 +26,8 @@ WIDTHS = (10, 5, 20)
 
 
 def tables(options):
-    """Segmentation by seeds, inpainting, colorization."""
+    """Segmentation by seeds, colorization."""
     yield seeds_table()
-    yield inpainting_table()
     yield colour_table()
 
 
@@ -135,65 +133,6 @@ def _means(rows):
     """A last row: the mean of each column."""
     names = [name for name in rows[0] if name]
     return {"": "mean"} | {name: fmean(row[name] for row in rows) for name in names}
-
-
-# --- inpainting --------------------------------------------------------------------------
-
-IMAGES = ("camera", "astronaut_grey", "coffee_grey", "chelsea_grey", "brick", "cell")
-
-
-def inpainting_table():
-    """Missing pixels: the NNK graph of patches beside biharmonic inpainting."""
-    table = Table(
-        "Inpainting, PSNR in dB",
-        {"": "", "missing": ".0%", "biharmonic": ".2f", "grid": ".2f", "NNK": ".2f"}
-        | {"NNK from biharmonic": ".2f", "gain": "+.2f", "s biharmonic": ".2f", "s NNK": ".2f"},
-        notes=(
-            "biharmonic: skimage.restoration.inpaint_biharmonic. grid: interpolate on grid_graph.",
-            "NNK: three times interpolate on image_graph of the 5 x 5 patches (sigma_f=50,",
-            "sigma_d=3, window 11), first of what grid gives; or of what biharmonic gives.",
-            "gain: NNK from biharmonic over biharmonic. s NNK: of NNK from grid.",
-        ),
-    )
-    for name in IMAGES:
-        image = nnk_image.standard_image(name).astype(float)
-        for kind, missing in holes(image.shape).items():
-            smooth, smooth_s = timed(inpaint_biharmonic, np.where(missing, 0, image) / 255, missing)
-            smooth = 255 * smooth
-            grid, grid_s = timed(interpolate, grid_graph(image.shape), image, ~missing)
-            ours, ours_s = timed(fill_by_patches, image, ~missing, grid)
-            refined, _ = timed(fill_by_patches, image, ~missing, smooth)
-            row = {"": f"{name}, {kind}", "missing": missing.mean()}
-            results = {"biharmonic": smooth, "grid": grid, "NNK": ours}
-            results["NNK from biharmonic"] = refined
-            row |= {method: psnr(image, found) for method, found in results.items()}
-            row["gain"] = row["NNK from biharmonic"] - row["biharmonic"]
-            table.rows.append(row | {"s biharmonic": smooth_s, "s NNK": grid_s + ours_s})
-    for kind in holes((256, 256)):
-        rows = [row for row in table.rows if row[""].endswith(kind)]
-        table.rows.append(_means(rows) | {"": f"mean, {kind}"})
-    return table
-
-
-def holes(shape):
-    """Name -> mask of missing pixels."""
-    rng = np.random.default_rng(0)
-    dots = rng.random(shape)
-    letters = nnk_image.standard_image("text")[:, :256] / 255
-    letters = resize(letters, shape, anti_aliasing=True) < 0.35
-    return {"half": dots < 0.5, "four fifths": dots < 0.8, "letters": letters}
-
-
-def fill_by_patches(image, known, start, side=5, rounds=3):
-    """Interpolate on the NNK graph of the patches of what has been found so far."""
-    found = start
-    for _ in range(rounds):
-        padded = np.pad(found, side // 2, mode="reflect")
-        patches = np.lib.stride_tricks.sliding_window_view(padded, (side, side))
-        patches = patches.reshape(*image.shape, side**2)
-        graph = nnk_image.image_graph(patches, 11, 3.0, 10.0 * side, channel_axis=-1)
-        found = interpolate(graph, image, known)
-    return found
 
 
 def psnr(image, found):

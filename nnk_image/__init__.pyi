@@ -3,6 +3,7 @@ from . import io as io
 from . import learning as learning
 from . import neighbors as neighbors
 from . import plotting as plotting
+from . import solvers as solvers
 from . import tiled as tiled
 from . import wavelets as wavelets
 from .configuration import show_config as show_config

@@ -39,7 +39,7 @@ from nnk_image.graph.window import check_window
 from nnk_image.io import arrays
 from nnk_image.noise.model import NoiseModel
 from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.spectrum import IMAGE_BOUND_RATIO, bound_of_degrees
+from nnk_image.spectral.spectrum import PRODUCTS, bound_of, largest_number
 from nnk_image.wavelets import filter_bank
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
@@ -351,9 +351,8 @@ def _transformed(
     side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
-        near = cut(layout.shape, side, Reach.of_polynomial(2, sides))
-        about = graph, kind, [n // 2 for n in sides]
-        largest = [task(_largest, image, layout, t.padded, *about, t.inside) for t in near]
+        near = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
+        largest = [task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in near]
         bound = delayed(_bound)(largest, kind, tau, layout.dtype)
     given = graph, options, bound, response
     channels = () if layout.axis is None else (layout.channels,)
@@ -373,22 +372,16 @@ def _largest(
     executor: RowExecutor,
     graph: dict[str, Any],
     kind: str,
-    radii: list[int],
     inside: Slices,
-) -> tuple[float, float]:
-    """Return the largest degree, and largest sum of the degrees of an edge's ends, of a core."""
+) -> float:
+    """Return the `largest_number` of a core."""
     edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
     recurrence = GridRecurrence.of_graph(edges, image.dtype, executor, keep=False)
-    largest = float(recurrence.degrees[inside].max())
-    if kind != "combinatorial":
-        return largest, 0.0
-    ring = tuple(slice(max(0, i.start - r), i.stop + r) for i, r in zip(inside, radii, strict=True))
-    return largest, recurrence.largest_edge_sum(executor, ring)
+    return largest_number(recurrence, kind, executor, inside)
 
 
 def _bound(largest: Any, kind: str, tau: float | None, dtype: np.dtype[Any]) -> float:
-    degrees, sums = zip(*largest, strict=True)
-    return bound_of_degrees(max(degrees), kind, lambda: max(sums), tau, dtype)
+    return bound_of(max(largest), kind, tau, dtype) or 1.0  # L = 0 without edges
 
 
 def _bands(
@@ -400,14 +393,8 @@ def _bands(
     response: Any,
     inside: Slices,
 ) -> npt.NDArray[Any]:
-    lmax = options.get("lmax")
-    if lmax is None:  # as for the whole image, whose bound is 0 if it has no edges
-        kind = options.get("laplacian", "combinatorial")
-        lmax = bound / IMAGE_BOUND_RATIO if bound and kind == "combinatorial" else bound or 1.0
-        bound = bound or 1.0
     edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
-    options = {**options, "lmax": lmax, "bound": bound}
-    wavelets = SpectralGraphWavelets(edges, **options)
+    wavelets = SpectralGraphWavelets(edges, bound=bound, **options)
     signal = image.pixels if image.channel_axis is not None else image.pixels[..., 0]
     bands = (
         wavelets.analyze(signal) if response is None else wavelets.filter(signal, response)[None]

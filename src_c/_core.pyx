@@ -299,15 +299,14 @@ def degrees(GridOperator op, real[:, ::1] degree, int64_t y0, int64_t y1):
             kernels.degrees_f64(&op.c, &degree[0, 0], y0, y1)
 
 
-def edge_bound(GridOperator op, const real[:, ::1] degree, int64_t y0, int64_t y1):
-    """Largest sum of the degrees of an edge's ends."""
-    cdef double bound
+def signless(GridOperator op, const real[:, ::1] degree, double scale, const real[:, ::1] x,
+             real[:, ::1] out, int64_t y0, int64_t y1):
+    """``scale (D + W) x`` of a padded image, into rows [y0, y1) of another."""
     with nogil:
         if real is float:
-            bound = kernels.edge_bound_f32(&op.c, &degree[0, 0], y0, y1)
+            kernels.signless_f32(&op.c, &degree[0, 0], <float>scale, &x[0, 0], &out[0, 0], y0, y1)
         else:
-            bound = kernels.edge_bound_f64(&op.c, &degree[0, 0], y0, y1)
-    return bound
+            kernels.signless_f64(&op.c, &degree[0, 0], scale, &x[0, 0], &out[0, 0], y0, y1)
 
 
 cdef class ChebyshevSweep:
@@ -416,6 +415,72 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
             nnk_csr_step_f32(&order, i0, i1)
         else:
             nnk_csr_step_f64(&order, i0, i1)
+
+
+# --- solvers -----------------------------------------------------------------------------
+
+MOST_AXES = NNK_MOST_AXES
+
+
+cdef class EdgeList:
+    """The edges of an undirected graph, each once (nnk_edge_list)."""
+
+    cdef nnk_edge_list c
+    cdef object kept  # the arrays that the struct points to
+
+    def __init__(self, tail, head, first, of_node, limit, step):
+        self.kept = tail, head, first, of_node, limit, step
+        self.c.tail, self.c.head = <int32_t *>address(tail), <int32_t *>address(head)
+        self.c.first, self.c.of_node = <int32_t *>address(first), <int32_t *>address(of_node)
+        self.c.limit, self.c.step = address(limit), address(step)
+
+
+def variation_nodes(EdgeList edges, const real[::1] z, const real[::1] r, const real[::1] v, double low,
+                    double high, real[::1] x, int64_t i0, int64_t i1):
+    """Nodes [i0, i1) of a step; `v` has a number for each edge, and one more."""
+    with nogil:
+        if real is float:
+            nnk_variation_nodes_f32(&edges.c, &z[0], &r[0], &v[0], low, high, &x[0], i0, i1)
+        else:
+            nnk_variation_nodes_f64(&edges.c, &z[0], &r[0], &v[0], low, high, &x[0], i0, i1)
+
+
+def variation_edges(EdgeList edges, const real[::1] x, double momentum, real[::1] u, real[::1] v,
+                    int64_t e0, int64_t e1):
+    """Edges [e0, e1) of a step; above 0 where the momentum leads upwards."""
+    cdef double uphill
+    with nogil:
+        if real is float:
+            uphill = nnk_variation_edges_f32(&edges.c, &x[0], momentum, &u[0], &v[0], e0, e1)
+        else:
+            uphill = nnk_variation_edges_f64(&edges.c, &x[0], momentum, &u[0], &v[0], e0, e1)
+    return uphill
+
+
+def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t e0, int64_t e1):
+    """What edges [e0, e1) add to the gap and to the total variation."""
+    cdef double[2] out
+    out[0] = out[1] = 0
+    with nogil:
+        if real is float:
+            nnk_variation_gap_f32(&edges.c, &x[0], &u[0], out, e0, e1)
+        else:
+            nnk_variation_gap_f64(&edges.c, &x[0], &u[0], out, e0, e1)
+    return out[0], out[1]
+
+
+def planes(const int32_t[::1] indptr, const int32_t[::1] indices, const real[::1] weights,
+           const real[:, ::1] places, double stiffness, const real[:, ::1] f, real[:, ::1] out,
+           int64_t i0, int64_t i1):
+    """Half the gradient at nodes [i0, i1); `indices` and `weights` are not empty."""
+    cdef int32_t axes = places.shape[1]
+    with nogil:
+        if real is float:
+            nnk_planes_f32(&indptr[0], &indices[0], &weights[0], &places[0, 0], axes, stiffness, &f[0, 0],
+                           &out[0, 0], i0, i1)
+        else:
+            nnk_planes_f64(&indptr[0], &indices[0], &weights[0], &places[0, 0], axes, stiffness, &f[0, 0],
+                           &out[0, 0], i0, i1)
 
 
 # --- patches -----------------------------------------------------------------------------

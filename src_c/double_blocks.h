@@ -9,7 +9,6 @@
  *   expand_S(&p, lanes)       the double block of the numbers from p on where lanes have a bit, else 0;
  *                             p is moved on beyond them.  It may be read 64 bytes further
  *   add_S(a, b), add_product_S(sum, a, b), fold_S(double)   the last: the sum of its two blocks
- *   larger_S(best, a, weight)   the larger of best and a where there is a weight, else best
  */
 #ifndef NNK_DOUBLE_BLOCKS_H
 #define NNK_DOUBLE_BLOCKS_H
@@ -34,16 +33,6 @@
         for (int i = 0; i < PARTS; i++)                                                     \
             sum.part[i] += a.part[i] * b.part[i];                                           \
         return sum;                                                                         \
-    }                                                                                       \
-    static inline double_block_##S larger_##S(double_block_##S best, double_block_##S a, double_block_##S weight)           \
-    {                                                                                       \
-        for (int i = 0; i < PARTS; i++) {                                                   \
-            const vec_##S old = best.part[i], none = {0};                                   \
-            const vec_##S new = (vec_##S)((veci_##S)a.part[i] & (weight.part[i] > none));   \
-            const veci_##S taken = new > old;                                               \
-            best.part[i] = (vec_##S)(((veci_##S)new & taken) | ((veci_##S)old & ~taken));   \
-        }                                                                                   \
-        return best;                                                                        \
     }
 DEFINE_DOUBLE_BLOCK(f32)
 DEFINE_DOUBLE_BLOCK(f64)

@@ -49,32 +49,28 @@ static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, 
     }
 }
 
-static T CAT(edge_bound, S)(const nnk_grid_operator *op, const T *degree, int64_t y0, int64_t y1)
+/* scale (D + W) x, for padded images. */
+static void CAT(signless, S)(const nnk_grid_operator *op, const T *degree, T scale, const T *x, T *out, int64_t y0,
+                             int64_t y1)
 {
-    CAT(double_block, S) best = CAT(no_blocks, S)();
     for (int64_t y = y0; y < y1; y++) {
         const nnk_before *before = entries_before(op, y);
         const uint64_t *entry;
         const T *weight;
         CAT(find, S)(op, y, 0, &entry, &weight);
         for (int64_t b = 0; b < op->blocks; b++) {
-            const T *here = degree + y * op->stride + op->pad + b * CAT(BLOCK, S);
-            const CAT(double_block, S) ours = CAT(join, S)(here, here);
+            const int64_t at = y * op->stride + op->pad + b * CAT(BLOCK, S);
             const uint64_t *last = entry + (before[b + 1].entries - before[b].entries);
+            CAT(double_block, S) sum = CAT(no_blocks, S)();
             for (; entry < last; entry++) {
                 __builtin_prefetch(weight + BYTES_AHEAD / sizeof(T));
                 const int64_t i = first_offset(*entry), j = second_offset(*entry);
-                const T *first = here + op->dy[i] * op->stride + op->dx[i];
-                const T *second = here + op->dy[j] * op->stride + op->dx[j];
-                const CAT(double_block, S) sum = CAT(add, S)(ours, CAT(join, S)(first, second));
-                best = CAT(larger, S)(best, sum, CAT(expand, S)(&weight, edges_of(*entry)));
+                const T *first = x + at + op->dy[i] * op->stride + op->dx[i];
+                const T *second = x + at + op->dy[j] * op->stride + op->dx[j];
+                sum = CAT(add_product, S)(sum, CAT(expand, S)(&weight, edges_of(*entry)), CAT(join, S)(first, second));
             }
+            const CAT(block, S) own = CAT(load_block, S)(degree + at) * CAT(load_block, S)(x + at);
+            CAT(store_block, S)(out + at, scale * (own + CAT(fold, S)(sum)));
         }
     }
-    T lanes[2 * CAT(BLOCK, S)], bound = 0;
-    const CAT(double_block, S) found = best; /* whose address is taken: the other stays in a register */
-    memcpy(lanes, &found, sizeof lanes);
-    for (int i = 0; i < 2 * CAT(BLOCK, S); i++)
-        bound = lanes[i] > bound ? lanes[i] : bound;
-    return bound;
 }

@@ -61,7 +61,7 @@ enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream ta
 #define TABLE(v) CAT(nnk_kernels, v)
 
 #define ENTRIES_OF(S)                                                                                       \
-    .prune_##S = prune_##S, .degrees_##S = degrees_##S, .edge_bound_##S = edge_bound_##S,                   \
+    .prune_##S = prune_##S, .degrees_##S = degrees_##S, .signless_##S = signless_##S,                       \
     .sweep_rows_##S = sweep_rows_##S, .sweep_room_##S = sweep_room_##S, .match_##S = match_##S,             \
     .patch_pass_##S = patch_pass_##S
 

@@ -45,6 +45,7 @@
 #include "nnk_graph.h"
 #include "nnk_operator.h"
 #include "nnk_patches.h"
+#include "nnk_solvers.h"
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
 
@@ -54,7 +55,7 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  *               threshold[d] = mu d for d = 0 .. max Delta; pair_threshold the same per pruner
  *               pair of the window
  *   degrees     row sums of W into `degree`, padded like the signals
- *   edge_bound  largest degree[i] + degree[j] over the edges of rows [y0, y1)
+ *   signless    scale (D + W) x of a padded image x, into rows [y0, y1) of another
  *   sweep_rows  one block of orders of the Chebyshev recurrence, its front going over rows
  *               [y0, y1).  Called for all rows of the tile's first order, one chunk after the
  *               other, it writes row y as the front passes y + (orders - 1) radius, and at the
@@ -69,7 +70,8 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
     int (*prune_##S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *,                    \
                      const T *pair_threshold, const T *threshold, nnk_edges *, int64_t y0, int64_t y1);        \
     void (*degrees_##S)(const nnk_grid_operator *, T *degree, int64_t y0, int64_t y1);                         \
-    T (*edge_bound_##S)(const nnk_grid_operator *, const T *degree, int64_t y0, int64_t y1);                   \
+    void (*signless_##S)(const nnk_grid_operator *, const T *degree, T scale, const T *x, T *out, int64_t y0,  \
+                         int64_t y1);                                                                          \
     int (*sweep_rows_##S)(const nnk_grid_operator *, const nnk_sweep *, void *rings, int64_t y0, int64_t y1);  \
     void (*sweep_room_##S)(const nnk_grid_operator *, const nnk_sweep *, size_t *rings, size_t *shared);       \
     int (*match_##S)(const nnk_patches *, const T *image, int32_t *members, int32_t *n_members, int64_t g0,    \

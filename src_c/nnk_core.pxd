@@ -121,8 +121,10 @@ cdef extern from "nnk_core.h" nogil:
         nnk_fill_entries *fill_entries_f64_f64
         void (*degrees_f32)(const nnk_grid_operator *, float *, int64_t, int64_t) noexcept nogil
         void (*degrees_f64)(const nnk_grid_operator *, double *, int64_t, int64_t) noexcept nogil
-        float (*edge_bound_f32)(const nnk_grid_operator *, const float *, int64_t, int64_t) noexcept nogil
-        double (*edge_bound_f64)(const nnk_grid_operator *, const double *, int64_t, int64_t) noexcept nogil
+        void (*signless_f32)(const nnk_grid_operator *, const float *, float, const float *, float *,
+                             int64_t, int64_t) noexcept nogil
+        void (*signless_f64)(const nnk_grid_operator *, const double *, double, const double *,
+                             double *, int64_t, int64_t) noexcept nogil
         int (*sweep_rows_f32)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
                               int64_t) noexcept nogil
         int (*sweep_rows_f64)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
@@ -169,3 +171,27 @@ cdef extern from "nnk_core.h" nogil:
 
     void nnk_csr_step_f32(const nnk_csr_order *, int64_t, int64_t)
     void nnk_csr_step_f64(const nnk_csr_order *, int64_t, int64_t)
+
+    ctypedef struct nnk_edge_list:
+        const int32_t *tail
+        const int32_t *head
+        const int32_t *first
+        const int32_t *of_node
+        const void *limit
+        const void *step
+
+    void nnk_variation_nodes_f32(const nnk_edge_list *, const float *, const float *, const float *, double,
+                                 double, float *, int64_t, int64_t)
+    void nnk_variation_nodes_f64(const nnk_edge_list *, const double *, const double *, const double *, double,
+                                 double, double *, int64_t, int64_t)
+    double nnk_variation_edges_f32(const nnk_edge_list *, const float *, double, float *, float *, int64_t,
+                                   int64_t)
+    double nnk_variation_edges_f64(const nnk_edge_list *, const double *, double, double *, double *, int64_t,
+                                   int64_t)
+    void nnk_variation_gap_f32(const nnk_edge_list *, const float *, const float *, double *, int64_t, int64_t)
+    void nnk_variation_gap_f64(const nnk_edge_list *, const double *, const double *, double *, int64_t, int64_t)
+    void nnk_planes_f32(const int32_t *, const int32_t *, const float *, const float *, int32_t, double,
+                        const float *, float *, int64_t, int64_t)
+    void nnk_planes_f64(const int32_t *, const int32_t *, const double *, const double *, int32_t, double,
+                        const double *, double *, int64_t, int64_t)
+    enum: NNK_MOST_AXES

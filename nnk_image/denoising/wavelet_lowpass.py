@@ -15,9 +15,9 @@ from nnk_image.denoising.method import Method
 from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
+from nnk_image.spectral import spectrum
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
-from nnk_image.spectral.spectrum import bound_of_degrees
 from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 1.1
@@ -42,9 +42,7 @@ def denoise(image, noise, statistics, executor, guide=None):
         tau = mean_degree([sum_of_degrees(recurrence.degrees)])
     tau = image.dtype.type(tau)
     try:
-        operator = LaplacianOperator(
-            recurrence, LAPLACIAN, executor, tau, statistics.bound, pruned=True
-        )
+        operator = LaplacianOperator(recurrence, LAPLACIAN, executor, tau, statistics.bound)
     except WeightsOutOfRange:  # no two pixels are similar
         return image.pixels.copy()
     return _low_pass(operator, image.pixels, executor)
@@ -112,7 +110,7 @@ def _noise(scale, order):
 
 def bound_of(largest_degree, tau):
     """Return the upper bound of the spectrum."""
-    return bound_of_degrees(largest_degree, LAPLACIAN, None, tau, None)
+    return spectrum.bound_of(largest_degree, LAPLACIAN, tau)
 
 
 def _low_pass(operator, pixels, executor):

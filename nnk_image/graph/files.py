@@ -37,7 +37,12 @@ _PARTS = (
 
 def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
     """Write an `ImageGraph` as arrays that numpy.load reads, atomically."""
-    matrix = graph.adjacency
+    matrix, suffix = graph.adjacency, os.path.splitext(path)[1]
+    if suffix == ".mat":
+        raise ValueError(
+            f"{str(path)!r}: graphs are saved as .npz; for MATLAB write "
+            f"scipy.io.savemat({str(path)!r}, {{'W': graph.adjacency}})"
+        )
     parts = {
         "format": FORMAT,
         "indptr": matrix.indptr,

@@ -1,5 +1,7 @@
 """The four Laplacians of a graph, and what an adjacency must be to have one."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
@@ -13,21 +15,56 @@ def check_kind(kind):
     return kind
 
 
+def sparse_adjacency(graph: Any) -> Any:
+    """Return the scipy.sparse adjacency of a graph, in whichever form it comes.
+
+    Parameters
+    ----------
+    graph : scipy.sparse matrix or array, (N, N) ndarray, PyGSP graph or networkx graph
+        Nodes of networkx are numbered in their order, and edges without a `weight` have 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Something else; the message says what to write.
+    """
+    if issparse(graph):
+        return graph
+    if issparse(getattr(graph, "W", None)):  # of PyGSP
+        return graph.W
+    if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
+        from networkx import to_scipy_sparse_array
+
+        return to_scipy_sparse_array(graph) if len(graph) else csr_array((0, 0))
+    if not isinstance(graph, np.ndarray):
+        raise TypeError(
+            "a graph is an ImageGraph, a PyGSP or networkx graph, or an adjacency as a "
+            f"scipy.sparse matrix or (N, N) array, not {type(graph).__name__}"
+        )
+    if graph.dtype.kind not in "buif":
+        raise TypeError(f"an adjacency of dtype {graph.dtype} has no real weights")
+    square = graph.ndim == 2 and graph.shape[0] == graph.shape[1]
+    if not (square and np.allclose(graph, graph.T, rtol=1e-12, atol=0, equal_nan=True)):
+        raise ValueError(
+            f"an array of shape {graph.shape} is taken as an adjacency, which is square and "
+            "symmetric; pass image_graph(image) for an image, nnk_graph(X) for points, or "
+            "np.maximum(W, W.T) for a directed graph W"
+        )
+    return csr_array(graph)
+
+
 def check_adjacency(adjacency):
     """Return a symmetric adjacency as canonical float CSR; raises on anything else.
 
     Raises
     ------
     TypeError
-        Not a scipy sparse matrix or array of real numbers.
+        No graph that `sparse_adjacency` takes, or its weights are not real numbers.
     ValueError
         Not square, empty, not symmetric, with negative or non-finite weights or
         self loops.
     """
-    if not issparse(adjacency):
-        raise TypeError(
-            f"a graph is an ImageGraph or a scipy.sparse adjacency, not {type(adjacency).__name__}"
-        )
+    adjacency = sparse_adjacency(adjacency)
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
         raise ValueError(f"an adjacency is square and not empty; its shape is {adjacency.shape}")
     if adjacency.dtype.kind not in "buif":

@@ -197,6 +197,11 @@ class ImageGraph:
         ----------
         path : path-like
             File to write; a file of that name is replaced once the new one is complete.
+
+        Raises
+        ------
+        ValueError
+            The name ends in ``.mat``; the message says how to write such a file.
         """
         write_graph(self, path)
 

@@ -7,17 +7,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import cg, splu
+from scipy.sparse.linalg import splu
 
 from nnk_image.base.checks import check_number
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
+from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.learning.inputs import Array, Graph, check_graph
+from nnk_image.solvers.problem import Problem
+from nnk_image.solvers.quadratic import QuadraticSystem
 
 _ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
 _LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
 _DIRECT = 2000  # up to this number of unknowns elimination is always fast
 _STIFFEST = 1e300  # weight that pins a node to its known value
-_STEPS = 200  # steps of conjugate gradients after which elimination is used
+_STEPS, _TOL = (
+    200,
+    1e-13,
+)  # of conjugate gradients; where they do not get there, elimination is used
 
 
 def interpolate(
@@ -27,7 +34,7 @@ def interpolate(
 
     Parameters
     ----------
-    graph : ImageGraph or (N, N) scipy.sparse matrix
+    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph with non-negative weights.
     values : array_like of real numbers
         One value per node, in the shape of `known`, or several: (N, C), (H, W, C). Unknown values
@@ -58,8 +65,9 @@ def interpolate(
     which minimizes ``x' L x``. With ``tau > 0`` the result minimizes ``sum over known i of
     (x_i - y_i)^2 + tau x' L x`` (Tikhonov regularization).
 
-    The equations are solved by conjugate gradients where these need few steps, as with many known
-    nodes all over the graph; else by elimination, which may need much memory for a large image.
+    The equations of more than 2000 nodes are solved by conjugate gradients, as in
+    `nnk_image.solvers.smooth`, but to rounding; by elimination where these need too many steps, as
+    across very weak links.
 
     References
     ----------
@@ -90,10 +98,7 @@ def interpolate(
     fixed, given = _check_values(values, known, adjacency.shape[0])
     scale = np.abs(given).max() or 1.0
     given /= scale  # whose squares neither overflow nor vanish
-    if tau > 0:
-        found, chance = _smooth(adjacency, fixed, given, tau)
-    else:
-        found, chance = harmonic(adjacency, fixed, given)
+    found, chance = harmonic(graph, adjacency, fixed, given, tau)
     reached = chance > 0
     found[reached] /= chance[reached, None]
     if not reached.all():
@@ -143,18 +148,24 @@ def _smooth(adjacency: csr_array, known: Array, given: Array, tau: float) -> tup
     to_new = csr_array((weights, (nodes, np.arange(len(nodes)))), (n, len(nodes)))
     larger = csr_array(block_array([[adjacency, to_new], [to_new.T, None]]))
     new = np.arange(n + len(nodes)) >= n
-    found, chance = harmonic(larger, new, np.concatenate([np.zeros_like(given), given[known]]))
+    found, chance = _eliminated(larger, new, np.concatenate([np.zeros_like(given), given[known]]))
     return found[:n], chance[:n]
 
 
-def harmonic(adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
+def harmonic(
+    graph: Graph, adjacency: csr_array, known: Array, given: Array, tau: float = 0.0
+) -> tuple[Array, Array]:
     """Return `given` at the known nodes and the mean over the neighbors elsewhere.
 
     Parameters
     ----------
+    graph : ImageGraph or scipy.sparse matrix
     adjacency : (N, N) csr_array of float64
+        Of the same graph, as from `check_graph`.
     known : (N,) bool ndarray
     given : (N, C) float64 ndarray
+    tau : float
+        As in `interpolate`.
 
     Returns
     -------
@@ -165,6 +176,20 @@ def harmonic(adjacency: csr_array, known: Array, given: Array) -> tuple[Array, A
         This factor: the computed probability that a random walk meets a known node.  It is 1
         almost everywhere, and 0 where no known node can be reached.
     """
+    if len(known) > _DIRECT:
+        operand = graph if isinstance(graph, ImageGraph) else adjacency
+        if (found := _by_steps(operand, known, given, tau)) is not None:
+            component = connected_components(adjacency, directed=False)[1]
+            reached = np.isin(component, component[known])
+            if (np.abs(found[reached, -1] - 1) <= _ABSORBED).all():
+                return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
+    if tau > 0:
+        return _smooth(adjacency, known, given, tau)
+    return _eliminated(adjacency, known, given)
+
+
+def _eliminated(adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
+    """Return the harmonic values and chances by elimination."""
     values, chance = np.where(known[:, None], given, 0.0), known.astype(float)
     component = connected_components(adjacency, directed=False)[1]
     free = np.flatnonzero(~known & np.isin(component, component[known]))
@@ -190,8 +215,6 @@ def harmonic(adjacency: csr_array, known: Array, given: Array) -> tuple[Array, A
 def _solve(part: csr_array, right: Array, leak: float) -> Array:
     """Return ``((1 + leak) I - part)^-1 right``, or zeros if the matrix is singular."""
     matrix = ((1 + leak) * eye_array(part.shape[0]) - part).tocsc()
-    if part.shape[0] > _DIRECT and (found := _solve_steps(matrix, right)) is not None:
-        return found
     try:
         factors = factorized(matrix)  # the diagonal dominates each row: no pivoting
     except RuntimeError:
@@ -200,15 +223,21 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _solve_steps(matrix: csr_array, right: Array) -> Array | None:
-    """Return the solution by conjugate gradients, or None if they need too many steps."""
-    columns = []
-    for column in right.T:
-        found, failed = cg(matrix, column, rtol=1e-13, atol=0.0, maxiter=_STEPS)
-        if failed:
-            return None
-        columns.append(found)
-    return np.column_stack(columns)
+def _by_steps(
+    graph: ImageGraph | csr_array, known: Array, given: Array, tau: float
+) -> Array | None:
+    """Return the values by conjugate gradients, or None if these need too many steps.
+
+    The last column belongs to ones at the known nodes.
+    """
+    columns = np.column_stack([given, known]).T.copy()
+    problem = Problem(graph, columns, known, tau, _TOL, _STEPS, list(columns), columns.shape)
+    with RowExecutor() as executor:
+        system = QuadraticSystem(problem, executor)
+        found = [system.solve(column, column) for column in columns]
+    if not all(info.converged for _, info in found):
+        return None
+    return np.column_stack([x for x, _ in found])
 
 
 def factorized(matrix: csr_array) -> Any:

@@ -12,7 +12,7 @@ from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.result import Neighborhoods
 
 Array: TypeAlias = npt.NDArray[Any]
-Graph: TypeAlias = ImageGraph | sparray | spmatrix
+Graph: TypeAlias = Any  # ImageGraph, or what `sparse_adjacency` takes
 Weights: TypeAlias = Neighborhoods | sparray | spmatrix
 
 

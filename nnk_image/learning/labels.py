@@ -26,7 +26,7 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : ImageGraph or (N, N) scipy.sparse matrix
+    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph with non-negative weights.
     labels : (N,) array_like of int
         Class of each node, -1 where unknown.
@@ -79,7 +79,7 @@ def label_propagation(
         # The normalized problem is the combinatorial one for D^-1/2 y.
         degree = degrees(adjacency)[known, None]
         given[known] /= np.sqrt(np.where(degree > 0, degree, 1))
-    scores = np.maximum(harmonic(adjacency, known, given)[0], 0)
+    scores = np.maximum(harmonic(graph, adjacency, known, given)[0], 0)
     scores[known] = given[known] > 0
     total = scores.sum(axis=1)
     reached = total > 0

@@ -289,6 +289,23 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         error: Array = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
         return np.maximum(error, 0, out=error)
 
+    def score_samples(self, X: npt.ArrayLike) -> Array:
+        """Return how well each query (n,) fits the atoms: the lower, the more of an outlier.
+
+        It is minus the `reconstruction_error`, the score of outliers in EC-NNK-Means
+        (arXiv:2407.13141), whose entropy constraint on the atoms is not imposed here.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nnk_image import NNKMeans
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> scores = NNKMeans(random_state=0).fit(X).score_samples([[0, 0], [9, 9]])
+        >>> bool(scores[1] < scores[0])
+        True
+        """
+        return -self.reconstruction_error(X)
+
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
         """Return minus the objective of queries: the larger, the better they are coded."""
         return -float(self.reconstruction_error(X).sum())

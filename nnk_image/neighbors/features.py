@@ -1,11 +1,13 @@
 """Checks of points, and their conversion to rows of float32 or float64 for the C core."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import sparray, spmatrix
 
+from nnk_image.base import memory
 from nnk_image.base.checks import ready_for_c
 
 LARGEST = 1e150
@@ -13,7 +15,10 @@ LARGEST = 1e150
 
 
 def check_features(
-    name: str, points: ArrayLike, n_features: int | None = None, single: bool | None = None
+    name: str,
+    points: ArrayLike | sparray | spmatrix,
+    n_features: int | None = None,
+    single: bool | None = None,
 ) -> NDArray[Any]:
     """Return points as contiguous float32 or float64 rows; copied only if necessary.
 
@@ -21,7 +26,7 @@ def check_features(
     ----------
     name : str
         What error messages call the points.
-    points : (n, d) array_like of real numbers, or a table of pandas or polars
+    points : (n, d) array_like of real numbers, sparse matrix, or a table of pandas or polars
     n_features : int, optional
         Number of features d that the points must have.
     single : bool, optional
@@ -31,11 +36,13 @@ def check_features(
     ------
     TypeError, ValueError
     """
-    if issparse(points):
-        raise TypeError(
-            f"{name} is a sparse matrix, whose rows are not supported; pass {name}.toarray(), or "
-            "its Gram matrix with kernel='precomputed'"
+    if isinstance(points, sparray | spmatrix):
+        memory.require(
+            math.prod(points.shape) * 8,
+            f"{name} as a dense matrix",
+            "reduce its features, by sklearn.decomposition.TruncatedSVD for instance",
         )
+        points = points.toarray()
     array = _as_array(points)
     if array.dtype.kind not in "buif":
         raise TypeError(f"{name} must hold real numbers, not {array.dtype}")

@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, sparray, spmatrix
 
 from nnk_image.base.checks import check_choice
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import SYMMETRIZE, check_method_params
+from nnk_image.neighbors.options import SYMMETRIZE, check_method_params, without_metric
 
 
+@without_metric
 def nnk_graph(
-    X: ArrayLike,
+    X: ArrayLike | sparray | spmatrix,
     n_neighbors: int = 30,
     *,
     symmetrize: str | None = "min_error",
@@ -31,8 +32,9 @@ def nnk_graph(
 
     Parameters
     ----------
-    X : (N, d) array_like
-        Points; for ``kernel='precomputed'`` their (N, N) Gram matrix.
+    X : (N, d) array_like or sparse matrix
+        Points, a sparse matrix is made dense; for ``kernel='precomputed'`` their (N, N) Gram
+        matrix.
     n_neighbors : int, default: 30
         Number of candidates of each point.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}

@@ -34,6 +34,12 @@ from nnk_image.base.checks import check_count, check_number
 
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
 
+_ALIASES = {
+    "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",
+    "poly": "write kernel='polynomial'",
+    "euclidean": "the Gaussian kernel of Euclidean distances is the default",
+}  # what to write for names that other libraries have
+
 KernelFunction = Callable[..., Any]
 
 
@@ -190,7 +196,8 @@ def check_kernel(
         return Kernel("callable", function=lambda a, b: kernel(a, b, **params))
     if kernel not in (*FORMULAS, "linear"):
         names = ", ".join(map(repr, (*FORMULAS, "linear")))
-        raise ValueError(f"kernel={kernel!r} is unknown; choose one of {names}, or a function")
+        alias = _ALIASES.get(kernel, f"choose one of {names}, or a function")
+        raise ValueError(f"kernel={kernel!r} is unknown; {alias}")
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
         raise ValueError(

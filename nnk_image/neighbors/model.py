@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_count, ready_for_c
@@ -51,7 +52,12 @@ class NeighborhoodModel:
     """
 
     def __init__(
-        self, X: ArrayLike, n_neighbors: int = 30, *, neighbors: Any = None, **options: Any
+        self,
+        X: ArrayLike | sparray | spmatrix,
+        n_neighbors: int = 30,
+        *,
+        neighbors: Any = None,
+        **options: Any,
     ) -> None:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.options = NeighborhoodOptions(**options)
@@ -334,4 +340,10 @@ def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
     asymmetry = np.abs(matrix - matrix.T).max()
     if asymmetry > 1e-8 * np.abs(matrix).max():
         raise ValueError(f"X must be a symmetric Gram matrix; |X - X'| is up to {asymmetry:g}")
+    if matrix.any() and not matrix.diagonal().any():
+        raise ValueError(
+            "X has a diagonal of zeros: these are distances, not the similarities that "
+            "kernel='precomputed' takes; pass np.exp(-(X**2) / (2 * sigma**2)) for a Gaussian "
+            "kernel of distances X"
+        )
     return matrix

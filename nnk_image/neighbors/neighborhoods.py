@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from numpy.typing import ArrayLike
+from scipy.sparse import sparray, spmatrix
 
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import check_method_params
+from nnk_image.neighbors.options import check_method_params, without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
 
+@without_metric
 def nnk_neighbors(
-    X: ArrayLike,
+    X: ArrayLike | sparray | spmatrix,
     n_neighbors: int = 30,
     *,
     queries: ArrayLike | None = None,
@@ -31,8 +33,9 @@ def nnk_neighbors(
 
     Parameters
     ----------
-    X : (N, d) array_like
-        Points; for ``kernel='precomputed'`` their (N, N) Gram matrix.
+    X : (N, d) array_like or sparse matrix
+        Points, a sparse matrix is made dense; for ``kernel='precomputed'`` their (N, N) Gram
+        matrix.
     n_neighbors : int, default: 30
         Number of candidates of each query.
     queries : (n, d) array_like, optional

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.parallel import resolve_n_jobs
@@ -11,6 +12,8 @@ from nnk_image.neighbors.widths import check_sigma
 
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = tuple(_core.RULES)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 TOL = 1e-8
 """Weights below this part of a query's largest similarity are dropped by default."""
@@ -65,3 +68,22 @@ def check_method_params(method_params: Mapping[str, Any] | None) -> dict[str, An
     if unknown := [name for name in params if name not in known]:
         raise ValueError(f"method_params has no option {unknown[0]!r}; it takes {', '.join(known)}")
     return params
+
+
+def without_metric(function: Function) -> Function:
+    """Let a function that is called with `metric`, as scikit-learn has it, say what to write."""
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        if "metric" in options:
+            metric = options["metric"]
+            instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
+            hint = instead.get(
+                metric,
+                f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
+                "by that distance, or your own function as kernel",
+            )
+            raise TypeError(f"metric={metric!r} is no option of {function.__name__}; write {hint}")
+        return function(*args, **options)
+
+    return cast(Function, checked)

@@ -86,6 +86,8 @@ class BlockMatrix:
         Rows that an order of the recurrence follows behind the one before, at least 1.
     rows : PaddedRows
         How the rows of its images lie in memory.
+    padded_degrees : (H, stride) ndarray
+        Row sums of the adjacency, as a padded image.
     work : (H,) ndarray
         Share of the recurrence's time that the rows down to each one take, about.
     """
@@ -117,7 +119,7 @@ class BlockMatrix:
         if keep or self.has_gaps or self._bytes(in_all) <= KEPT:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
             self._kept = self._new_operator(row_start, *self._room(in_all))
-        self._degrees = degrees = self._new_image()
+        self.padded_degrees = degrees = self._new_image()
 
         def sum_up(operator, y0, y1):
             self._pad(degrees[y0:y1])
@@ -135,23 +137,20 @@ class BlockMatrix:
     @property
     def degrees(self):
         """Row sums of the adjacency, added in the order of the recurrence."""
-        return self.inside(self._degrees)
+        return self.inside(self.padded_degrees)
 
-    def largest_edge_sum(self, executor, inside=None):
-        """Largest sum of the degrees of an edge's ends; of edges between pixels `inside`."""
-        degrees, largest = self._degrees, []
-        if inside is not None:
-            known = np.zeros(self.shape, self.dtype)
-            known[inside] = self.degrees[inside]
-            degrees = self.padded(known)
-        self._visit(
-            lambda op, y0, y1: largest.append(_core.edge_bound(op, degrees, y0, y1)), executor
-        )
-        return max(largest)
+    def signless(self, x, out, scale, executor):
+        """Write ``scale (D + W) x`` into `out`, both padded images; x is finite everywhere."""
+
+        def multiply(operator, y0, y1):
+            self._pad(out[y0:y1])
+            _core.signless(operator, self.padded_degrees, scale, x, out, y0, y1)
+
+        self._visit(multiply, executor)
 
     def set_laplacian(self, terms, executor):
         """Choose L by its `node_terms` as a function of degrees."""
-        degrees = self._degrees[:, self._inner]
+        degrees = self.padded_degrees[:, self._inner]
         scaled = terms(degrees[:1])[1] is not None
         diagonal, row_scale = self._new_image(), self._new_image() if scaled else np.empty(0)
 
@@ -164,6 +163,13 @@ class BlockMatrix:
             if scaled:
                 self._pad(row_scale[rows], 1 / divisor)
         executor.advance(self.n_lines)
+        self._take_laplacian(diagonal, row_scale)
+
+    def set_row_scale(self, scale):
+        """Choose ``L = I - diag(scale) W``, with a number for each pixel."""
+        self._take_laplacian(self.padded(np.ones_like(scale)), self.padded(scale))
+
+    def _take_laplacian(self, diagonal, row_scale):
         self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
         if self._kept is not None:
             self._kept.set_laplacian(*self._laplacian)

@@ -5,9 +5,12 @@ graph.  Both have
 
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape
-    largest_edge_sum(executor)      largest degree[i] + degree[j] over the edges
+    padded_degrees          the same as the recurrence lays signals out, and
+    inside(rows)            the signal within what is laid out so
+    signless(x, out, scale, executor)   out = scale (D + W) x, both laid out so
     set_laplacian(terms, executor)  choose ``L = diag(a) - S^-1 W``, where ``terms(degrees)``
                             gives a and s of some nodes; s None is 1
+    set_row_scale(scale)    or ``L = I - diag(scale) W``
     analyze, synthesize     a bank of Chebyshev series of L on [0, lambda_max], and its
                             adjoint for symmetric L
 """
@@ -32,7 +35,9 @@ class GridRecurrence:
 
     def __init__(self, matrix):
         self._matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
-        self.largest_edge_sum, self.set_laplacian = matrix.largest_edge_sum, matrix.set_laplacian
+        self.padded_degrees, self.inside = matrix.padded_degrees, matrix.inside
+        self.signless, self.set_laplacian = matrix.signless, matrix.set_laplacian
+        self.set_row_scale = matrix.set_row_scale
 
     @classmethod
     def of_graph(cls, graph, dtype, executor, keep=True):

@@ -31,18 +31,28 @@ class CsrRecurrence:
         self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * max(1, self.n)))
         self.degrees = (adjacency @ np.ones(self.n, self.dtype)).reshape(self.shape)
 
-    def largest_edge_sum(self, executor):
-        """Largest sum of the degrees of an edge's ends."""
-        starts = self._adjacency.indptr[:-1]
-        filled = starts < self._adjacency.indptr[1:]
-        degrees = self.degrees.ravel()
-        ends = degrees[self._adjacency.indices]
-        return float((degrees[filled] + np.maximum.reduceat(ends, starts[filled])).max())
+    @property
+    def padded_degrees(self):
+        """The degrees: signals are laid out as they are."""
+        return self.degrees
+
+    @staticmethod
+    def inside(signal):
+        """Return the signal."""
+        return signal
+
+    def signless(self, x, out, scale, executor):
+        """Write ``scale (D + W) x`` into `out`."""
+        np.multiply(self.degrees * x + self._adjacency @ x, scale, out=out)
 
     def set_laplacian(self, terms, executor):
         """Choose L by its `node_terms` as a function of degrees."""
         diagonal, square = terms(self.degrees.ravel())
         self._laplacian = diagonal, np.empty(0, self.dtype) if square is None else 1 / square
+
+    def set_row_scale(self, scale):
+        """Choose ``L = I - diag(scale) W``, with a number for each node."""
+        self._laplacian = np.ones_like(scale), scale
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All Chebyshev series on one signal: (n_bands, *shape)."""

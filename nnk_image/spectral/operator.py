@@ -24,7 +24,7 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.csr_chebyshev import CsrRecurrence
-from nnk_image.spectral.spectrum import spectral_bound
+from nnk_image.spectral.spectrum import bound_of, largest_number
 
 
 class LaplacianOperator:
@@ -43,8 +43,6 @@ class LaplacianOperator:
         Of the regularized Laplacian; default: the mean degree.
     bound : float, optional
         The whole image's bound, where this is a part of it.
-    pruned : bool
-        Whether this is the NNK graph of an image.
 
     Attributes
     ----------
@@ -61,8 +59,8 @@ class LaplacianOperator:
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
     """Passes over all rows to choose the edges and set up the operator, for progress bars."""
 
-    def __init__(self, recurrence, kind, executor, tau=None, bound=None, pruned=False):
-        self._recurrence, self.pruned = recurrence, pruned
+    def __init__(self, recurrence, kind, executor, tau=None, bound=None):
+        self._recurrence = recurrence
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
         _check_magnitude(degree)
@@ -70,7 +68,8 @@ class LaplacianOperator:
             tau = regularization(degree)
         self.tau = tau
         if bound is None:
-            bound = spectral_bound(degree, kind, lambda: recurrence.largest_edge_sum(executor), tau)
+            largest = largest_number(recurrence, kind, executor)
+            bound = bound_of(largest, kind, tau, self.dtype)
         self.bound = bound
         recurrence.set_laplacian(self._terms, executor)
 
@@ -78,13 +77,11 @@ class LaplacianOperator:
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
-        if isinstance(graph, ImageGraph):
-            if graph.directed:
-                check_symmetric(graph.adjacency)
-            recurrence = GridRecurrence.of_graph(graph, dtype, executor, keep)
-            return cls(recurrence, kind, executor, tau, pruned=graph.kind == "nnk")
-        adjacency = check_adjacency(graph).astype(dtype, copy=False)
-        return cls(CsrRecurrence(adjacency), kind, executor, tau)
+        if not isinstance(graph, ImageGraph):
+            graph = check_adjacency(graph)
+        elif graph.directed:
+            check_symmetric(graph.adjacency)
+        return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank on one signal.
@@ -141,6 +138,13 @@ class LaplacianOperator:
 
     def _from_random_walk(self, x):
         return x * self._root if self.kind == "normalized" else x
+
+
+def recurrence_of(graph, dtype, executor, keep=True):
+    """Return the recurrence on an undirected ImageGraph, or on a checked adjacency."""
+    if isinstance(graph, ImageGraph):
+        return GridRecurrence.of_graph(graph, dtype, executor, keep)
+    return CsrRecurrence(graph.astype(dtype, copy=False))
 
 
 def _check_laplacian(kind, tau):

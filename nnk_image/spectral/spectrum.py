@@ -3,24 +3,41 @@
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-IMAGE_BOUND_RATIO = 1.65
-"""`spectral_bound` divided by the largest eigenvalue, for combinatorial NNK graphs of images:
-1.59 to 1.72 on standard photographs."""
+from nnk_image.base.parallel import one_blas_thread
+
+PRODUCTS = 2
+"""Products with D + W behind the bound of the combinatorial Laplacian."""
 
 
-def spectral_bound(degree, kind, largest_edge_sum, tau=None):
-    """Bound the eigenvalues from above; it costs next to nothing and is always the same.
+def largest_number(recurrence, kind, executor, inside=...):
+    """Compute what `bound_of` needs, for the pixels `inside`: of all of them, the largest counts.
 
-    ``max over edges of d_i + d_j`` for the combinatorial Laplacian (W. N. Anderson,
-    T. D. Morley 1985), which `largest_edge_sum` returns; 2 for the normalized and random
-    walk; for the regularized ``2 d / (d + tau)`` with d the largest degree; 0 for a graph
-    without edges.
+    For the combinatorial Laplacian it is ``max_i (Q x)_i / x_i`` with Q = D + W and x = Q d.  For
+    any positive x that is at least the largest eigenvalue of Q (L. Collatz 1942, H. Wielandt
+    1950), hence of L = D - W.  For the other Laplacians it is the largest degree.
     """
-    return bound_of_degrees(float(degree.max()), kind, largest_edge_sum, tau, degree.dtype)
+    degrees = recurrence.padded_degrees
+    if kind != "combinatorial" or (largest := float(degrees.max())) == 0:
+        return float(recurrence.degrees[inside].max())
+    tiny = np.finfo(degrees.dtype).tiny
+    # A power of 2 changes no digit, so that a part of an image gives what the whole one does.
+    scale = degrees.dtype.type(2.0 ** -float(np.frexp(largest)[1]))
+    x = degrees * scale
+    product = np.empty_like(x)
+    for _ in range(PRODUCTS):
+        np.maximum(x, tiny, out=x)
+        recurrence.signless(x, product, scale, executor)
+        x, product = product, x
+    ratios = np.divide(x, product, out=x)
+    return float(recurrence.inside(ratios)[inside].max()) / float(scale)
 
 
-def bound_of_degrees(largest, kind, largest_edge_sum, tau, dtype):
-    """Compute the bound from the largest degree, given the type of the degrees."""
+def bound_of(largest, kind, tau=None, dtype=None):
+    """Bound the eigenvalues from above, given the `largest_number` and the type of the degrees.
+
+    It is 0 for a graph without edges, 2 for the normalized Laplacian and the random walk, and
+    ``2 d / (d + tau)`` with d the largest degree for the regularized Laplacian.
+    """
     if largest == 0:
         return 0.0
     if kind == "regularized":
@@ -28,9 +45,10 @@ def bound_of_degrees(largest, kind, largest_edge_sum, tau, dtype):
     if kind != "combinatorial":
         return 2.0
     # The sums are rounded: leave room for that.
-    return largest_edge_sum() * (1 + 4 * float(np.finfo(dtype).eps))
+    return largest * (1 + 32 * float(np.finfo(dtype).eps))
 
 
+@one_blas_thread
 def lanczos(multiply, start, steps=30):
     """Compute the largest Ritz value after some Lanczos steps, and its residual norm.
 

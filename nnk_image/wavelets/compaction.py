@@ -226,8 +226,6 @@ def _energies(
     """(n_orders, n_bands) energies on one graph, and the eigenvalue of the design."""
     given = "lanczos" if lmax is None else lmax
     wavelets = SpectralGraphWavelets(graph, order=orders[0], lmax=given, **options)
-    if lmax is None:
-        wavelets = wavelets.at_lmax(1.01 * wavelets.lmax)
     power = float((signal.astype(float) ** 2).sum())
     energies = [
         [float((band.astype(float) ** 2).sum()) / power for band in bands]

@@ -347,3 +347,9 @@ def test_flipped_bits_are_refused_or_harmless(compression, data, tmp_path_factor
             raise
     else:  # the bits were of the archive, not of the graph
         assert_same_graph(back, graph)
+
+
+def test_the_name_of_a_matlab_file_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"scipy\.io\.savemat"):
+        GRAPHS["nnk"].save(tmp_path / "g.mat")
+    assert not list(tmp_path.iterdir())

@@ -1,14 +1,18 @@
 """Laplacians by their definitions, and an interval that always holds their spectrum."""
 
 import dense
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from dense import graphs
 from hypothesis import given
 from hypothesis import strategies as st
+from pygsp.graphs import Graph
+from scipy.linalg import block_diag
+from scipy.sparse.linalg import eigsh
 
-from nnk_image import bilateral_graph, image_graph
+from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian, node_terms, regularization
 from nnk_image.spectral.operator import LaplacianOperator
@@ -98,6 +102,8 @@ def test_unknown_kind_is_refused():
     graph = image_graph(np.eye(4), window=3)
     with pytest.raises(ValueError, match=r"'unnormalised' is unknown.*combinatorial"):
         graph.laplacian("unnormalised")
+    with pytest.raises(ValueError, match=r"'normalised' is unknown.*, normalized,"):
+        graph.laplacian("normalised")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,7 +167,11 @@ def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
 @pytest.mark.parametrize(
     ("adjacency", "error", "says"),
     [
-        (PATH, TypeError, "ndarray"),
+        (PATH[:2], ValueError, r"\(2, 3\).*image_graph.*nnk_graph"),
+        (np.arange(9.0).reshape(3, 3), ValueError, "symmetric.*image_graph.*maximum"),
+        (PATH * 1j, TypeError, "complex128"),
+        (nx.Graph(), ValueError, "not empty"),
+        (nx.DiGraph([(0, 1), (1, 2)]), ValueError, "not symmetric"),
         ([[0, 1], [1, 0]], TypeError, "list"),
         (None, TypeError, "NoneType"),
         (sp.csr_array(PATH * 1j), TypeError, "complex128"),
@@ -181,6 +191,22 @@ def test_bad_adjacency_is_refused(adjacency, error, says):
         check_adjacency(adjacency)
 
 
+def test_every_form_of_a_graph_is_the_same_graph():
+    weighted = nx.Graph()
+    weighted.add_nodes_from(range(3))
+    weighted.add_weighted_edges_from([(0, 1, 2.0), (1, 2, 3.0)])
+    for graph in (PATH, PATH.astype(float), weighted, Graph(sp.csr_matrix(1.0 * PATH))):
+        np.testing.assert_array_equal(check_adjacency(graph).toarray(), PATH)
+    unweighted = check_adjacency(nx.path_graph(3)).toarray()
+    np.testing.assert_array_equal(unweighted, (PATH > 0).astype(float))
+    image = np.random.default_rng(1).random((7, 6))
+    ours = image_graph(image, 3, sigma_f=0.5)
+    expected = SpectralGraphWavelets(ours.adjacency).analyze(image.ravel())
+    for graph in (ours.to_pygsp(), ours.to_networkx(), ours.adjacency.toarray()):
+        bands = SpectralGraphWavelets(graph).analyze(image.ravel())
+        np.testing.assert_allclose(bands, expected, rtol=0, atol=1e-12)
+
+
 def test_rounding_is_not_asymmetry():
     matrix = PATH * (1 + np.triu(np.full((3, 3), 1e-15)))
     assert (matrix != matrix.T).any()
@@ -196,6 +222,55 @@ def test_no_eigenvalue_exceeds_the_bound(matrix, kind):
     largest = np.linalg.eigvals(dense.laplacian(matrix, kind)).real.max()
     assert bound >= largest * (1 - 1e-12)
     assert (bound == 0) == (not matrix.any())
+
+
+def random_adjacency(seed):
+    """A random graph: sparse or full, with weights alike or over many orders of magnitude."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 80))
+    weights = rng.random((n, n)) < rng.choice([0.02, 0.1, 0.5, 1])
+    weights = np.triu(weights * rng.random((n, n)) ** rng.choice([0, 1, 6]), 1)
+    return weights + weights.T
+
+
+HARD = {
+    "star": star(200),
+    "path": np.eye(100, k=1) + np.eye(100, k=-1),
+    "two components": block_diag(star(9, 0.1), np.ones((8, 8)) - np.eye(8)),
+    "one edge": block_diag(star(1, 3.0), np.zeros((7, 7))),
+    "no edges": np.zeros((5, 5)),
+    "one node": np.zeros((1, 1)),
+    "cliques beside a bipartite graph": block_diag(
+        np.ones((11, 11)) - np.eye(11), np.kron([[0, 1], [1, 0]], np.ones((9, 9)))
+    ),
+    "a chain of weights": np.diag(10.0 ** -np.arange(30), 1) + np.diag(10.0 ** -np.arange(30), -1),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_interval_of_hard_and_random_graphs(dtype):
+    matrices = [*HARD.values(), *(random_adjacency(seed) for seed in range(1000))]
+    ratios = []
+    for matrix in matrices:
+        matrix = matrix.astype(dtype).astype(float)
+        true = np.linalg.eigvalsh(dense.laplacian(matrix, "combinatorial"))[-1]
+        bound = bound_of(sp.csr_array(matrix.astype(dtype)), "combinatorial")
+        assert bound >= true * (1 - 1e-14)
+        degrees = matrix.sum(axis=0)
+        edge_sums = degrees[:, None] + degrees[None]
+        assert bound <= (edge_sums * (matrix > 0)).max() * (1 + 64 * np.finfo(dtype).eps)
+        ratios.append(bound / true if true else 1)
+    assert np.median(ratios) < 1.7
+
+
+def test_the_interval_of_a_photograph():
+    """Guaranteed, and within the range that the documentation gives."""
+    graph = image_graph(standard_image("camera"))
+    laplacian = graph.laplacian().astype(float)
+    true = eigsh(laplacian, 1, which="LA", return_eigenvectors=False)[0]
+    with RowExecutor() as executor:
+        bound = LaplacianOperator.of_graph(graph, "combinatorial", float, executor).bound
+    assert 1 <= bound / true <= 1.42
 
 
 @given(st.integers(1, 30), st.floats(1e-6, 1e6), st.integers(0, 5), st.sampled_from(KINDS))

@@ -172,7 +172,8 @@ def test_bad_labels(labels, error, says):
 
 
 BAD_GRAPHS = [
-    (np.eye(3), TypeError, "ndarray"),
+    (np.eye(3).tolist(), TypeError, "not list"),
+    (np.eye(3), ValueError, "self loops"),
     (sp.csr_array(np.triu(clique(3))), ValueError, "not symmetric"),
     (sp.csr_array(-clique(3)), ValueError, "not negative"),
     (sp.csr_array(clique(3) * np.nan), ValueError, "finite"),

@@ -195,3 +195,24 @@ class TestClassifier:
             means.append(np.mean(np.argmin(distance, axis=0) == yb))
         assert np.mean(ours) > 0.984
         assert np.mean(ours) > np.mean(means) + 0.003
+
+
+def test_scores_of_samples_are_those_of_non_negative_least_squares():
+    """Against scipy's solver on all atoms; points far from the data come last."""
+    rng = np.random.default_rng(5)
+    X, far = rng.normal(size=(150, 2)), rng.normal([12, 0], size=(10, 2))
+    model = NNKMeans(8, n_neighbors=8, sigma=1.5, random_state=0).fit(X)
+    queries = np.vstack([X, far])
+
+    def kernel(a, b):
+        return np.exp(-((a[:, None] - b) ** 2).sum(axis=2) / (2 * 1.5**2))
+
+    between = model.atoms_.T @ kernel(X, X) @ model.atoms_
+    root = np.linalg.cholesky(between)  # theta' K theta - 2 theta' b = |root' theta - y|^2 - |y|^2
+    expected = []
+    for b in kernel(queries, X) @ model.atoms_:
+        y = np.linalg.solve(root, b)
+        expected.append(-(1 + nnls(root.T, y)[1] ** 2 - y @ y))
+    scores = model.score_samples(queries)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-6)
+    assert scores[150:].max() < scores[:150].min()

@@ -349,7 +349,11 @@ def test_edges_of_noise_free_moons():
 BAD = [
     ({"X": [1.0, 2]}, ValueError, "reshape"),
     ({"X": np.zeros((0, 2))}, ValueError, "is empty"),
-    ({"X": csr_array((3, 3))}, TypeError, "sparse"),
+    ({"metric": "cosine"}, TypeError, "write kernel='cosine'"),
+    ({"metric": "euclidean"}, TypeError, "default"),
+    ({"metric": "cityblock"}, TypeError, r"NearestNeighbors\(metric='cityblock'\)"),
+    ({"kernel": "rbf"}, ValueError, "kernel='gaussian' with sigma"),
+    ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "distances, not the simil"),
     ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
@@ -435,3 +439,18 @@ def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
 def test_a_kernel_of_the_query_has_no_matrix():
     with pytest.raises(NotImplementedError, match="'lle' has no formula"):
         kernels.kernel_matrix(kernels.Kernel("lle"), 1.0, ROLL, ROLL)
+
+
+def test_sparse_points_are_those_of_the_dense_matrix():
+    X = np.random.default_rng(3).random((60, 12))
+    X[X < 0.7] = 0
+    for kernel in ("gaussian", "cosine"):
+        expected = nnk_graph(X, 8, kernel=kernel)
+        ours = nnk_graph(csr_array(X), 8, kernel=kernel)
+        assert (ours != expected).nnz == 0
+        assert nnk_neighbors(csr_array(X), 8, kernel=kernel).error.shape == (60,)
+
+
+def test_sparse_points_that_fill_the_memory_are_refused():
+    with pytest.raises(MemoryError, match="TruncatedSVD"):
+        nnk_graph(csr_array((10**6, 10**7)), 8)

@@ -29,6 +29,11 @@ CONTROL_C = """
     elif name == "graph":
         image = noise(4000)
         call = lambda: nnk_image.image_graph(image, n_jobs=n_jobs)
+    elif name in ("smooth", "total_variation", "gglr"):
+        image = noise(1000)
+        graph, solver = nnk_image.image_graph(image), getattr(nnk_image.solvers, name)
+        graph.adjacency
+        call = lambda: solver(graph, image, 1e4, tol=1e-30, n_jobs=n_jobs)
     elif name in ("pairs", "tree"):  # seconds of candidate search, by scikit-learn and by scipy
         points = noise(1000).reshape((40_000, 25) if name == "pairs" else (250_000, 4))
         nnk_image.nnk_graph(points[:100], n_jobs=n_jobs)
@@ -61,10 +66,13 @@ CONTROL_C = """
 """
 
 
+CALLS = ["graph", "wavelets", "sgw", "fast", "pairs", "tree"]
+
+
 @on_linux
 @pytest.mark.slow
 @JOBS
-@pytest.mark.parametrize("call", ["graph", "wavelets", "sgw", "fast", "pairs", "tree"])
+@pytest.mark.parametrize("call", [*CALLS, "smooth", "total_variation", "gglr"])
 def test_control_c_is_answered(call, n_jobs):
     """Each time, before all threads together have worked much longer, and nothing is spoilt."""
     latencies = [float(word) for word in python(CONTROL_C, call, n_jobs)]

@@ -1,0 +1,91 @@
+"""Preconditioned conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nnk_image.solvers.problem import Array
+
+
+def conjugate_gradients(
+    residual: Callable[[Array], Array],
+    step: Callable[[Array], tuple[Array, Array]],
+    x: Array,
+    weights: Array | float,
+    size: float,
+    tol: float,
+    max_iterations: int,
+) -> tuple[Array, int, float]:
+    """Solve ``A x = b`` for an A that is symmetric and not negative.
+
+    Parameters
+    ----------
+    residual : callable
+        x -> b - A x, over `weights`.
+    step : callable
+        r -> z and A z over `weights`, with z the preconditioned residual.
+    x : ndarray
+        First guess; not changed.
+    weights : ndarray or float
+        Those of the inner product ``sum weights a b``.
+    size : float
+        Norm to which that of the residual is relative.
+    tol : float
+    max_iterations : int
+
+    Returns
+    -------
+    x : ndarray
+    iterations : int
+    error : float
+        Norm of the residual as computed from x, over `size`.
+
+    Notes
+    -----
+    The product with the search direction is added up from those with its parts, so each step has
+    one product, which a polynomial preconditioner computes along the way.  The residual is computed
+    anew when it seems small enough; the steps begin again unless that is so, or rounding stops
+    them.
+    """
+
+    def total(a: Array) -> float:
+        return float(a.sum(dtype=np.float64))
+
+    def error_of(weighted: Array) -> float:
+        return float(np.linalg.norm(weighted.ravel())) / size
+
+    kind, count = x.dtype.type, 0
+    x, r = x.copy(), residual(x)
+    weighted = weights * r
+    error = error_of(weighted) if size else 0.0
+    while error > tol and count < max_iterations:
+        p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
+        while error_of(weighted) > tol and count < max_iterations:
+            z, image = step(r)
+            new = total(weighted * z)
+            beta = kind((new - total(old * z)) / energy)  # the preconditioner is rounded
+            p, product = _onwards(p, beta, z), _onwards(product, beta, image)
+            curvature, energy = total(weights * p * product), new
+            if not (curvature > 0 and energy > 0):
+                break
+            length = kind(energy / curvature)
+            x += length * p
+            r -= length * product
+            old, weighted = weighted, weights * r
+            count += 1
+        before, r = error, residual(x)
+        weighted = weights * r
+        error = error_of(weighted)
+        if error > before / 2:
+            break
+    return x, count, error
+
+
+def _onwards(p: Array, beta: Any, z: Array) -> Array:
+    """Return ``z + beta p`` in the memory of p."""
+    p *= beta
+    p += z
+    return p

@@ -1,0 +1,183 @@
+"""What all solvers share: checks of the arguments, channel by channel, and the report."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
+from nnk_image.graph.laplacian import check_adjacency, check_symmetric
+from nnk_image.graph.pixel_graph import ImageGraph
+
+Array: TypeAlias = npt.NDArray[Any]
+Graph: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """How a solver ended; given as `start`, the next call goes on from there.
+
+    Attributes
+    ----------
+    iterations : int
+        The largest number among the channels.
+    error : float
+        The largest among the channels: of the residual, relative to that of zero, or of the duality
+        gap, relative to the objective.
+    converged : bool
+        Whether `error` is at most `tol`.
+    state : list of ndarray
+        What the solver goes on from, for each channel.
+    """
+
+    iterations: int
+    error: float
+    converged: bool
+    state: list[Array] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked arguments of a solver.
+
+    Attributes
+    ----------
+    graph : ImageGraph or csr_array
+    values : (C, N) ndarray
+        Of float32 or float64, in which all is computed; 0 where unknown.
+    known : (N,) bool ndarray
+    strength, tol : float
+    max_iterations : int
+    start : list of C ndarrays
+        The `SolverInfo.state` given, or signals (N,).
+    shape : tuple of int
+        Of the signal given.
+    """
+
+    graph: ImageGraph | csr_array
+    values: Array
+    known: Array
+    strength: float
+    tol: float
+    max_iterations: int
+    start: list[Array]
+    shape: tuple[int, ...]
+
+    @property
+    def fixed(self) -> Array:
+        """Nodes that keep their values: the known ones, if `strength` is 0."""
+        return self.known if self.strength == 0 else np.zeros_like(self.known)
+
+    @property
+    def weight(self) -> float:
+        """What multiplies the variation: `strength`, or 1 if known values are kept."""
+        return self.strength or 1.0
+
+    @property
+    def data_weights(self) -> Array:
+        """(N,) ndarray: 1 at nodes that are drawn to their values, else 0."""
+        return (self.known & ~self.fixed).astype(self.values.dtype)
+
+    def adjacency(self) -> csr_array:
+        """Return the adjacency with weights of the type of `values` and indices of 32 bits."""
+        matrix = self.graph.adjacency if isinstance(self.graph, ImageGraph) else self.graph
+        if matrix.nnz > np.iinfo(np.int32).max:
+            raise ValueError(f"the graph has {matrix.nnz} entries; at most 2^31 - 1 are possible")
+        indices, indptr = (a.astype(np.int32, copy=False) for a in (matrix.indices, matrix.indptr))
+        data = np.ascontiguousarray(matrix.data, self.values.dtype)
+        return csr_array((data, indices, indptr), matrix.shape)
+
+    def solve(
+        self, channel: Callable[[Array, Array], tuple[Array, SolverInfo]], return_info: bool
+    ) -> Any:
+        """Call ``channel(values, start)`` for each channel; return the signals, with a report."""
+        found = [channel(*given) for given in zip(self.values, self.start, strict=True)]
+        signal = np.stack([x for x, _ in found], axis=-1).reshape(self.shape)
+        infos = [info for _, info in found]
+        report = SolverInfo(
+            max(info.iterations for info in infos),
+            max(info.error for info in infos),
+            all(info.converged for info in infos),
+            [state for info in infos for state in info.state],
+        )
+        if not report.converged and report.iterations >= self.max_iterations:
+            warnings.warn(
+                f"{report.iterations} iterations reached an error of {report.error:.1e}, not "
+                f"tol={self.tol:.1e}; raise max_iterations or tol",
+                stacklevel=3,
+            )
+        return (signal, report) if return_info else signal
+
+
+def check_problem(
+    graph: Graph,
+    signal: npt.ArrayLike,
+    strength: float,
+    known: npt.ArrayLike | None,
+    start: Any,
+    tol: float,
+    max_iterations: int,
+) -> Problem:
+    """Return the checked arguments of a solver."""
+    strength = check_number("strength", strength)
+    tol = check_positive("tol", tol, "the relative error at which iterations stop")
+    max_iterations = check_count("max_iterations", max_iterations)
+    if isinstance(graph, ImageGraph):
+        if graph.directed:
+            check_symmetric(graph.adjacency)
+        n = graph.n_nodes
+    else:
+        graph = check_adjacency(graph)
+        n = graph.shape[0]
+    signal = np.asarray(signal)
+    channels = _channels("signal", signal, n)
+    mask = _check_known(known, n, strength)
+    values = np.where(mask, channels, 0).astype(working_dtype(signal.dtype), order="C")
+    if not np.isfinite(values).all():
+        node = int(np.argmin(np.isfinite(values).all(axis=0)))
+        raise ValueError(f"the signal must be finite where it is known; it is not at node {node}")
+    if start is None:
+        middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
+        states = list(np.where(mask, values, middle))
+    elif isinstance(start, SolverInfo):
+        states = start.state
+    else:
+        states = list(_channels("start", np.asarray(start), n).astype(values.dtype, order="C"))
+    if len(states) != len(values):
+        raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
+    return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape)
+
+
+def _channels(name: str, signal: Array, n: int) -> Array:
+    """Return a signal as (C, N)."""
+    if signal.dtype.kind not in "buif":
+        raise TypeError(f"{name} must be of real numbers, not {signal.dtype}")
+    for axes in (signal.ndim, signal.ndim - 1):
+        if axes > 0 and np.prod(signal.shape[:axes]) == n and signal.size:
+            return signal.reshape(n, -1).T
+    raise ValueError(
+        f"{name} has shape {signal.shape}, but the graph has {n} nodes: give one value per "
+        "node, or one more axis, of channels"
+    )
+
+
+def _check_known(known: npt.ArrayLike | None, n: int, strength: float) -> Array:
+    """Return the nodes whose values are known, (N,) bool."""
+    if known is None:
+        if strength == 0:
+            raise ValueError("strength=0 keeps known values, and all are known; give known")
+        return np.ones(n, bool)
+    mask = np.asarray(known)
+    if mask.dtype != bool:
+        raise TypeError(f"known must be an array of bool, True where known, not of {mask.dtype}")
+    if mask.size != n:
+        raise ValueError(f"known has {mask.size} elements, the graph {n} nodes: give one per node")
+    if not mask.any():
+        raise ValueError("no node is known; known must be True at one node at least")
+    return mask.ravel()

@@ -1,0 +1,191 @@
+"""Total variation on a graph: piecewise constant signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from nnk_image import _core
+from nnk_image.base.parallel import RowExecutor
+from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+
+_PER_CHUNK = (
+    1 << 16
+)  # nodes or edges, whatever n_jobs is: sums over chunks are rounded in one order
+_STEPS_PER_CHECK = 10
+_LEAST = 1e-9
+_REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
+
+
+def total_variation(
+    graph: Graph,
+    signal: npt.ArrayLike,
+    strength: float,
+    *,
+    known: npt.ArrayLike | None = None,
+    start: Any = None,
+    tol: float = 1e-4,
+    max_iterations: int = 5000,
+    n_jobs: int | None = None,
+    return_info: bool = False,
+) -> Any:
+    """Find the signal of small total variation on a graph that is close to a given one.
+
+    Parameters
+    ----------
+    graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
+        Undirected graph with weights that are not negative.
+    signal : array_like of real numbers
+        The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
+    strength : float
+        Weight of the total variation, in units of the signal. With 0, known values are kept.
+    known : bool array_like with an element per node, optional
+        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
+    start : SolverInfo or array_like, optional
+        The report of an earlier call, or a first guess of the values that are not known.
+    tol : float
+        Stop at this duality gap, relative to the objective; default 1e-4.
+    max_iterations : int
+        Most iterations, of a product with the graph each way; default 5000.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all processors. Results do not depend on it.
+    return_info : bool
+        Also return the report.
+
+    Returns
+    -------
+    restored : ndarray of the signal's shape
+        float32 for float32 signals, else float64.
+    info : SolverInfo
+        Only if `return_info`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bad arguments.
+
+    Warns
+    -----
+    UserWarning
+        `max_iterations` were not enough.
+
+    Notes
+    -----
+    Minimizes ``1/2 sum over known i of (x_i - y_i)^2 + strength sum over edges w_ij |x_i - x_j|``,
+    channel by channel. The dual is a flow along the edges, of at most ``strength w_ij``, found by
+    accelerated projected gradients [1]_ that begin anew where the momentum leads upwards [2]_, with
+    a step size for each edge [3]_. Nodes that are not known are drawn to their last values, which
+    is the proximal point method.
+
+    References
+    ----------
+    .. [1] A. Beck, M. Teboulle, "Fast gradient-based algorithms for constrained total variation
+       image denoising and deblurring problems", IEEE Trans. Image Processing 18, 2009.
+    .. [2] B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes",
+       Found. Comput. Math. 15, 2015.
+    .. [3] T. Pock, A. Chambolle, "Diagonal preconditioning for first order primal-dual algorithms
+       in convex optimization", ICCV 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nnk_image.graph import grid_graph
+    >>> from nnk_image.solvers import total_variation
+    >>> steps = [0.0, 0.4, 0.2, 9.0, 9.3]
+    >>> total_variation(grid_graph((1, 5)), steps, 0.6, tol=1e-9).round(3)
+    array([0.4 , 0.4 , 0.4 , 8.85, 8.85])
+    """
+    problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
+    with RowExecutor(n_jobs) as executor:
+        return problem.solve(_Flow(problem, executor).solve, return_info)
+
+
+class _Flow:
+    """The dual problem: a flow along the edges."""
+
+    def __init__(self, problem: Problem, executor: RowExecutor) -> None:
+        self._problem, self._executor = problem, executor
+        matrix = problem.adjacency()
+        self._n, degrees = matrix.shape[0], np.diff(matrix.indptr)
+        rows = np.repeat(np.arange(self._n, dtype=np.int32), degrees)
+        upper = matrix.indices > rows  # each edge once; in the other direction it ends at the node
+        tail, head = rows[upper], matrix.indices[upper]
+        numbers = np.arange(len(tail), dtype=np.int32)
+        start = np.concatenate([[0], np.cumsum(upper)])[matrix.indptr]
+        of_node = np.empty_like(matrix.indices)
+        of_node[upper] = 2 * numbers
+        of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
+        spread = float(problem.values[:, problem.known].std()) or 1.0
+        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / problem.weight)
+        reach[problem.fixed] = 0
+        flows = reach * degrees
+        both = flows[tail] + flows[head]  # 0 where both ends are fixed
+        self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
+        limit = problem.weight * matrix.data[upper]
+        self._n_edges = len(tail)
+        self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
+
+    def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
+        """Solve for one channel."""
+        problem, known = self._problem, self._problem.known
+        limits = float(values[known].min()), float(values[known].max())
+        u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
+        if len(start) == self._n + len(u):
+            u[:] = start[self._n :]
+        z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
+        error, count, age = self._error(z, u, x, values, limits), 0, 1.0
+        while error > problem.tol and count < problem.max_iterations:
+            self._nodes(z, self._reach, v, limits, x)
+            older, age = age, (1 + math.sqrt(1 + 4 * age * age)) / 2
+            if self._advance(x, (older - 1) / age, u, v) > 0:
+                age = 1.0
+            count += 1
+            if count % _STEPS_PER_CHECK == 0:
+                error = self._error(z, u, x, values, limits)
+                if error > problem.tol:
+                    z[~known] = x[~known]
+        return x, SolverInfo(count, error, error <= problem.tol, [np.concatenate([z, u])])
+
+    def _error(
+        self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]
+    ) -> float:
+        """Set x to what belongs to the flow u; return the duality gap over the objective."""
+        problem, missing = self._problem, ~self._problem.known
+        self._nodes(z, self._reach, u, limits, x)
+        parts = self._sum(
+            lambda e0, e1: _core.variation_gap(self._edges, x, u, e0, e1), self._n_edges
+        )
+        gap, variation = parts.reshape(-1, 2).sum(axis=0)
+        if missing.any():  # no optimal value lies outside of those known
+            inflow = np.empty_like(x)
+            self._nodes(np.zeros_like(x), np.ones_like(x), u, (-np.inf, np.inf), inflow)
+            out, here = -inflow[missing], x[missing]
+            gap += (out * here - np.minimum(out * limits[0], out * limits[1])).sum(dtype=float)
+        misfit = (problem.data_weights * (x - values) ** 2).sum(dtype=float) / 2
+        return float(gap / (misfit + variation)) if gap > 0 else 0.0
+
+    def _nodes(
+        self, z: Array, reach: Array, flow: Array, limits: tuple[float, float], x: Array
+    ) -> None:
+        self._sum(
+            lambda i0, i1: _core.variation_nodes(self._edges, z, reach, flow, *limits, x, i0, i1),
+            self._n,
+        )
+
+    def _advance(self, x: Array, momentum: float, u: Array, v: Array) -> float:
+        parts = self._sum(
+            lambda e0, e1: _core.variation_edges(self._edges, x, momentum, u, v, e0, e1),
+            self._n_edges,
+        )
+        return float(parts.sum())
+
+    def _sum(self, work: Callable[[int, int], Any], count: int) -> Array:
+        """Call ``work`` on chunks of nodes or edges; return what it gave for each."""
+        parts: list[Any] = []
+        self._executor.run_in_order(work, parts.append, count, _PER_CHUNK)
+        return np.array(parts, float)

@@ -1,0 +1,13 @@
+/* The hot loops of the solvers: nnk_solvers.h. */
+#include "nnk_solvers.h"
+#include "templating.h"
+
+#define T float
+#define S f32
+#include "solvers.template.h"
+#undef T
+#undef S
+
+#define T double
+#define S f64
+#include "solvers.template.h"

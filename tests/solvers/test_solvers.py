@@ -1,0 +1,340 @@
+"""Solvers on graphs: dense solutions, bounded least squares, linear programs, exact properties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog, lsq_linear, minimize
+from scipy.sparse import csr_array
+
+import nnk_image
+from nnk_image.graph import grid_graph
+from nnk_image.learning import interpolate
+from nnk_image.solvers import gglr, smooth, total_variation
+
+SOLVERS = [smooth, total_variation, gglr]
+CASES = ["all", "known", "fixed"]
+
+
+class Random:
+    """A connected graph with random weights, places, a signal, and which of it is known."""
+
+    def __init__(self, seed, n=None, case="all"):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(5, 30) if n is None else n
+        weights = rng.random((n, n)) * (rng.random((n, n)) < 0.3)
+        weights[np.arange(n), (np.arange(n) + 1) % n] += 0.1
+        weights = np.triu(weights, 1) + np.triu(weights.T, 1)
+        self.weights = weights + weights.T
+        self.graph, self.laplacian = csr_array(self.weights), self._laplacian()
+        self.places, self.y = rng.random((n, 2)), rng.normal(10, 5, n)
+        self.known = np.ones(n, bool) if case == "all" else rng.random(n) < 0.4
+        self.known[:2] = True
+        self.strength = 0.0 if case == "fixed" else float(rng.choice([0.1, 1.0, 10.0]))
+        self.i, self.j = np.nonzero(np.triu(self.weights))
+        self.w = self.weights[self.i, self.j]
+
+    def _laplacian(self):
+        return np.diag(self.weights.sum(axis=1)) - self.weights
+
+    def differences(self):
+        """(edges, N): x_i - x_j."""
+        rows, edges = np.zeros((len(self.w), len(self.y))), np.arange(len(self.w))
+        rows[edges, self.i], rows[edges, self.j] = 1, -1
+        return rows
+
+    def misfit(self, x):
+        return 0.5 * ((x - self.y)[self.known] ** 2).sum() if self.strength else 0.0
+
+    def variation(self, x):
+        return (self.strength or 1) * (self.w * abs(self.differences() @ x)).sum()
+
+    def dense(self, quadratic, n_values):
+        """Minimum of misfit + weight / 2 x' Q x by elimination."""
+        n, size = len(self.y), len(quadratic)
+        pull = np.zeros(size)
+        pull[:n_values] = self.known
+        y = np.zeros(size)
+        y[:n] = np.where(self.known, self.y, 0)
+        if self.strength:
+            return np.linalg.lstsq(np.diag(pull) + self.strength * quadratic, pull * y)[0]
+        free = pull == 0
+        pulls = -quadratic[np.ix_(free, ~free)] @ y[~free]
+        y[free] = np.linalg.lstsq(quadratic[np.ix_(free, free)], pulls)[0]
+        return y
+
+
+def planar_form(problem, stiffness):
+    """The quadratic form of values and slopes, term by term from its definition."""
+    n, axes = problem.places.shape
+    form = np.zeros((n * (1 + axes),) * 2)
+
+    def slope(node, axis):
+        return n + axes * node + axis
+
+    for i, j, w in zip(problem.i, problem.j, problem.w, strict=True):
+        c = problem.places[j] - problem.places[i]
+        row = np.zeros(len(form))
+        row[j], row[i] = 1, -1
+        for axis in range(axes):
+            row[slope(i, axis)] = row[slope(j, axis)] = -c[axis] / 2
+            bend = np.zeros(len(form))
+            bend[slope(i, axis)], bend[slope(j, axis)] = 1, -1
+            form += w * stiffness * np.outer(bend, bend)
+        form += w * np.outer(row, row)
+    return form
+
+
+def close(found, best):
+    assert found == pytest.approx(best, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", range(50))
+def test_smooth_reaches_the_minimum_by_elimination(seed, case):
+    problem = Random(seed, case=case)
+    x = smooth(problem.graph, problem.y, problem.strength, known=problem.known, tol=1e-10)
+    exact = problem.dense(problem.laplacian, len(problem.y))
+    np.testing.assert_allclose(x, exact, atol=1e-6)
+
+    def objective(x):
+        return problem.misfit(x) + (problem.strength or 1) / 2 * x @ problem.laplacian @ x
+
+    close(objective(x), objective(exact))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", range(50))
+def test_gglr_reaches_the_minimum_by_elimination(seed, case):
+    problem = Random(seed, case=case)
+    n, stiffness = len(problem.y), [0.05, 1.0][seed % 2]
+    x, info = gglr(
+        *(problem.graph, problem.y, problem.strength),
+        **{"known": problem.known, "coordinates": problem.places, "stiffness": stiffness},
+        **{"tol": 1e-10, "return_info": True, "max_iterations": 10_000},
+    )
+    form = planar_form(problem, stiffness)
+    exact = problem.dense(form, n)
+    np.testing.assert_array_equal(x, info.state[0][:, 0])  # which need not be unique
+
+    def objective(full):
+        return problem.misfit(full[:n]) + (problem.strength or 1) / 2 * full @ form @ full
+
+    values, slopes = info.state[0][:, 0], info.state[0][:, 1:]
+    close(objective(np.concatenate([values, slopes.ravel()])), objective(exact))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_total_variation_reaches_the_minimum_of_bounded_least_squares(seed):
+    problem = Random(seed)
+    x, info = total_variation(
+        problem.graph, problem.y, problem.strength, tol=1e-7, return_info=True, max_iterations=50000
+    )
+    limit = problem.strength * problem.w
+    flow = lsq_linear(problem.differences().T, problem.y, (-limit, limit), "bvls", tol=1e-14)
+    exact = problem.y - problem.differences().T @ flow.x
+    close(
+        problem.misfit(x) + problem.variation(x), problem.misfit(exact) + problem.variation(exact)
+    )
+    assert info.error <= 1e-7
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_total_variation_between_fixed_values_is_a_linear_program(seed):
+    problem = Random(seed, case="fixed")
+    x = total_variation(
+        problem.graph, problem.y, 0, known=problem.known, tol=1e-7, max_iterations=100_000
+    )
+    np.testing.assert_array_equal(x[problem.known], problem.y[problem.known])
+    rows, n = problem.differences(), len(problem.y)
+    most = np.eye(len(rows))
+    bounds = [
+        (y, y) if known else (None, None) for y, known in zip(problem.y, problem.known, strict=True)
+    ]
+    found = linprog(
+        np.concatenate([np.zeros(n), problem.w]),
+        A_ub=np.block([[rows, -most], [-rows, -most]]),
+        b_ub=np.zeros(2 * len(rows)),
+        bounds=bounds + [(0, None)] * len(rows),
+    )
+    close(problem.variation(x), found.fun)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_total_variation_of_partly_known_signals_by_quadratic_programming(seed):
+    problem = Random(seed, n=8, case="known")
+    x = total_variation(
+        *(problem.graph, problem.y, problem.strength),
+        **{"known": problem.known, "tol": 1e-7, "max_iterations": 100_000},
+    )
+    rows, n = problem.differences(), len(problem.y)
+    limit = problem.strength * problem.w
+
+    found = minimize(
+        lambda v: problem.misfit(v[:n]) + limit @ v[n:],
+        np.concatenate([x, abs(rows @ x) + 1]),
+        method="SLSQP",
+        constraints=[
+            {"type": "ineq", "fun": lambda v: v[n:] - rows @ v[:n]},
+            {"type": "ineq", "fun": lambda v: v[n:] + rows @ v[:n]},
+        ],
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    close(problem.misfit(x) + problem.variation(x), found.fun)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), case=st.sampled_from(CASES))
+def test_constant_signals_stay_and_offsets_pass_through(solver, seed, case):
+    problem = Random(seed, case=case)
+    options = {"known": problem.known, "tol": 1e-8, "max_iterations": 100_000}
+    if solver is gglr:
+        options["coordinates"] = problem.places
+    constant = solver(problem.graph, np.full_like(problem.y, 7), problem.strength, **options)
+    np.testing.assert_allclose(constant, 7, atol=1e-4)
+    x = solver(problem.graph, problem.y, problem.strength, **options)
+    moved = solver(problem.graph, problem.y + 100, problem.strength, **options)
+    if solver is not total_variation or case == "all":  # else the minimum need not be unique
+        np.testing.assert_allclose(moved, x + 100, atol=0.1)
+
+
+def test_planes_cost_nothing():
+    image = np.add.outer(2.0 * np.arange(20), -3.0 * np.arange(30))
+    graph = nnk_image.image_graph(image, sigma_f=50)
+    np.testing.assert_allclose(gglr(graph, image, 100, tol=1e-9), image, atol=1e-5)
+    known = np.random.default_rng(0).random(image.shape) < 0.2
+    filled = gglr(graph, np.where(known, image, np.nan), 0, known=known, tol=1e-9)
+    np.testing.assert_allclose(filled, image, atol=1e-4)
+
+
+def photograph():
+    image = nnk_image.standard_image("camera")[60:124, 80:160].astype(float)
+    noisy = image + np.random.default_rng(0).normal(0, 20, image.shape)
+    return noisy, nnk_image.image_graph(noisy, sigma_f=40)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_results_do_not_depend_on_threads(solver, monkeypatch):
+    monkeypatch.setattr("nnk_image.solvers.variation._PER_CHUNK", 500)
+    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_THREAD", 100)
+    noisy, graph = photograph()
+    one, two = (solver(graph, noisy, 5.0, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_image_graph_is_its_adjacency_and_channels_are_solved_one_by_one(solver):
+    noisy, graph = photograph()
+    places = {"coordinates": graph.positions()} if solver is gglr else {}
+    x = solver(graph, noisy, 3.0, tol=1e-7)
+    plain = solver(graph.adjacency, noisy.ravel(), 3.0, tol=1e-7, **places)
+    np.testing.assert_allclose(x.ravel(), plain, atol=0.01)
+    if places:
+        places["coordinates"] = np.asfortranarray(places["coordinates"])
+        np.testing.assert_array_equal(
+            solver(graph.adjacency, noisy.ravel(), 3.0, tol=1e-7, **places), plain
+        )
+    both, info = solver(graph, np.dstack([noisy, -noisy]), 3.0, tol=1e-7, return_info=True)
+    np.testing.assert_array_equal(both[..., 0], x)
+    assert both.shape == (*noisy.shape, 2)
+    assert len(info.state) == 2
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_float32_is_computed_and_returned(solver):
+    noisy, graph = photograph()
+    single = solver(graph, noisy.astype(np.float32), 2.0, tol=1e-5)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, solver(graph, noisy, 2.0, tol=1e-5), atol=0.3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("part", [1, 0.5])
+def test_a_warm_start_goes_on_where_a_call_ended(solver, part):
+    noisy, graph = photograph()
+    known = np.random.default_rng(1).random(noisy.shape) < part
+    options = {"known": known, "return_info": True, "max_iterations": 100_000}
+    options["tol"] = 1e-4
+    x, info = solver(graph, noisy, 5.0, **options)
+    again, more = solver(graph, noisy, 5.0, start=info, **options)
+    assert more.iterations <= 1 < info.iterations
+    np.testing.assert_allclose(again, x, atol=1e-6)
+    nearby = solver(graph, noisy, 5.5, start=info, **options)[1]
+    assert nearby.iterations < solver(graph, noisy, 5.5, **options)[1].iterations
+    if solver is not total_variation or part == 1:  # else the minimum need not be unique
+        guess = solver(graph, noisy, 5.0, start=x, **options)[0]
+        np.testing.assert_allclose(guess, x, atol=3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_too_few_iterations_are_reported(solver):
+    noisy, graph = photograph()
+    with pytest.warns(UserWarning, match=r"1 iterations reached an error of .*, not tol=1\.0e-09"):
+        _, info = solver(graph, noisy, 5.0, max_iterations=1, tol=1e-9, return_info=True)
+    assert not info.converged
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_unknown_values_may_be_anything_and_nothing_is_changed(solver):
+    noisy, graph = photograph()
+    known = np.random.default_rng(0).random(noisy.shape) < 0.6
+    given_signal = np.where(known, noisy, np.nan)
+    before = given_signal.copy()
+    x = solver(graph, given_signal, 2.0, known=known)
+    np.testing.assert_array_equal(given_signal, before)
+    np.testing.assert_array_equal(x, solver(graph, np.where(known, noisy, 9e9), 2.0, known=known))
+
+
+def test_smooth_is_what_interpolate_gives():
+    noisy, graph = photograph()
+    known = np.random.default_rng(0).random(noisy.shape) < 0.6
+    for tau in (0, 3.0):
+        exact = interpolate(graph, noisy, known, tau=tau)
+        found = smooth(graph, noisy, tau, known=known, tol=1e-9)
+        np.testing.assert_allclose(found, exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_nodes_without_edges(solver):
+    graph, y = csr_array((4, 4)), np.arange(4.0)
+    places = {"coordinates": np.zeros((4, 1))} if solver is gglr else {}
+    np.testing.assert_allclose(solver(graph, y, 3.0, **places), y)
+    known = np.array([True, True, False, True])
+    for strength in (0, 3.0):
+        found = solver(graph, y, strength, known=known, **places)
+        np.testing.assert_allclose(found[known], y[known])
+        assert 0 <= found[2] <= 3
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"strength": -1}, ValueError, "strength=-1 must be finite and at least 0"),
+        ({"strength": 0}, ValueError, "all are known; give known"),
+        ({"tol": 0}, ValueError, "tol=0 must be"),
+        ({"max_iterations": 0}, ValueError, "max_iterations=0"),
+        ({"signal": np.zeros(5)}, ValueError, r"\(5,\), but the graph has 4 nodes"),
+        ({"signal": np.zeros((2, 2), complex)}, TypeError, "real numbers"),
+        ({"signal": [np.nan, 0, 0, 0]}, ValueError, "not at node 0"),
+        ({"known": [1, 0, 0, 0]}, TypeError, "array of bool"),
+        ({"known": np.zeros(4, bool)}, ValueError, "no node is known"),
+        ({"start": np.zeros((4, 2))}, ValueError, "start has 2 channels, the signal 1"),
+        ({"graph": [[0, 1], [1, 0]]}, TypeError, "not list"),
+    ],
+)
+def test_bad_input_is_refused(solver, change, error, message):
+    arguments = {"graph": grid_graph((2, 2)), "signal": np.zeros(4), "strength": 1.0}
+    if solver is gglr:
+        arguments["coordinates"] = np.zeros((4, 2))
+    with pytest.raises(error, match=message):
+        solver(**arguments | change)
+
+
+@pytest.mark.parametrize(
+    "coordinates", [None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan)]
+)
+def test_gglr_needs_places(coordinates):
+    with pytest.raises(ValueError, match="coordinates"):
+        gglr(grid_graph((2, 2)), np.zeros(4), 1.0, coordinates=coordinates)
