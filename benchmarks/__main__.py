@@ -15,6 +15,7 @@ TABLES = (
     "denoising",
     "noise",
     "volumes",
+    "bands",
     "any_size",
     "neighbors",
     "image_tasks",

@@ -158,7 +158,7 @@ def denoise_and_report(
 
     noise = estimated_noise(checked) if sigma is None else given_noise(sigma, checked)
     if sigma is not None:
-        _warn_of_other_units(noise, checked)
+        warn_of_other_units(noise, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
             f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
@@ -188,7 +188,7 @@ def _denoise_each_channel(
         denoise(
             checked.pixels[..., c],
             None if noise is None else noise.of_channel(c, n),
-            progress=_part_of(progress, c, n),
+            progress=part_of(progress, c, n),
             **options,
         )
         for c in range(n)
@@ -196,7 +196,7 @@ def _denoise_each_channel(
     return np.stack(results, axis=checked.channel_axis or 0)
 
 
-def _part_of(progress: Any, part: int, parts: int) -> Any:
+def part_of(progress: Any, part: int, parts: int) -> Any:
     """Return the progress report of one of several calls of equal length."""
     if not callable(progress):
         return progress
@@ -215,7 +215,7 @@ def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: An
     )
 
 
-def _warn_of_other_units(noise: NoiseModel, image: Image) -> None:
+def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
     """Warn of noise in units of 0 to 255 for an image in units of 0 to 1: it would be erased."""
     level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
     if floats and level >= 1 and -1 <= image.low < image.high <= 2:

@@ -2,12 +2,17 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from child import JOBS, leaving_no_task, on_linux, python
 from whole_chain import GRAY, checksum
 
 import nnk_image.base.parallel
-from nnk_image import denoise
+from nnk_image import denoise, denoise_bands
+
+CUBE = GRAY[:40, :48, None] * np.array([0.5, 1, 1.5]) + np.random.default_rng(4).normal(
+    0, 25, (40, 48, 3)
+)
 
 CONTROL_C = """
     import os, signal, sys, threading, time
@@ -85,7 +90,7 @@ class Stop(Exception):
 
 
 @JOBS
-@pytest.mark.parametrize("call", ["sgw", "fast"])
+@pytest.mark.parametrize("call", ["sgw", "fast", "bands"])
 def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
     monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 300)
 
@@ -96,6 +101,7 @@ def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
     calls = {
         "sgw": lambda: checksum(denoise(GRAY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
         "fast": lambda: checksum(denoise(GRAY, 25, method="fast", n_jobs=n_jobs, progress=report)),
+        "bands": lambda: checksum(denoise_bands(CUBE, 25, n_jobs=n_jobs, progress=report)),
     }
     stopping = False
     expected = calls[call]()

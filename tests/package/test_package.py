@@ -14,7 +14,6 @@ from dataclasses import is_dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import nnk_image
@@ -103,9 +102,10 @@ def test_the_examples_of_the_readme_run():
     names = {}
     for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S):
         exec(block, names)
-    assert np.abs(names["image_again"] - names["image"]).max() < 1e-6
-    assert round(names["graph"].nnz / 2 / len(names["X"]), 1) == 7.8
-    assert round(names["model"].leave_one_out_error(), 4) == 0.0067
+    assert names["clean"].shape == names["photo"].shape
+    assert 0 < max(names["noise"].sigma) < 5
+    assert names["graph"].n_edges < 5 * names["image"].size
+    assert names["bands"].shape == (7, 256, 256)
 
 
 def test_public_names_and_subpackages_are_lazy_attributes():

@@ -1,0 +1,225 @@
+"""denoise_bands(): many bands or volumes of one scene, in the subspace that holds their signal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nnk_image.base.checks import check_choice
+from nnk_image.base.image import MOST_AXES, Image, check_image, require_per_pixel
+from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
+from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
+from nnk_image.denoising.methods import METHODS
+from nnk_image.denoising.pipeline import LEAST_NOISE
+from nnk_image.noise.estimation import estimate_sigma
+from nnk_image.noise.model import NoiseModel, PerChannel, given_noise
+
+_LEAST_VARIANCE = 1e-14  # share of a band's variance: what is below may be rounding
+_ROUNDS = 30  # of the estimate of levels
+_SMOOTH = 0.8  # variance of differences over that of a residual, relative to other bands
+
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@one_blas_thread
+def denoise_bands(
+    cube: npt.ArrayLike,
+    sigma: PerChannel | NoiseModel | None = None,
+    *,
+    axis: int = -1,
+    method: str = "fast",
+    spacing: float | Sequence[float] | None = None,
+    mask: npt.ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    return_info: bool = False,
+) -> Any:
+    """Remove noise from many bands or volumes of one scene, such as spectra or diffusion MRI.
+
+    Parameters
+    ----------
+    cube : (H, W, B) or (D, H, W, B) array_like
+        Of any real dtype, with more pixels than bands; never modified.
+    sigma : float, sequence of one float per band, ndarray or NoiseModel, optional
+        Standard deviation of the noise, which is independent from band to band, in the cube's own
+        units; an array of the shape without bands gives that of each pixel. Bands of level 0 are
+        returned as they are. Default: one level per band is estimated.
+    axis : int
+        Axis of the bands, the last one by default.
+    method, spacing, n_jobs
+        As in `denoise`, for each component image; `spacing` is that of all axes but the bands.
+    mask : bool array_like of the cube's shape without bands, optional
+        True for the pixels that take part; the others are returned unchanged, and may be NaN.
+    progress : bool or callable
+        True shows a progress bar per component; a callable gets ``(done, total)``.
+    return_info : bool
+        Whether to return a dict as well: `sigma`, the (B,) levels of the noise, and `components`,
+        the number of component images.
+
+    Returns
+    -------
+    ndarray, or (ndarray, dict) with `return_info`
+        A new array of the cube's shape and units: float32 for float16 and float32 cubes, float64
+        for all others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the cube, sigma or an option is invalid; the message names it and says what to do.
+    MemoryError
+        If the cube is too large, before memory is taken.
+
+    Notes
+    -----
+    Bands over their levels have white noise. They are projected on the eigenvectors of their
+    covariance whose eigenvalues exceed ``(1 + sqrt(B / N))^2``, the Marchenko-Pastur edge of N
+    pixels [1]_, rotated to the eigenvectors of the covariance of differences of neighboring
+    pixels: few components then hold the detail. Each is denoised at level 1, and the projection
+    is inverted [2]_. Beside the result, one component is in memory.
+
+    Levels begin with the residual of the regression of each band on all others [3]_; then levels
+    and subspace are estimated in turns, as in factor analysis. A band whose residual is smoother
+    than those of others holds signal of its own, as the only image without diffusion gradient does:
+    its level is at most their median. Where bands are too few for their number of components
+    (Ledermann's bound), `estimate_sigma` measures each.
+
+    References
+    ----------
+    .. [1] J. Veraart et al., "Denoising of diffusion MRI using random matrix theory", 2016.
+    .. [2] L. Zhuang, J. M. Bioucas-Dias, "Fast hyperspectral image denoising and inpainting based
+       on low-rank and sparse representations", 2018 (FastHyDe).
+    .. [3] J. M. Bioucas-Dias, J. M. P. Nascimento, "Hyperspectral subspace identification", 2008.
+
+    Examples
+    --------
+    >>> import numpy as np, nnk_image
+    >>> rng = np.random.default_rng(0)
+    >>> clean = nnk_image.standard_image("camera")[:128, :128, None] * rng.uniform(0.2, 1, 30)
+    >>> noisy = clean + rng.normal(0, 20, clean.shape)
+    >>> denoised, info = nnk_image.denoise_bands(noisy, return_info=True)
+    >>> info["components"], bool(abs(info["sigma"] - 20).max() < 1)
+    (1, True)
+    >>> bool(np.mean((denoised - clean) ** 2) < 0.01 * np.mean((noisy - clean) ** 2))
+    True
+    """
+    own = METHODS[check_choice("method", method, METHODS)].bytes_per_pixel
+    resolve_n_jobs(n_jobs)
+    require_per_pixel(cube, axis, lambda b, n: b * (n + 2) + own(1, b), "denoise_bands")
+    image = check_image(cube, axis, mask, MOST_AXES)
+    n, mean, covariance, differences = _moments(image)
+    noise = _estimated(image, n, covariance, differences) if sigma is None else _given(sigma, image)
+    levels = np.array(noise.sigma)
+    levels[levels <= LEAST_NOISE * (image.high / 2 - image.low / 2)] = 0
+    vectors = _signal(covariance, levels, n)[1]
+    basis = vectors @ np.linalg.eigh(vectors.T @ _over(differences, levels) @ vectors)[1]
+    components = basis.shape[1]
+
+    result = image.pixels.astype(image.dtype, order="C")
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    for pixels, noisy in zip(result, valid, strict=True):
+        np.copyto(pixels, mean, where=noisy[..., None] & (levels > 0), casting="same_kind")
+    # Three slices of three pixels are a volume here, and no color image.
+    options: dict[str, Any] = {"spacing": 1.0 if spacing is None else spacing, "mask": image.valid}
+    unit = replace(noise, sigma=1.0, gain=0.0, offset=0.0)
+    for i, vector in enumerate(basis.T):
+        component = np.empty(image.shape, image.dtype)
+        for y in range(len(component)):
+            component[y] = _centered(image, mean, y)[0] @ _over(vector, levels)
+        options["progress"] = part_of(progress, i, components)
+        component = denoise(component, unit, method=method, n_jobs=n_jobs, **options)
+        component[~valid] = 0
+        for y in range(len(component)):
+            result[y] += component[y, ..., None] * (vector * levels)
+    result = image.restore(result)
+    info = {"sigma": np.array(noise.sigma), "components": components}
+    return (result, info) if return_info else result
+
+
+def _given(sigma: Any, image: Image) -> NoiseModel:
+    """Return the noise given by the caller, which bands must share but for their levels."""
+    noise = given_noise(sigma, image).for_channels(image.channels)
+    rows = noise.has_row_or_column_noise
+    if any(noise.gain) or noise.curve is not None or rows or noise.is_joint:
+        raise ValueError(
+            f"denoise_bands cannot mix bands with {noise}: noise must not depend on the intensity "
+            "or on other bands, nor be shared by rows; stabilize counts first, 2 * sqrt(counts)"
+        )
+    warn_of_other_units(noise, image)
+    return noise
+
+
+def _centered(image: Image, mean: Floats, y: int, slices: int = 1) -> Floats:
+    """Return slices along the first axis minus the mean in float64; NaN where masked."""
+    block = np.subtract(image.pixels[y : y + slices], mean, dtype=np.float64, order="C")
+    if image.valid is not None:
+        block[~image.valid[y : y + slices]] = np.nan
+    return block
+
+
+def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
+    """Return the number of pixels, and means and covariances of bands and of differences."""
+    n = math.prod(image.shape) if image.valid is None else int(np.count_nonzero(image.valid))
+    bands = image.channels
+    if not 2 <= bands < n:
+        raise ValueError(
+            f"the cube has {bands} bands and {n} valid pixels: 2 bands are the least, and pixels "
+            "must be more than bands; check axis, average bands, or use denoise for each"
+        )
+
+    def rows(block: Floats) -> Floats:
+        block = block.reshape(-1, bands)
+        return block[~np.isnan(block[:, 0])]
+
+    mean, covariance, differences = np.zeros(bands), *np.zeros((2, bands, bands))
+    for y in range(len(image.pixels)):
+        mean += rows(_centered(image, np.zeros(bands), y)).sum(axis=0) / n
+    for y in range(len(image.pixels)):
+        block = _centered(image, mean, y, 2)
+        part = rows(block[0])
+        covariance += part.T @ part / n
+        within = [np.diff(block[0], axis=axis) for axis in range(block.ndim - 2)]
+        for part in map(rows, [np.diff(block, axis=0), *within]):
+            differences += part.T @ part / n
+    return n, mean, covariance, differences
+
+
+def _over(numbers: Floats, levels: Floats) -> Floats:
+    """Return a vector over levels, or a covariance over products of levels; 0 where they are 0."""
+    inverse = np.divide(1, levels, where=levels > 0, out=np.zeros(len(levels)))
+    return numbers * inverse if numbers.ndim == 1 else numbers * inverse * inverse[:, None]
+
+
+def _signal(covariance: Floats, levels: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return eigenvalues of bands over their levels above those of noise, and eigenvectors."""
+    values, vectors = np.linalg.eigh(_over(covariance, levels))
+    kept = values > (1 + np.sqrt(len(levels) / n)) ** 2
+    return values[kept], vectors[:, kept]
+
+
+def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) -> NoiseModel:
+    """Estimate the level of each band."""
+    variances, bands = np.diagonal(covariance), len(covariance)
+    values, vectors = np.linalg.eigh(_over(covariance, np.sqrt(variances)))
+    unpredicted = 1 / (vectors**2 @ (1 / np.maximum(values, _LEAST_VARIANCE)))
+    levels = np.sqrt(variances * np.minimum(unpredicted * n / (n - bands), 1))
+    for _ in range(_ROUNDS):
+        values, vectors = _signal(covariance, levels, n)
+        signal = vectors**2 @ (values - 1) * levels**2
+        levels = np.sqrt(np.maximum(variances - signal, _LEAST_VARIANCE * variances))
+    if len(values) > (2 * bands + 1 - np.sqrt(8 * bands + 1)) / 2:  # Ledermann's bound
+        short = int(np.argmin(image.shape))  # slices are across the shortest axis
+        valid = None if image.valid is None else np.moveaxis(image.valid, short, 0)
+        each = np.moveaxis(np.moveaxis(image.pixels, -1, 0), short + 1, 1)
+        return NoiseModel([estimate_sigma(i, mask=valid, spacing=1.0) for i in each])
+    outside = np.eye(bands) - vectors @ vectors.T
+    change = np.diagonal(outside @ _over(differences, levels) @ outside)
+    rest = np.diagonal(outside @ _over(covariance, levels) @ outside)
+    roughness = change / np.where(rest > 0, rest, np.inf)
+    share = np.maximum(roughness, 0) / max(float(np.median(roughness)), _LEAST_VARIANCE)
+    at_most = np.minimum(levels * np.sqrt(share), np.median(levels))
+    return NoiseModel(np.where(share < _SMOOTH, np.minimum(levels, at_most), levels))

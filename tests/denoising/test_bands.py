@@ -1,0 +1,236 @@
+"""denoise_bands(): many bands of one scene."""
+
+import numpy as np
+import pytest
+from pictures import assert_same_everywhere, psnr
+
+import nnk_image
+from nnk_image import NoiseModel, denoise, denoise_bands
+from nnk_image.denoising import bands as module
+
+RNG = np.random.default_rng(37)
+MAPS = np.stack(
+    [
+        nnk_image.standard_image(n)[60:108, 90:146].astype(float)
+        for n in ("camera", "brick", "grass")
+    ],
+    -1,
+)
+SPECTRA = RNG.uniform(0.1, 1, (3, 20))
+CLEAN = MAPS @ SPECTRA
+LEVELS = RNG.uniform(5, 40, 20)
+NOISY = CLEAN + LEVELS * RNG.normal(size=CLEAN.shape)
+
+
+def with_info(cube, *arguments, **options):
+    return denoise_bands(cube, *arguments, return_info=True, **options)
+
+
+@pytest.fixture
+def linear(monkeypatch):
+    """What is left if component images are not denoised: the linear part."""
+    monkeypatch.setattr(module, "denoise", lambda component, *a, **k: component)
+
+
+# --- the linear part -------------------------------------------------------------------------
+
+
+def test_the_linear_part_is_the_projection_on_the_signal_of_whitened_bands(linear):
+    found, info = with_info(NOISY, LEVELS)
+    white = (NOISY / LEVELS).reshape(-1, 20)
+    u, s, vt = np.linalg.svd(white - white.mean(axis=0), full_matrices=False)
+    k = np.count_nonzero(s**2 / len(white) > (1 + np.sqrt(20 / len(white))) ** 2)
+    expected = ((u[:, :k] * s[:k]) @ vt[:k] + white.mean(axis=0)) * LEVELS
+    assert info["components"] == k == 3
+    np.testing.assert_allclose(found, expected.reshape(NOISY.shape), rtol=0, atol=1e-9)
+
+
+def test_nothing_is_lost_where_all_components_are_signal(linear):
+    cube = RNG.normal(0, 50, (30, 31, 6))
+    found, info = with_info(cube, 1.0)
+    assert info["components"] == 6
+    np.testing.assert_allclose(found, cube, rtol=0, atol=1e-10)
+
+
+def test_components_have_unit_noise_that_is_independent(monkeypatch):
+    components = []
+
+    def keep(component, noise, **options):
+        components.append(component.ravel())
+        assert noise.sigma == (1.0,)
+        return component
+
+    monkeypatch.setattr(module, "denoise", keep)
+    cube = np.concatenate([CLEAN, NOISY - CLEAN], axis=0)  # noise alone, below the clean cube
+    denoise_bands(cube, LEVELS)
+    noise = np.array(components)[:, CLEAN[..., 0].size :]
+    np.testing.assert_allclose(np.cov(noise), np.eye(len(noise)), rtol=0, atol=0.1)
+
+
+def test_noise_without_signal_leaves_the_means():
+    noise = RNG.normal(7, 3, (40, 41, 10))
+    found, info = with_info(noise, 3.1)
+    assert info["components"] == 0
+    np.testing.assert_allclose(found, np.broadcast_to(noise.mean(axis=(0, 1)), noise.shape))
+
+
+# --- levels ----------------------------------------------------------------------------------
+
+
+def test_levels_of_many_bands_are_exact():
+    found = with_info(NOISY)[1]
+    assert found["components"] == 3
+    np.testing.assert_allclose(found["sigma"], LEVELS, rtol=0.06)  # 2688 pixels: 1.4 % each
+
+
+def test_levels_of_few_bands_are_those_of_images():
+    cube = RNG.normal(0, 60, (40, 41, 3)) @ RNG.uniform(0.1, 1, (3, 4)) + NOISY[:40, :41, :4]
+    expected = [nnk_image.estimate_sigma(cube[..., b]) for b in range(4)]
+    np.testing.assert_array_equal(with_info(cube)[1]["sigma"], expected)
+
+
+def test_signal_of_a_single_band_is_no_noise():
+    single = nnk_image.standard_image("astronaut_grey")[60:108, 90:146]
+    cube, clean = NOISY.copy(), CLEAN.copy()
+    for pixels in (cube, clean):
+        pixels[..., 7] += single
+    found, info = with_info(cube)
+    assert info["components"] == 4
+    assert info["sigma"][7] < 1.5 * LEVELS[7]
+    assert psnr(clean[..., 7], found[..., 7]) > psnr(clean[..., 7], cube[..., 7])
+
+
+def test_a_cube_of_low_rank_without_noise_is_returned():
+    for cube in (CLEAN, np.full(CLEAN.shape, 5.0), CLEAN * [*[1.0] * 19, 0.0]):
+        np.testing.assert_array_equal(denoise_bands(cube), cube)
+
+
+def test_bands_without_noise_stay():
+    levels = np.where(np.arange(20) == 4, 0, LEVELS)
+    found = denoise_bands(NOISY, levels)
+    np.testing.assert_array_equal(found[..., 4], NOISY[..., 4])
+    assert psnr(CLEAN, found) > psnr(CLEAN, NOISY) + 6
+
+
+def test_levels_of_each_pixel_reach_the_filter():
+    spread = np.linspace(0.5, 2, 56) * np.ones((48, 1))
+    noisy = CLEAN + 20 * spread[..., None] * RNG.normal(size=CLEAN.shape)
+    found = denoise_bands(noisy, 20 * spread)
+    even = denoise_bands(noisy, np.sqrt(np.mean((20 * spread) ** 2)))
+    np.testing.assert_array_equal(denoise_bands(noisy, NoiseModel(levels=20 * spread)), found)
+    assert psnr(CLEAN, found) > psnr(CLEAN, even)
+
+
+# --- quality ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sigma", [None, LEVELS])
+def test_better_than_band_by_band_and_than_projection(sigma, monkeypatch):
+    found = psnr(CLEAN, denoise_bands(NOISY, sigma))
+    each = np.stack([denoise(NOISY[..., b], LEVELS[b]) for b in range(20)], axis=-1)
+    assert found > psnr(CLEAN, each) + 4
+    monkeypatch.setattr(module, "denoise", lambda component, *a, **k: component)
+    assert found > psnr(CLEAN, denoise_bands(NOISY, sigma)) + 1
+
+
+# --- invariants ------------------------------------------------------------------------------
+
+
+def test_the_order_of_bands_does_not_matter():
+    order = RNG.permutation(20)
+    found = denoise_bands(NOISY[..., order], LEVELS[order])
+    np.testing.assert_allclose(found, denoise_bands(NOISY, LEVELS)[..., order], rtol=0, atol=1e-6)
+
+
+def test_units_of_each_band_do_not_matter():
+    scale, offset = RNG.uniform(0.5, 4, 20), RNG.uniform(-100, 100, 20)
+    found = denoise_bands(scale * NOISY + offset)
+    np.testing.assert_allclose(
+        found, scale * denoise_bands(NOISY) + offset, rtol=0, atol=1e-6 * np.ptp(found)
+    )
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_axes_and_memory_order(axis):
+    expected = denoise_bands(NOISY, LEVELS)
+    found = denoise_bands(np.moveaxis(NOISY, -1, axis), LEVELS, axis=axis)
+    np.testing.assert_array_equal(np.moveaxis(found, axis, -1), expected)
+    np.testing.assert_array_equal(denoise_bands(np.asfortranarray(NOISY), LEVELS), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_same_bits_for_threads_and_variants(dtype):
+    cube = NOISY[:32, :32].astype(dtype)
+    result = assert_same_everywhere(lambda n: denoise_bands(cube, LEVELS, n_jobs=n))
+    assert result.dtype == dtype
+
+
+def test_float32_is_close_and_integers_are_float64():
+    expected = denoise_bands(NOISY, LEVELS)
+    found = denoise_bands(NOISY.astype(np.float32), LEVELS)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=0.2)
+    counts = np.round(NOISY).astype(np.int16)
+    np.testing.assert_array_equal(denoise_bands(counts), denoise_bands(counts.astype(float)))
+
+
+def test_volumes_and_three_slices_of_three_pixels():
+    volume = np.stack([NOISY[:20, :24], NOISY[8:28, :24], NOISY[16:36, :24]])
+    found = denoise_bands(volume, LEVELS, spacing=(3, 1, 1))
+    clean = np.stack([CLEAN[:20, :24], CLEAN[8:28, :24], CLEAN[16:36, :24]])
+    assert psnr(clean, found) > psnr(clean, volume) + 10
+    assert denoise_bands(volume[:, :, :3], LEVELS).shape == (3, 20, 3, 20)
+
+
+def test_masked_pixels_stay_and_do_not_count():
+    mask = np.ones((48, 56), bool)
+    mask[:9], mask[20, 30] = False, False
+    cubes = [np.where(mask[..., None], NOISY, fill) for fill in (np.nan, -1e5)]
+    results = [denoise_bands(cube, mask=mask) for cube in cubes]
+    for cube, result in zip(cubes, results, strict=True):
+        np.testing.assert_array_equal(result[~mask], cube[~mask])
+    np.testing.assert_array_equal(results[0][mask], results[1][mask])
+    np.testing.assert_array_equal(
+        denoise_bands(NOISY, mask=np.ones((48, 56), bool)), denoise_bands(NOISY)
+    )
+
+
+def test_the_cube_is_not_changed_and_progress_is_reported():
+    cube, reports = NOISY.copy(), []
+    denoise_bands(cube, LEVELS, progress=lambda done, total: reports.append(done / total))
+    np.testing.assert_array_equal(cube, NOISY)
+    assert reports == sorted(reports)
+    assert reports[-1] == 1
+
+
+# --- bad input -------------------------------------------------------------------------------
+
+HOLE = NOISY.copy()
+HOLE[2, 3, 4] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("cube", "options", "message"),
+    [
+        (NOISY[..., :1], {}, "1 bands.*2 bands are the least"),
+        (NOISY[:4, :5], {}, "20 bands and 20 valid pixels"),
+        (NOISY, {"mask": np.arange(48 * 56).reshape(48, 56) < 20}, "20 valid pixels"),
+        (HOLE, {}, "(?s)not finite.*mask"),
+        (NOISY[..., 0], {}, "3 to 5 axes"),
+        (NOISY, {"axis": 3}, "outside"),
+        (NOISY, {"sigma": [1.0, 2.0]}, "2 values, the image 20"),
+        (NOISY, {"sigma": -1}, ">= 0"),
+        (NOISY, {"sigma": NoiseModel(gain=1)}, "stabilize counts first"),
+        (NOISY, {"sigma": NoiseModel(1, rows=1)}, "shared by rows"),
+        (NOISY, {"method": "bm3d"}, "unknown"),
+        (NOISY, {"n_jobs": 0}, "n_jobs=0"),
+    ],
+)
+def test_bad_input(cube, options, message):
+    with pytest.raises(ValueError, match=message):
+        denoise_bands(cube, **options)
+
+
+def test_levels_of_other_units_are_reported():
+    with pytest.warns(UserWarning, match="whole range") as caught:
+        denoise_bands(CLEAN / 600, 25)
+    assert caught[0].filename == __file__
