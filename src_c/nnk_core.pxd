@@ -182,14 +182,16 @@ cdef extern from "nnk_core.h" nogil:
 
     void nnk_variation_nodes_f32(const nnk_edge_list *, const float *, const float *, const float *, double,
                                  double, float *, int64_t, int64_t)
-    void nnk_variation_nodes_f64(const nnk_edge_list *, const double *, const double *, const double *, double,
-                                 double, double *, int64_t, int64_t)
+    void nnk_variation_nodes_f64(const nnk_edge_list *, const double *, const double *, const double *,
+                                 double, double, double *, int64_t, int64_t)
     double nnk_variation_edges_f32(const nnk_edge_list *, const float *, double, float *, float *, int64_t,
                                    int64_t)
     double nnk_variation_edges_f64(const nnk_edge_list *, const double *, double, double *, double *, int64_t,
                                    int64_t)
-    void nnk_variation_gap_f32(const nnk_edge_list *, const float *, const float *, double *, int64_t, int64_t)
-    void nnk_variation_gap_f64(const nnk_edge_list *, const double *, const double *, double *, int64_t, int64_t)
+    void nnk_variation_gap_f32(const nnk_edge_list *, const float *, const float *, double *, int64_t,
+                               int64_t)
+    void nnk_variation_gap_f64(const nnk_edge_list *, const double *, const double *, double *, int64_t,
+                               int64_t)
     void nnk_planes_f32(const int32_t *, const int32_t *, const float *, const float *, int32_t, double,
                         const float *, float *, int64_t, int64_t)
     void nnk_planes_f64(const int32_t *, const int32_t *, const double *, const double *, int32_t, double,
