@@ -1,14 +1,14 @@
 """How Sphinx builds the documentation: ``sphinx-build -W --keep-going docs docs/_build``.
 
-It needs what ``pip install ".[docs]"`` brings, and no network.
-CONTRIBUTING.md describes the pages.
-``-D run_notebooks=0`` leaves out the outputs of the notebooks, which take most of the time.
+It needs what ``pip install ".[docs]"`` brings, and no network.  CONTRIBUTING.md describes the
+pages.  ``-D run_notebooks=0`` leaves out the outputs of the notebooks, which take most of the time.
 """
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
@@ -23,7 +23,11 @@ import nnk_image.learning
 import nnk_image.neighbors
 import nnk_image.wavelets
 
-sys.path.insert(0, str(Path(__file__).parent))  # for the extension beside this file
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for the extension beside this file
+
+URLS = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"].get("urls", {})
+"""Addresses of repository, site and tracker, which stand in pyproject.toml alone."""
 
 project = "nnk_image"
 author = "The nnk_image developers"
@@ -38,6 +42,11 @@ html_theme_options = {
     "footer_start": ["sphinx-version"],
     "footer_end": ["theme-version"],
 }
+if "Repository" in URLS:
+    html_theme_options["icon_links"] = [
+        {"name": "Repository", "url": URLS["Repository"], "icon": "fa-solid fa-code-branch"}
+    ]
+html_baseurl = URLS.get("Documentation", "")
 html_sidebars = {"index": [], "compared": []}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
