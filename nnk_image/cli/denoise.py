@@ -93,6 +93,10 @@ def _denoise_files(
     outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
     outputs = paths.replacing(outputs, inputs, options.no_clobber, options.overwrite)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
+    taken = {path.resolve() for path in (*outputs, *outputs.values())}
+    for path in compared.values():
+        if path.resolve() in taken:
+            raise ImageFileError(f"{path}: --compare would replace an input or a result; rename it")
     paths.check_outputs(*compared.values())
     return common.for_each(
         list(outputs),

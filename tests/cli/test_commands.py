@@ -381,3 +381,13 @@ class TestProcess:
             "assert not {'scipy', 'pygsp', 'matplotlib', 'skimage'} & set(sys.modules)"
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_comparisons_replace_neither_inputs_nor_results(capsys, photo, tmp_path):
+    before, out = photo.read_bytes(), tmp_path / "out.png"
+    for compared in (photo, out):
+        status, _, err = run(capsys, "denoise", photo, out, "--compare", compared)
+        assert status == 1
+        assert "--compare would replace an input or a result" in err
+    assert photo.read_bytes() == before
+    assert not out.exists()
