@@ -48,10 +48,9 @@ def test_a_bar_is_drawn_ten_times_a_second_and_erased(lines):
     assert drawn[0] == "noise"
     assert 9 <= len(drawn) - 1 <= 11
     assert all(line.startswith("noise [") and len(line) < 60 for line in drawn[1:])
-    bar.restart("denoise")
     now[0] = 2.0
     bar.update(1, 4)
-    assert drawn[-1] == "denoise [######                  ]  25 %, 0:03 left"
+    assert drawn[-1] == "noise [######                  ]  25 %, 0:06 left"
     bar.close()
     assert drawn[-1] == ""
 
