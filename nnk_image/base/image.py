@@ -233,6 +233,8 @@ def place_of(position: tuple[int, ...]) -> str:
 
 
 def _refuse_path(image: Any) -> None:
+    if image is None:
+        raise TypeError("an image is an array, not None: the file that it comes from was not read")
     if isinstance(image, str | os.PathLike):
         raise TypeError(
             f"an image is an array, not the name of a file: nnk_image.io.read({str(image)!r})[0] "

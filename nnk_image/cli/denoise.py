@@ -115,8 +115,8 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     if options.noise is not None:
         return nnk_image.NoiseModel.from_json(Path(options.noise).read_text(encoding="utf-8"))
     if poisson:
-        if options.offset is not None and options.gain is None:
-            raise ValueError("--offset is where the growth of the noise begins: give --gain too")
+        if options.gain is None:
+            raise ValueError("--read and --offset go with --gain; for noise of one level, --sigma")
         gain, read, offset = (number or 0.0 for number in numbers)
         return nnk_image.NoiseModel(read, gain=gain, offset=offset)
     if options.sigma is not None:

@@ -35,10 +35,10 @@ def residual_structure(
     Returns
     -------
     float
-        Mean square of what was removed in the quarter of the blocks of 8 x 8 pixels with most
-        structure, over that in the flattest quarter. It is about 1 or less if only noise was
-        removed, because filters spare structure; above 2 texture was removed as well. NaN if there
-        are fewer than 16 usable blocks.
+        Variance of what was removed within blocks of 8 x 8 pixels: its mean over the quarter of
+        the blocks with most structure, over that of the flattest quarter. It is about 1 or less if
+        only noise was removed, because filters spare structure; above 2 texture was removed as
+        well. NaN if there are fewer than 16 usable blocks.
 
     Raises
     ------

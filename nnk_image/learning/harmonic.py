@@ -21,10 +21,8 @@ _ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a
 _LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
 _DIRECT = 2000  # up to this number of unknowns elimination is always fast
 _STIFFEST = 1e300  # weight that pins a node to its known value
-_STEPS, _TOL = (
-    200,
-    1e-13,
-)  # of conjugate gradients; where they do not get there, elimination is used
+_STEPS, _TOL = 200, 1e-13
+"""Of conjugate gradients: where they do not get there, elimination is used."""
 
 
 def interpolate(

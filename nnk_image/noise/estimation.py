@@ -107,8 +107,8 @@ def estimate_noise(
         and nothing in the flattest places is texture; independent, of magnitudes of complex values
         as in magnetic resonance imaging. By default the image decides, but never for "rician".
     uneven : bool
-        Whether the level changes smoothly in space, as in parallel imaging: then the model has
-        `levels`. For kind "rician" or "white", the default then.
+        Whether the level of white or Rician noise changes smoothly in space, as in parallel
+        imaging: then the model has `levels`, one per pixel.
 
     Returns
     -------

@@ -27,7 +27,6 @@ Floats = npt.NDArray[np.floating[Any]]
 _STEP = 0.03  # of the magnitudes that are tabulated
 _FAR = 30.0  # signal, beyond the noise alone, from which noise is as good as Gaussian
 _TAIL = 8.0  # magnitudes beyond the largest signal
-_ROUNDS = 40  # of the fixed-point iteration for the transform
 
 
 class Magnitudes:
@@ -40,10 +39,10 @@ class Magnitudes:
 
     Notes
     -----
-    The transform is found by a fixed-point iteration. Its derivative begins as one over the
-    standard deviation of the noise at each mean magnitude. Then the standard deviation of the
-    transformed noise is computed for all signals, and the derivative divided by it, until it
-    is 1 within 2 %, the worst at signals of 1 sigma.
+    The derivative of the transform is one over the standard deviation of the noise at each mean
+    magnitude. That of the transformed noise is then 0.89 without a signal, at most 1.07 for a weak
+    one, and 1 for others. Dividing the derivative by it until it is 1 everywhere gains nothing
+    in denoised volumes, and leaves two to four times as much bias in the background.
     """
 
     def __init__(self, coils: int = 1) -> None:
@@ -56,9 +55,6 @@ class Magnitudes:
         self._means, deviations = _moments(probability, self._z)
         self._variances = deviations**2
         slope = np.interp(self._z, self._means, 1 / deviations)
-        for _ in range(_ROUNDS):
-            deviations = _moments(probability, np.cumsum(slope) * _STEP)[1]
-            slope *= np.interp(self._z, self._means, 1 / deviations)
         self._transform = np.cumsum(slope) * _STEP
         self._stable_means = _moments(probability, self._transform)[0]
 
@@ -71,7 +67,7 @@ class Magnitudes:
         return _interpolate(mean, self._means, self._signals)
 
     def forward(self, z: Floats) -> Floats:
-        """Transform magnitudes such that their noise has standard deviation 1."""
+        """Transform magnitudes such that the standard deviation of their noise is about 1."""
         return _interpolate(z, self._z, self._transform)
 
     def inverse(self, d: Floats) -> Floats:

@@ -14,11 +14,11 @@ from nnk_image import _core
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
 
-_PER_CHUNK = (
-    1 << 16
-)  # nodes or edges, whatever n_jobs is: sums over chunks are rounded in one order
+_PER_CHUNK = 1 << 16
+"""Nodes or edges, whatever n_jobs is: sums over chunks are then rounded in one order."""
+
 _STEPS_PER_CHECK = 10
-_LEAST = 1e-9
+_LEAST = 1e-9  # flow between two nodes that nothing moves
 _REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
 
 

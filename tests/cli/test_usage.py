@@ -235,9 +235,10 @@ def test_gain_read_and_offset(capsys, photo, tmp_path):
     expected = nnk_image.denoise(read(photo)[0], model)
     expected = np.clip(np.rint(expected), 0, 255)
     np.testing.assert_array_equal(read(tmp_path / "o.tif")[0], expected)
-    status, _, err = run(capsys, "denoise", photo, out, "--offset", "9")
-    assert status == 1
-    assert "give --gain too" in err
+    for option in ("--offset", "--read"):
+        status, _, err = run(capsys, "denoise", photo, out, option, "9")
+        assert status == 1
+        assert "--read and --offset go with --gain" in err
 
 
 def test_noise_is_said_in_words_before_the_numbers(capsys, photo, tmp_path):

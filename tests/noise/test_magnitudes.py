@@ -24,7 +24,8 @@ def test_variance_is_that_of_the_rice_distribution():
 @pytest.mark.parametrize("coils", [1, 2, 12])
 def test_noise_becomes_one(coils):
     for signal in (*SIGNALS, 60.0):
-        assert transformed(coils, signal).std() == pytest.approx(1, abs=0.03)
+        weak = signal < 3
+        assert transformed(coils, signal).std() == pytest.approx(1, abs=0.13 if weak else 0.03)
 
 
 @pytest.mark.parametrize("coils", [1, 2, 12])
