@@ -82,7 +82,8 @@ def denoise(
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar; a callable gets ``(done, total)``.
+        True shows a progress bar; a callable gets ``(done, total)``. It begins again if the image
+        is denoised twice, see `sigma`.
 
     Returns
     -------
