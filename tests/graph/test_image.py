@@ -174,13 +174,19 @@ def test_pixels_that_are_not_finite_beside_the_mask():
         GRAY.astype([("grey", float)]),
         (GRAY * 99).astype("m8[s]"),
         (GRAY * 99).astype("M8[s]"),
-        None,
     ],
     ids=lambda image: str(getattr(image, "dtype", image)),
 )
 def test_dtypes_without_real_numbers(image, build):
     with pytest.raises(TypeError, match=r"holds no real numbers; convert it first, for example"):
         build(image)
+
+
+@both
+def test_none_is_no_image(build):
+    """As `cv2.imread` returns it for a file that is missing."""
+    with pytest.raises(TypeError, match="not None: the file that it comes from was not read"):
+        build(None)
 
 
 @both
