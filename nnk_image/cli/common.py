@@ -64,6 +64,13 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_overwrite(command: Any) -> None:
+    """Add the option ``--overwrite``."""
+    command.add_argument(
+        "--overwrite", action="store_true", help="replace files that exist (default: refuse)"
+    )
+
+
 def complain(message: object) -> None:
     """Print one line on stderr, if the process has one."""
     if sys.stderr is not None:
@@ -130,16 +137,29 @@ def write_json(path: str | Path | None, report: Report) -> None:
     write_text(path, json.dumps(report, indent=1) + "\n")
 
 
-def check_plots(*paths: str | Path | None) -> None:
-    """Refuse plots that cannot be written, or drawn, before the long computation."""
+def check_outputs(*paths: str | Path | None, overwrite: bool) -> None:
+    """Refuse files that cannot be written or that exist, before the long computation."""
+    given = [path for path in paths if path is not None]
+    existing = [path for path in given if check_output(path).exists() and not overwrite]
+    if existing:
+        more = f" and {len(existing) - 1} more files" if len(existing) > 1 else ""
+        exist = f"exist{'' if more else 's'} already; "
+        raise ImageFileError(
+            f"{existing[0]}{more}: {exist}add --overwrite to replace {'them' if more else 'it'}, or "
+            "choose another name or folder"
+        )
+
+
+def check_plots(*paths: str | Path | None, overwrite: bool) -> None:
+    """Refuse plots that cannot be drawn or written, before the long computation."""
     from nnk_image.plotting.figures import new_figure
 
     for path in paths:
         if path is not None:
             if Path(path).suffix.lower() not in PICTURES:
                 raise ImageFileError(f"{path}: unknown extension; use one of {', '.join(PICTURES)}")
-            check_output(path)
             new_figure()  # raises without matplotlib
+    check_outputs(*paths, overwrite=overwrite)
 
 
 def write_plot(path: str | Path, figure: Any) -> None:

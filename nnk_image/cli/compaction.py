@@ -51,6 +51,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
     command.add_argument("--csv", metavar="FILE", help="one row per graph, order and band")
     command.add_argument("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")
+    common.add_overwrite(command)
     sources.add_max_pixels(command)
     common.add_jobs(command)
 
@@ -59,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
     """Measure every image; write the tables and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    paths.check_outputs(options.json, options.csv)
-    common.check_plots(options.plot)
+    common.check_outputs(options.json, options.csv, overwrite=options.overwrite)
+    common.check_plots(options.plot, overwrite=options.overwrite)
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
     by_path = dict(zip(map(str, found), reports, strict=True))

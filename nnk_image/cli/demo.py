@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_positive
-from nnk_image.cli.common import new_command
+from nnk_image.cli.common import add_overwrite, check_outputs, new_command
 from nnk_image.io.files import check_writable, write
 from nnk_image.io.standard import standard_image
 
@@ -46,12 +46,15 @@ def add_command(commands: Any) -> None:
     )
     command.add_argument("--sigma", type=float, default=25.0, help="noise added (default: 25)")
     command.add_argument("--out", metavar="FILE", default=OUT, help=f"picture (default: {OUT})")
+    add_overwrite(command)
 
 
 def run(options: argparse.Namespace) -> None:
     """Denoise the photograph; print the table, write the picture."""
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(options.out)
+    if options.out != OUT:  # the picture of an earlier demonstration may be replaced
+        check_outputs(options.out, overwrite=options.overwrite)
     clean = standard_image("camera").astype(float)
     rows = denoised(clean, options.sigma)
     print(f"camera, {clean.shape[0]}x{clean.shape[1]}, white noise of sigma {options.sigma:g}")

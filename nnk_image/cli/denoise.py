@@ -47,15 +47,11 @@ def add_command(commands: Any) -> None:
     add(
         "output",
         metavar="OUT",
-        help="file to write (may be IN), or a folder for several; - is standard output",
+        help="file to write, or a folder for several; - is standard output",
     )
     existing = command.add_mutually_exclusive_group()
-    existing.add_argument("--no-clobber", action="store_true", help="skip files that are there")
-    existing.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace OUT also where it stands beside IN and has its extension",
-    )
+    common.add_overwrite(existing)
+    existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
     add("--compare", metavar="FILE", help="write before and after side by side; or a folder")
     add("--sigma", type=float, help="noise, in the file's own units (default: estimated)")
     add("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
@@ -75,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
     """Denoise every image, write the report."""
     noise = _given_noise(options)
     _check_options(options)
-    paths.check_outputs(options.json)
+    common.check_outputs(options.json, overwrite=options.overwrite)
     if large.is_large(options):
         reports = [large.denoise_file(noise, options)]
     else:
@@ -91,13 +87,15 @@ def _denoise_files(
 ) -> list[common.Report]:
     found = paths.image_paths(inputs, options.recursive, output)
     outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
-    outputs = paths.replacing(outputs, inputs, options.no_clobber, options.overwrite)
+    if options.no_clobber:
+        outputs = paths.without_existing(outputs)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
     taken = {path.resolve() for path in (*outputs, *outputs.values())}
     for path in compared.values():
         if path.resolve() in taken:
             raise ImageFileError(f"{path}: --compare would replace an input or a result; rename it")
-    paths.check_outputs(*compared.values())
+    results = *outputs.values(), *compared.values()
+    common.check_outputs(*results, overwrite=options.overwrite)
     return common.for_each(
         list(outputs),
         lambda path: _denoise_file(path, outputs[path], compared.get(path), noise, options),

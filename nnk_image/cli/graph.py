@@ -45,6 +45,7 @@ def add_command(commands: Any) -> None:
         help="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
     )
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
+    common.add_overwrite(command)
     sources.add_options(command)
     common.add_jobs(command)
 
@@ -53,11 +54,10 @@ def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
     _build([[0.0]], options)  # reports a wrong option once, not for each image
     found = paths.image_paths(options.images, options.recursive)
-    paths.check_outputs(options.json)
     files = paths.paired_outputs(found, options.images, options.out, (".npz",))
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
-    paths.check_outputs(*files.values())
-    common.check_plots(*plots.values())
+    common.check_outputs(options.json, *files.values(), overwrite=options.overwrite)
+    common.check_plots(*plots.values(), overwrite=options.overwrite)
     reports = common.for_each(
         found, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
     )

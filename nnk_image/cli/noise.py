@@ -34,6 +34,7 @@ def add_command(commands: Any) -> None:
         help="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
     command.add_argument("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
+    common.add_overwrite(command)
     sources.add_options(command)
 
 
@@ -42,8 +43,8 @@ def run(options: argparse.Namespace) -> None:
     found = paths.image_paths(options.images, options.recursive)
     files = paths.paired_outputs(found, options.images, options.out, (".json",))
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
-    paths.check_outputs(*files.values())
-    common.check_plots(*plots.values())
+    common.check_outputs(*files.values(), overwrite=options.overwrite)
+    common.check_plots(*plots.values(), overwrite=options.overwrite)
     reports = common.for_each(
         found, lambda path: _noise_of_file(path, files.get(path), plots.get(path), options)
     )

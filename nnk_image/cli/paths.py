@@ -109,28 +109,12 @@ def paired_outputs(
     return pairs
 
 
-def replacing(
-    outputs: dict[Path, Path], arguments: Sequence[str], no_clobber: bool, overwrite: bool
-) -> dict[Path, Path]:
-    """Return the outputs that may be written, and name those that are skipped.
-
-    A picture that stands beside the only input and has its extension is replaced only if
-    `overwrite`: where a shell expands ``*.png`` to two names, the second is no output.
-    """
-    if no_clobber:
-        there = [str(target) for target in outputs.values() if target.exists()]
-        if there:
-            complain(f"already there, skipped: {', '.join(there)}")
-        return {path: target for path, target in outputs.items() if not target.exists()}
-    for path, target in outputs.items():
-        alike = target.exists() and extension_of(path) == extension_of(target)
-        beside = alike and path.resolve().parent == target.resolve().parent
-        if len(arguments) == 1 and beside and not (overwrite or path.samefile(target)):
-            raise ImageFileError(
-                f"{target}: is there already, beside {path}; --overwrite replaces it, or name a "
-                "folder as OUT if a pattern stood for both"
-            )
-    return outputs
+def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
+    """Return the outputs that do not exist yet, and name the others on stderr."""
+    existing = [str(target) for target in outputs.values() if target.exists()]
+    if existing:
+        complain(f"skipped, because they exist: {', '.join(existing)}")
+    return {path: target for path, target in outputs.items() if not target.exists()}
 
 
 @contextmanager
@@ -160,10 +144,3 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         for file in results.glob("*"):
             with open(1, "wb", closefd=False) as stream:
                 stream.write(file.read_bytes())
-
-
-def check_outputs(*paths: str | os.PathLike[str] | None) -> None:
-    """Refuse files that cannot be written before the long computation."""
-    for path in paths:
-        if path is not None:
-            check_output(path)

@@ -37,11 +37,14 @@ class TestDenoise:
         blind = tmp_path / "blind.png"
         assert run(capsys, "denoise", photo, blind)[0] == 0
         assert out.read_bytes() == blind.read_bytes()
-        status, text, _ = run(capsys, "denoise", photo, out, "--gain", "2", "--read", "5")
+        status, text, _ = run(
+            capsys, "denoise", photo, out, "--gain", "2", "--read", "5", "--overwrite"
+        )
         assert status == 0
         assert "NoiseModel(sigma=5, gain=2) (given)" in text
-        assert run(capsys, "denoise", photo, out, "--sigma", "10", "--strength", "1.5")[0] == 0
-        assert run(capsys, "denoise", photo, blind, "--sigma", "15")[0] == 0
+        again = "--overwrite", "--sigma"
+        assert run(capsys, "denoise", photo, out, *again, "10", "--strength", "1.5")[0] == 0
+        assert run(capsys, "denoise", photo, blind, *again, "15")[0] == 0
         assert out.read_bytes() == blind.read_bytes()
 
     def test_what_contradicts_or_is_no_model_is_refused(self, capsys, photo, tmp_path):

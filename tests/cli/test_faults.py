@@ -79,7 +79,7 @@ def test_bad_files(capsys, photo, tmp_path, name, content, message):
     bad.write_bytes(content(photo))
     out.write_bytes(b"old content")
     target = {"denoise": [out], "graph": ["--plot", out], "compaction": ["--plot", out]}[name]
-    status, text, err = run(capsys, name, bad, *target)
+    status, text, err = run(capsys, name, bad, *target, "--overwrite")
     assert (status, text) == (1, "")
     assert err.startswith("nnk-image: ")
     assert err.count("\n") == 1
@@ -168,7 +168,7 @@ def test_alpha_is_kept_in_place(capsys, photo, tmp_path):
     alpha = np.arange(grey.size, dtype=np.uint8).reshape(grey.shape)
     path = tmp_path / "alpha.png"
     Image.fromarray(np.stack([grey, grey, grey, alpha], axis=-1)).save(path)
-    assert run(capsys, "denoise", path, path, "--sigma", "15")[0] == 0
+    assert run(capsys, "denoise", path, path, "--sigma", "15", "--overwrite")[0] == 0
     result = np.asarray(Image.open(path))
     np.testing.assert_array_equal(result[..., 3], alpha)
     assert (result[..., 0] != grey).any()
@@ -209,7 +209,7 @@ def test_exif_rotation_is_carried_out_once(capsys, photo, tmp_path, orientation)
 
 def test_input_may_be_the_output(capsys, photo):
     pixels = np.asarray(Image.open(photo))
-    assert run(capsys, "denoise", photo, photo, "--sigma", "15")[0] == 0
+    assert run(capsys, "denoise", photo, photo, "--sigma", "15", "--overwrite")[0] == 0
     np.testing.assert_array_equal(np.asarray(Image.open(photo)), denoised(pixels))
     assert [p.name for p in photo.parent.iterdir()] == [photo.name]
 
@@ -222,7 +222,7 @@ def test_old_output_survives_a_full_disk(capsys, photo, tmp_path, monkeypatch):
     out.write_bytes(photo.read_bytes())
 
     monkeypatch.setattr(os, "fsync", no_space)
-    status, _, err = run(capsys, "denoise", photo, out, "--sigma", "15")
+    status, _, err = run(capsys, "denoise", photo, out, "--sigma", "15", "--overwrite")
     assert status == 1
     assert "could not be written (No space left on device) and was left as it was" in err
     assert out.read_bytes() == photo.read_bytes()
@@ -236,7 +236,7 @@ def test_files_limited_in_size(photo, tmp_path, name):
     out = tmp_path / "out.png"
     out.write_bytes(b"old content")
     target = [out, "--sigma", "15"] if name == "denoise" else ["--out", out]
-    done = process(name, photo, *target, preexec_fn=limit_files_to(1000))
+    done = process(name, photo, *target, "--overwrite", preexec_fn=limit_files_to(1000))
     assert done.returncode == 1
     message, nothing, zip_file = done.stderr.partition("\n")
     assert message == (
@@ -261,7 +261,7 @@ main()
 def test_killed_while_writing(photo, tmp_path, step):
     out = tmp_path / "out.png"
     out.write_bytes(b"old content")
-    arguments = [step, "denoise", str(photo), str(out), "--sigma", "15"]
+    arguments = [step, "denoise", str(photo), str(out), "--sigma", "15", "--overwrite"]
     done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
     assert done.returncode == 9
     assert out.read_bytes() == b"old content"

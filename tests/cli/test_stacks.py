@@ -355,7 +355,8 @@ def test_a_disk_that_is_full(stack, tmp_path):
     out = tmp_path / "out.tif"
     out.write_bytes(b"old content")
     limited = limit_files_to(9000)
-    done = process("denoise", stack[0], out, "--slices", "--sigma", "60", preexec_fn=limited)
+    options = "--slices", "--sigma", "60", "--overwrite"
+    done = process("denoise", stack[0], out, *options, preexec_fn=limited)
     assert done.returncode == 1
     assert "and was left as it was; make room" in done.stderr
     assert out.read_bytes() == b"old content"
@@ -373,7 +374,7 @@ def test_one_progress_bar_for_all_slices(stack, tmp_path):
 
 def test_the_input_may_be_the_output(capsys, stack):
     path, pixels = stack
-    assert run(capsys, "denoise", path, path, "--slices", "--sigma", "60")[0] == 0
+    assert run(capsys, "denoise", path, path, "--slices", "--sigma", "60", "--overwrite")[0] == 0
     expected = [denoised(page, 60) for page in pixels]
     np.testing.assert_array_equal(tifffile.imread(path), expected)
     assert os.listdir(path.parent) == [path.name]

@@ -45,17 +45,35 @@ def test_a_pattern_that_the_shell_expands_overwrites_nothing(capsys, photo, n):
     assert {name.read_bytes() for name in names} == {photo.read_bytes()}
 
 
-def test_overwrite_and_the_image_itself(capsys, photo):
-    other = photo.with_name("other.png")
-    other.write_bytes(b"old")
-    assert run(capsys, "denoise", photo, other, *SIGMA)[0] == 1
-    assert other.read_bytes() == b"old"
-    assert run(capsys, "denoise", photo, other, *SIGMA, "--overwrite")[0] == 0
-    jpeg = photo.with_name("other.jpg")
-    for _ in range(2):  # another format can come from no pattern
-        assert run(capsys, "denoise", photo, jpeg, *SIGMA)[0] == 0
-    assert run(capsys, "denoise", photo, photo, *SIGMA)[0] == 0
-    assert photo.read_bytes() == other.read_bytes()
+@pytest.mark.parametrize("name", ["other.png", "other.jpg", "photo.png", "folder"])
+def test_an_existing_file_is_replaced_only_with_overwrite(capsys, photo, name):
+    target = photo.with_name(name)
+    arguments = ("denoise", photo, target, *SIGMA)
+    if name == "folder":  # into itself
+        target, arguments = photo, ("denoise", photo.parent, photo.parent, *SIGMA)
+    elif target != photo:
+        target.write_bytes(b"old")
+    before = target.read_bytes()
+    status, text, err = run(capsys, *arguments)
+    assert (status, text) == (1, "")
+    assert err == (
+        f"nnk-image: {target}: exists already; add --overwrite to replace it, or choose another "
+        "name or folder\n"
+    )
+    assert target.read_bytes() == before
+    assert run(capsys, *arguments, "--overwrite")[0] == 0
+    assert target.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    "option", [("noise", "--out"), ("noise", "--plot"), ("graph", "--out"), ("graph", "--json")]
+)
+def test_reports_replace_no_picture(capsys, photo, option):
+    before, (name, option) = photo.read_bytes(), option
+    status, text, err = run(capsys, name, photo, option, photo)
+    assert (status, text) == (1, "")
+    assert "exists already; add --overwrite" in err
+    assert photo.read_bytes() == before
 
 
 def test_no_clobber(capsys, folders, tmp_path):
@@ -65,7 +83,7 @@ def test_no_clobber(capsys, folders, tmp_path):
     arguments = ("denoise", folders, out, "--recursive", "--no-clobber", *SIGMA)
     status, text, err = run(capsys, *arguments)
     assert status == 0
-    assert f"already there, skipped: {out / 'photo.png'}" in err
+    assert f"skipped, because they exist: {out / 'photo.png'}" in err
     assert text.count("\n") == 2
     assert (out / "photo.png").read_bytes() == b"old"
     status, text, err = run(capsys, *arguments)
@@ -79,7 +97,8 @@ def test_no_clobber(capsys, folders, tmp_path):
 def test_recursive_keeps_the_folders(capsys, folders, tmp_path):
     out = folders / "clean"  # within the folder of the images
     for _ in range(2):  # results are no images to denoise
-        status, _, err = run(capsys, "denoise", folders, out, "--recursive", *SIGMA)
+        names = folders, out, "--recursive", *SIGMA, "--overwrite"
+        status, _, err = run(capsys, "denoise", *names)
         assert status == 0
         assert err == (
             f"nnk-image: {folders}: no images, skipped: inner{os.sep}raw.cr3, notes.txt\n"
@@ -149,8 +168,8 @@ def test_before_and_after(capsys, photo, tmp_path):
         (tmp_path / "v.npy", both, "is a stack"),
         (photo, tmp_path / "nowhere" / "b.png", "does not exist"),
     ):
-        arguments = ("denoise", name, tmp_path / "o.npy", *SIGMA, "--compare", place)
-        status, text, err = run(capsys, *arguments)
+        arguments = (name, tmp_path / "o.npy", *SIGMA, "--compare", place, "--overwrite")
+        status, text, err = run(capsys, "denoise", *arguments)
         assert (status, text) == (1, "")
         assert message in err
         assert not (tmp_path / "o.npy").exists()
