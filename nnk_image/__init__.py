@@ -1,10 +1,13 @@
 """Sparse NNK graphs of images: spectral graph wavelets, energy compaction, denoising.
 
-Names and subpackages are loaded when first used; `__init__.pyi` lists them.
+Names and subpackages are loaded when first used; `__init__.pyi` lists them. ``__all__`` leaves out
+names that need an optional package that is not installed. They are attributes all the same, whose
+use raises an ImportError that names the extra.
 """
 
 import sys as _sys
 from importlib.machinery import PathFinder as _PathFinder
+from importlib.util import find_spec as _find_spec
 from importlib.util import module_from_spec as _module_from_spec
 
 
@@ -29,6 +32,14 @@ if _PathFinder.find_spec("nnk_image._core", __path__) is None:
 import lazy_loader as _lazy  # noqa: E402  # may be missing too where nothing is installed
 
 _load, _, __all__ = _lazy.attach_stub(__name__, __file__)
+_NEEDING = {
+    "dask": "tiled denoise_tiles",
+    "sklearn": "KStarNeighborsClassifier KStarNeighborsRegressor NNKClassifier "
+    "NNKGraphTransformer NNKMeans NNKMeansClassifier NNKRegressor",
+}
+for _package, _names in _NEEDING.items():
+    if _find_spec(_package) is None:
+        __all__ = [name for name in __all__ if name not in _names.split()]
 
 
 def __getattr__(name):

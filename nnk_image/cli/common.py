@@ -142,11 +142,10 @@ def check_outputs(*paths: str | Path | None, overwrite: bool) -> None:
     given = [path for path in paths if path is not None]
     existing = [path for path in given if check_output(path).exists() and not overwrite]
     if existing:
-        more = f" and {len(existing) - 1} more files" if len(existing) > 1 else ""
-        exist = f"exist{'' if more else 's'} already; "
+        more = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
         raise ImageFileError(
-            f"{existing[0]}{more}: {exist}add --overwrite to replace {'them' if more else 'it'}, or "
-            "choose another name or folder"
+            f"{existing[0]} exists already{more}; add --overwrite to replace it, or choose another "
+            "name or folder"
         )
 
 

@@ -101,7 +101,7 @@ def denoise(
     Warns
     -----
     UserWarning
-        If sigma is at least 1 and the image consists of floats from about 0 to 1.
+        If `sigma` exceeds the range of the image's values, such as 20 for values from 0 to 1.
 
     References
     ----------
@@ -218,12 +218,14 @@ def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: An
 
 
 def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
-    """Warn of noise in units of 0 to 255 for an image in units of 0 to 1: it would be erased."""
+    """Warn of noise that exceeds the range of the image, which would be erased."""
     level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
-    if floats and level >= 1 and -1 <= image.low < image.high <= 2:
+    up_to_1 = floats and level >= 1 and -1 <= image.low < image.high <= 2
+    if up_to_1 or level > image.high - image.low > 0:
+        example = f": {level:g}/255 if 1 is white" if up_to_1 else ""
         warnings.warn(
-            f"sigma={level:g} is more than the whole range of the image, {image.low:.3g} to "
-            f"{image.high:.3g}; give sigma in the units of the image: {level:g}/255 if 1 is white",
+            f"sigma={level:g} is more than the whole range of the image, {image.low:.4g} to "
+            f"{image.high:.4g}; give sigma in the units of the image{example}",
             stacklevel=5,
         )
 

@@ -26,7 +26,7 @@ def per_channel(name: str, value: Any, what: str, any_sign: bool = False) -> tup
         for v in values:
             if isinstance(v, bool) or not isinstance(v, numbers.Real) or not np.isfinite(float(v)):
                 raise ValueError(f"{name}={v!r} must be a finite number ({what})")
-        return tuple(float(v) for v in values)
+        return tuple(float(v) + 0.0 for v in values)  # -0.0 becomes 0.0
     return tuple(check_positive(name, v, what, zero_allowed=True) for v in values)
 
 

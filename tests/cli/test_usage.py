@@ -57,7 +57,7 @@ def test_an_existing_file_is_replaced_only_with_overwrite(capsys, photo, name):
     status, text, err = run(capsys, *arguments)
     assert (status, text) == (1, "")
     assert err == (
-        f"nnk-image: {target}: exists already; add --overwrite to replace it, or choose another "
+        f"nnk-image: {target} exists already; add --overwrite to replace it, or choose another "
         "name or folder\n"
     )
     assert target.read_bytes() == before

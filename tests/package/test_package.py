@@ -191,8 +191,23 @@ def test_documented_names_need_nothing_but_the_import_of_the_package(name):
 
 
 @pytest.mark.parametrize(
+    "use", ["from nnk_image import *", "[getattr(nnk_image, n) for n in dir(nnk_image)]"]
+)
+def test_all_names_without_the_extras(use):
+    missing = ("dask", "zarr", "sklearn", "matplotlib", "networkx", "nibabel", "imagecodecs")
+    done = run(
+        f"import sys; sys.modules.update(dict.fromkeys({missing!r})); import nnk_image; {use}; "
+        "nnk_image.denoise, nnk_image.learning, nnk_image.plotting"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
     ("missing", "call"),
     [
+        ("dask", "nnk_image.denoise_tiles"),
+        ("dask", "nnk_image.tiled"),
+        ("sklearn", "nnk_image.NNKMeans"),
         ("matplotlib", "from nnk_image.plotting.figures import new_figure; new_figure()"),
         ("networkx", "nnk_image.image_graph(np.zeros((3, 3))).to_networkx()"),
     ],
