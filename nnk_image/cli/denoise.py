@@ -38,6 +38,7 @@ def add_command(commands: Any) -> None:
         "scans/ 'more/*.tif' clean/ --method best --json report.json",
         "stack.tif clean.tif --spacing 3,1,1",
         "t1.nii.gz clean.nii.gz --rician --map sigma.nii.gz",
+        "dwi.nii.gz clean.nii.gz --axes CZYX --channels bands --rician",
         "photos/ clean/ --recursive --no-clobber",
         "- - < noisy.jpg > clean.jpg",
         "slide.ome.tif clean.zarr --max-memory 4GiB",
@@ -136,6 +137,8 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Denoise a single pixel, so that a wrong option is reported once and not for each image."""
+    if options.channels == "bands" and options.strength != 1:
+        raise ValueError("--strength does not go with --channels bands: give a higher --sigma")
     nnk_image.denoise(
         [[0.0]], 1.0, method=options.method, strength=options.strength, n_jobs=options.jobs
     )
@@ -206,20 +209,27 @@ def _denoise_in_place(
     calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
     if seen and options.method == "best" and size > _LARGE:
         common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
-    given = {"method": options.method, "strength": options.strength, "n_jobs": options.jobs}
+    axis, spacing = source.options["channel_axis"], source.options.get("spacing")
     with closing(Bar("denoise", seen)) as bar:
         for number, place in enumerate(source.places):
 
             def report(done: int, total: int, number: int = number) -> None:
                 bar.update(number + done / total, calls)
 
+            given = {"method": options.method, "n_jobs": options.jobs, "progress": report}
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
             known = noise
             if (options.rician or options.map) and noise is None:
                 known = sources.estimate(part, source, options)
-            result, found = denoise_and_report(
-                part, known, progress=report, **given, **source.options
-            )
+            if options.channels == "bands":
+                result, info = nnk_image.denoise_bands(
+                    part, known, axis=axis, spacing=spacing, return_info=True, **given
+                )
+                found = nnk_image.NoiseModel(info["sigma"]) if known is None else known
+            else:
+                result, found = denoise_and_report(
+                    part, known, strength=options.strength, **given, **source.options
+                )
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])
             pixels[place] = samples

@@ -39,9 +39,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--channels",
-        choices=("colors", "independent"),
-        help="whether channels, C or S, show one scene in colors, or different things, such as "
-        "stains (default: S are colors, C independent)",
+        choices=("colors", "independent", "bands"),
+        help="whether channels, C or S, show one scene in colors, different things, such as "
+        "stains, or are many bands or volumes of one scene, as in spectra and, with --axes CZYX, "
+        "diffusion MRI (default: S are colors, C independent)",
     )
     command.add_argument(
         "--slices", action="store_true", help="take each slice of a stack as an image by itself"
@@ -119,7 +120,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
     shape = dict(zip(metadata.axes, pixels.shape, strict=True))
     wanted = "YX" if options.slices else SPACE
-    colors = {"colors": "CS", "independent": ""}.get(options.channels, "S")
+    colors = {"colors": "CS", "bands": "CS", "independent": ""}.get(options.channels, "S")
     # Lines and single pixels too are images of two axes.
     space = [axis for axis in shape if axis in "YX" or (axis in wanted and shape[axis] > 1)]
     together = [axis for axis in shape if axis in space or (axis in colors and shape[axis] > 1)]
@@ -127,6 +128,10 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     places = list(itertools.product(*ranges))
     spacing = _spacing(path, metadata, options.spacing, space)
     axes = [together.index(axis) for axis in together if axis in colors]
+    if options.channels == "bands" and not axes:
+        raise ImageFileError(
+            f"{path}: has no channels (C); name the axis of the bands, --axes CZYX"
+        )
     if len(axes) > 1:
         raise ImageFileError(f"{path}: has channels (C) of colors (S); leave out --channels colors")
     about: dict[str, Any] = {"channel_axis": axes[0] if axes else None}
@@ -177,7 +182,8 @@ def print_axes(path: Path, source: Source) -> None:
     colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
-    what = f"{source.space} {'with colors' if colors else 'together'}"
+    name = "colors" if "S" in metadata.axes else "channels"
+    what = f"{source.space} {f'with {name}' if colors else 'together'}"
     what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
 

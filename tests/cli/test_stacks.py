@@ -475,3 +475,30 @@ def test_maps_that_are_refused(capsys, stack, tmp_path, monkeypatch, arguments, 
     assert status == 1
     assert message in err
     assert not (tmp_path / "out.tif").exists()
+
+
+def test_volumes_of_one_scene_are_bands(capsys, uneven, tmp_path):
+    path, level, affine = uneven
+    weights = np.linspace(1, 0.1, 12)
+    real, imaginary = level[..., None] * np.random.default_rng(6).normal(size=(2, *level.shape, 12))
+    signal = np.where(np.arange(40)[:, None, None, None] > 9, 150, 0) * weights
+    signal = signal + np.zeros((*level.shape, 1))
+    scan = np.hypot(signal + real, imaginary).astype(np.float32)
+    nibabel.save(nibabel.Nifti1Image(scan, affine), path)
+    outputs = tmp_path / "clean.nii.gz", tmp_path / "sigma.nii.gz"
+    axes = ("--axes", "CZYX", "--channels", "bands", "--rician")
+    status, text, err = run(capsys, "denoise", path, outputs[0], *axes, "--map", outputs[1])
+    assert (status, err) == (0, "")
+    assert "ZYX with channels" in text
+    clean, found = (nibabel.load(output) for output in outputs)
+    np.testing.assert_allclose(clean.affine, affine, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.affine, affine, rtol=0, atol=1e-7)
+    error = np.asarray(clean.dataobj) - signal
+    assert np.sqrt(np.mean(error**2)) < 0.2 * np.sqrt(np.mean((scan - signal) ** 2))
+    assert abs(np.median(np.asarray(found.dataobj)[..., 0] / level) - 1) < 0.05
+    status, text, err = run(capsys, "denoise", path, outputs[0], *axes[:-1], "--overwrite")
+    assert "(estimated)" in text
+    assert ".." in text
+    axes = (*axes, "--overwrite")
+    assert "--strength" in run(capsys, "denoise", path, outputs[0], *axes, "--strength", "2")[2]
+    assert "axis of the bands" in run(capsys, "denoise", path, outputs[0], *axes[2:])[2]
