@@ -301,3 +301,23 @@ def test_levels_of_other_units_are_reported():
     with pytest.warns(UserWarning, match="whole range") as caught:
         denoise_bands(CLEAN / 600, 25)
     assert caught[0].filename == __file__
+
+
+def test_fewer_bands_of_magnitudes_than_components():
+    maps = RNG.normal(0, 1, (48, 56, 5)) @ RNG.uniform(0.1, 1, (5, 3)) + 4
+    found, info = denoise_bands(
+        np.hypot(maps + RNG.normal(0, 0.1, maps.shape), RNG.normal(0, 0.1, maps.shape)),
+        RICIAN,
+        return_info=True,
+    )
+    assert info["components"] == 3
+    assert np.sqrt(np.mean((found - maps) ** 2)) < 0.11
+
+
+def test_magnitudes_that_are_not_finite_are_named():
+    noisy = MAGNITUDES.copy()
+    noisy[2, 3, 4] = np.nan
+    with pytest.raises(ValueError, match="(?s)not finite.*mask"):
+        denoise_bands(noisy, RICIAN)
+    with pytest.raises(ValueError, match="(?s)not finite.*mask"):
+        nnk_image.estimate_noise(noisy, channel_axis=-1, kind="rician", uneven=True)
