@@ -25,6 +25,7 @@ from nnk_image.noise.magnitudes import magnitudes
 Floats = npt.NDArray[np.floating[Any]]
 
 _SIDES = {2: (8, 8), 3: (4, 4, 4)}  # of a block, by the axes that it has
+_FEWEST = 16  # pixels of a block
 _CELL = {2: 4, 3: 2}  # blocks along each axis of a cell, the grain of the map
 _LOW = 0.2  # quantile of the energies from which the iteration starts
 _MOST_LOWEST = 0.05  # share of a block that may have the image's lowest value: there is no noise
@@ -63,9 +64,14 @@ class Blocks:
 
     @classmethod
     def of(cls, image: Image) -> Self:
-        """Measure all blocks, a slab of them at a time."""
+        """Measure all blocks, a slab of them at a time; ValueError if the image is too small."""
         axes = min(len(image.shape), 3)
         sides = tuple(map(min, _SIDES[axes], image.shape[-axes:]))
+        if math.prod(sides) < _FEWEST and image.high > image.low:
+            raise ValueError(
+                f"the level of noise in an image of shape {image.shape} cannot be estimated: it "
+                f"has no block of {_FEWEST} neighboring pixels; pass sigma="
+            )
         leading = (1,) * (len(image.shape) - axes)
         sizes = (*leading, *(_CELL[axes] * side for side in sides))
         grid = tuple(-(-n // size) for n, size in zip(image.shape, sizes, strict=True))
