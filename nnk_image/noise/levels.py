@@ -134,7 +134,7 @@ def _energies(values: Floats) -> Floats:
     high = total > (sum(sides) - len(sides)) / 2
     waves = dctn(values.astype(np.float64), axes=range(1, values.ndim), norm="ortho")
     parts = high, ~high & (total > 0)
-    return np.array([(waves[:, part] ** 2).mean(axis=1) for part in parts])
+    return np.array([(waves[:, part] ** 2).sum(axis=1) / max(part.sum(), 1) for part in parts])
 
 
 def _variances(blocks: Blocks, rician: int) -> Floats:
