@@ -16,6 +16,7 @@ TABLES = (
     "noise",
     "volumes",
     "bands",
+    "magnitudes",
     "any_size",
     "neighbors",
     "image_tasks",

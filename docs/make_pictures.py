@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]  # for the charts beside this file,
 
 import charts  # noqa: E402
 
-from benchmarks import cameras  # noqa: E402
+from benchmarks import cameras, magnitudes  # noqa: E402
 
 CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
@@ -110,6 +110,7 @@ def main():
     guide = HERE / "guide"
     draw_strengths(before).save(guide / "photographer.png", optimize=True)
     draw_frame().save(guide / "microscopist.png", optimize=True)
+    draw_scan().save(guide / "scanner.png", optimize=True)
     save(draw_signal(), "guide/graph_researcher.png")
     save(draw_digits(), "guide/machine_learning.png")
 
@@ -299,6 +300,22 @@ def draw_frame():
     }
     scale = 255 / truth.max()
     panels = {title: to_pixels(scale * picture[CELL]) for title, picture in pictures.items()}
+    return draw_panels(panels, 800, 32, columns=2)
+
+
+def draw_scan():
+    """A slice of a phantom denoised as if its noise were Gaussian, and as what it is."""
+    head = magnitudes.phantom()
+    head *= 255 / head.max()
+    scan = magnitudes.rician(head, 25, 0)
+    noise = nnk_image.estimate_noise(scan, kind="rician")
+    pictures = {
+        "scan": scan,
+        "as Gaussian noise": nnk_image.denoise(scan, noise.sigma),
+        "as Rician noise": nnk_image.denoise(scan, noise),
+        "truth": head,
+    }
+    panels = {title: to_pixels(picture[24].T) for title, picture in pictures.items()}
     return draw_panels(panels, 800, 32, columns=2)
 
 

@@ -37,7 +37,8 @@ def add_command(commands: Any) -> None:
         "cells.tif clean.tif --gain 2.1 --read 5",
         "scans/ 'more/*.tif' clean/ --method best --json report.json",
         "stack.tif clean.tif --spacing 3,1,1",
-        "t1.nii.gz clean.nii.gz --rician",
+        "t1.nii.gz clean.nii.gz --rician --map sigma.nii.gz",
+        "dwi.nii.gz clean.nii.gz --axes CZYX --channels bands --rician",
         "photos/ clean/ --recursive --no-clobber",
         "- - < noisy.jpg > clean.jpg",
         "slide.ome.tif clean.zarr --max-memory 4GiB",
@@ -58,7 +59,7 @@ def add_command(commands: Any) -> None:
     add("--gain", type=float, help="increase of the noise variance per unit of intensity")
     add("--read", type=float, help="with --gain: noise where there is no light")
     add("--offset", type=float, help="with --gain: value of a pixel without light")
-    add("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
+    sources.add_noise_options(command)
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
     sources.add_options(command)
@@ -90,15 +91,20 @@ def _denoise_files(
     if options.no_clobber:
         outputs = paths.without_existing(outputs)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
+    maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
+    sources.check_maps(maps)
     taken = {path.resolve() for path in (*outputs, *outputs.values())}
-    for path in compared.values():
-        if path.resolve() in taken:
-            raise ImageFileError(f"{path}: --compare would replace an input or a result; rename it")
-    results = *outputs.values(), *compared.values()
+    for option, extra in (("--compare", compared), ("--map", maps)):
+        for path in extra.values():
+            if path.resolve() in taken:
+                raise ImageFileError(f"{path}: {option} would replace an input or a result")
+    results = *outputs.values(), *compared.values(), *maps.values()
     common.check_outputs(*results, overwrite=options.overwrite)
     return common.for_each(
         list(outputs),
-        lambda path: _denoise_file(path, outputs[path], compared.get(path), noise, options),
+        lambda path: _denoise_file(
+            path, outputs[path], compared.get(path), maps.get(path), noise, options
+        ),
     )
 
 
@@ -106,8 +112,11 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
     numbers = options.gain, options.read, options.offset
     poisson = any(number is not None for number in numbers)
-    if (options.sigma is not None) + (options.noise is not None) + poisson > 1:
+    noise_options = (options.sigma is not None) + (options.noise is not None) + poisson
+    if noise_options > 1:
         raise ValueError("give one of --sigma, --noise and --gain with --read and --offset")
+    if options.map is not None and (noise_options or large.is_large(options)):
+        raise ValueError("--map writes an estimate: leave out the noise, and --max-memory")
     if options.rician and (options.noise is not None or poisson):
         raise ValueError("--rician goes with --sigma, or alone: a model in JSON says it itself")
     if options.noise is not None:
@@ -126,6 +135,8 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Denoise a single pixel, so that a wrong option is reported once and not for each image."""
+    if options.channels == "bands" and options.strength != 1:
+        raise ValueError("--strength does not go with --channels bands: give a higher --sigma")
     nnk_image.denoise(
         [[0.0]], 1.0, method=options.method, strength=options.strength, n_jobs=options.jobs
     )
@@ -135,6 +146,7 @@ def _denoise_file(
     path: Path,
     output: Path,
     compared: Path | None,
+    level_map: Path | None,
     noise: NoiseModel | None,
     options: argparse.Namespace,
 ) -> common.Report:
@@ -161,6 +173,7 @@ def _denoise_file(
             f"{path}: found no noise to remove, and the image is unchanged; if you see noise, "
             "give its level with --sigma"
         )
+    sources.write_map(level_map, source, models)
     from nnk_image.noise.words import described
 
     how = "estimated" if noise is None else "given"
@@ -194,20 +207,27 @@ def _denoise_in_place(
     calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
     if seen and options.method == "best" and size > _LARGE:
         common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
-    given = {"method": options.method, "strength": options.strength, "n_jobs": options.jobs}
+    axis, spacing = source.options["channel_axis"], source.options.get("spacing")
     with closing(Bar("denoise", seen)) as bar:
         for number, place in enumerate(source.places):
 
             def report(done: int, total: int, number: int = number) -> None:
                 bar.update(number + done / total, calls)
 
+            given = {"method": options.method, "n_jobs": options.jobs, "progress": report}
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
             known = noise
-            if options.rician and noise is None:
-                known = nnk_image.estimate_noise(part, kind="rician", **source.options)
-            result, found = denoise_and_report(
-                part, known, progress=report, **given, **source.options
-            )
+            if (options.rician or options.map) and noise is None:
+                known = sources.estimate(part, source, options)
+            if options.channels == "bands":
+                result, info = nnk_image.denoise_bands(
+                    part, known, axis=axis, spacing=spacing, return_info=True, **given
+                )
+                found = nnk_image.NoiseModel(info["sigma"]) if known is None else known
+            else:
+                result, found = denoise_and_report(
+                    part, known, strength=options.strength, **given, **source.options
+                )
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])
             pixels[place] = samples

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nnk_image
 from nnk_image.cli import common, paths, sources
 
 
@@ -20,6 +20,7 @@ def add_command(commands: Any) -> None:
         "photo.jpg",
         "flat_field.tif --out camera.json --plot camera.png",
         "volume.nii.gz --spacing 3,1,1",
+        "t1.nii.gz --rician --map sigma.nii.gz",
         "photos/ --recursive",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
@@ -33,8 +34,8 @@ def add_command(commands: Any) -> None:
         metavar="FILE",
         help="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
-    command.add_argument("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
     common.add_overwrite(command)
+    sources.add_noise_options(command)
     sources.add_options(command)
 
 
@@ -43,29 +44,34 @@ def run(options: argparse.Namespace) -> None:
     found = paths.image_paths(options.images, options.recursive)
     files = paths.paired_outputs(found, options.images, options.out, (".json",))
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
-    common.check_outputs(*files.values(), overwrite=options.overwrite)
+    maps = paths.paired_outputs(found, options.images, options.map, sources.MAPS)
+    sources.check_maps(maps)
+    written = *files.values(), *maps.values()
+    common.check_outputs(*written, overwrite=options.overwrite)
     common.check_plots(*plots.values(), overwrite=options.overwrite)
+    outputs = files, plots, maps
     reports = common.for_each(
-        found, lambda path: _noise_of_file(path, files.get(path), plots.get(path), options)
+        found, lambda path: _noise_of_file(path, [each.get(path) for each in outputs], options)
     )
     common.check_reports(reports)
 
 
 def _noise_of_file(
-    path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
+    path: Path, outputs: Sequence[Path | None], options: argparse.Namespace
 ) -> common.Report:
     from nnk_image.noise.words import described
 
+    file, plot, level_map = outputs
     source = sources.read_source(path, options)
     sources.check_single(path, source, file, plot)
     sources.print_axes(path, source)
     models = []
     for place, label in zip(source.places, sources.labels(source), strict=True):
         pixels = source.pixels[place]
-        kind = "rician" if options.rician else None
-        model = nnk_image.estimate_noise(pixels, kind=kind, **source.options)
+        model = sources.estimate(pixels, source, options)
         print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         models.append(model)
+    sources.write_map(level_map, source, models)
     common.write_text(file, models[0].to_json() + "\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise

@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 import itertools
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.atomic import ImageFileError
-from nnk_image.io.files import read
+import nnk_image
+from nnk_image.base.atomic import ImageFileError, check_output
+from nnk_image.io.files import extension_of, read, write
 from nnk_image.io.metadata import Metadata
+from nnk_image.io.volumes import float_metadata
+
+if TYPE_CHECKING:
+    from nnk_image.noise.model import NoiseModel
+
+MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz")
+"""Extensions of maps of the level, whose formats hold floating-point numbers."""
 
 SPACE = "TZYX"
 """Letters of the axes that the library takes for space, in their order."""
@@ -30,9 +39,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--channels",
-        choices=("colors", "independent"),
-        help="whether channels, C or S, show one scene in colors, or different things, such as "
-        "stains (default: S are colors, C independent)",
+        choices=("colors", "independent", "bands"),
+        help="whether channels, C or S, show one scene in colors, different things, such as "
+        "stains, or are many bands or volumes of one scene, as in spectra and, with --axes CZYX, "
+        "diffusion MRI (default: S are colors, C independent)",
     )
     command.add_argument(
         "--slices", action="store_true", help="take each slice of a stack as an image by itself"
@@ -44,6 +54,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="distance of a stack's pixels along Z, Y, X or T, Z, Y, X (default: as the file says)",
     )
     add_max_pixels(command)
+
+
+def add_noise_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of noise that is estimated."""
+    command.add_argument("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
+    command.add_argument(
+        "--map",
+        metavar="FILE",
+        help="estimate a level for each pixel, and write it (.tif, .npy, .nii, .nii.gz); a folder "
+        "for several images",
+    )
 
 
 def add_max_pixels(command: argparse.ArgumentParser) -> None:
@@ -99,7 +120,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
     shape = dict(zip(metadata.axes, pixels.shape, strict=True))
     wanted = "YX" if options.slices else SPACE
-    colors = {"colors": "CS", "independent": ""}.get(options.channels, "S")
+    colors = {"colors": "CS", "bands": "CS", "independent": ""}.get(options.channels, "S")
     # Lines and single pixels too are images of two axes.
     space = [axis for axis in shape if axis in "YX" or (axis in wanted and shape[axis] > 1)]
     together = [axis for axis in shape if axis in space or (axis in colors and shape[axis] > 1)]
@@ -107,6 +128,10 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     places = list(itertools.product(*ranges))
     spacing = _spacing(path, metadata, options.spacing, space)
     axes = [together.index(axis) for axis in together if axis in colors]
+    if options.channels == "bands" and not axes:
+        raise ImageFileError(
+            f"{path}: has no channels (C); name the axis of the bands, --axes CZYX"
+        )
     if len(axes) > 1:
         raise ImageFileError(f"{path}: has channels (C) of colors (S); leave out --channels colors")
     about: dict[str, Any] = {"channel_axis": axes[0] if axes else None}
@@ -157,7 +182,8 @@ def print_axes(path: Path, source: Source) -> None:
     colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
-    what = f"{source.space} {'with colors' if colors else 'together'}"
+    name = "colors" if "S" in metadata.axes else "channels"
+    what = f"{source.space} {f'with {name}' if colors else 'together'}"
     what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
 
@@ -178,3 +204,31 @@ def check_single(path: Path, source: Source, *outputs: object) -> None:
             "which --out and --plot hold one: leave them out, save one as a file of its own, or "
             "give --channels colors or --axes"
         )
+
+
+def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace) -> NoiseModel:
+    """Estimate the noise of one image or volume of a file, as `add_noise_options` says."""
+    kind, uneven = "rician" if options.rician else None, options.map is not None
+    return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **source.options)
+
+
+def check_maps(maps: dict[Path, Path]) -> None:
+    """Refuse maps that cannot be written, or not as floating-point numbers."""
+    for path in maps.values():
+        if extension_of(path) not in MAPS:
+            raise ImageFileError(f"{path}: a map holds floats; use one of {', '.join(MAPS)}")
+        check_output(path)
+
+
+def write_map(path: Path | None, source: Source, models: list[NoiseModel]) -> None:
+    """Write the level of each pixel in float32, if a file for it is given.
+
+    It has the shape of what was read, with equal levels of all colors, and a NIfTI file its header.
+    """
+    if path is None:
+        return
+    levels, axis = np.empty(source.pixels.shape, np.float32), source.options["channel_axis"]
+    for place, model in zip(source.places, models, strict=True):
+        own = np.mean(model.sigma) if model.levels is None else model.levels
+        levels[place] = own if axis is None or model.levels is None else np.expand_dims(own, axis)
+    write(path, levels, float_metadata(source.metadata))

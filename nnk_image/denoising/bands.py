@@ -16,8 +16,10 @@ from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import LEAST_NOISE
+from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.estimation import estimate_sigma
 from nnk_image.noise.given import given_noise
+from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel, PerChannel
 
 _LEAST_VARIANCE = 1e-14  # share of a band's variance: what is below may be rounding
@@ -49,7 +51,9 @@ def denoise_bands(
     sigma : float, sequence of one float per band, ndarray or NoiseModel, optional
         Standard deviation of the noise, which is independent from band to band, in the cube's own
         units; an array of the shape without bands gives that of each pixel. Bands of level 0 are
-        returned as they are. Default: one level per band is estimated.
+        returned as they are. Default: one level per band is estimated. For magnitudes of MRI give a
+        model with ``rician``, as from ``estimate_noise(cube, channel_axis=-1, kind="rician")``,
+        which estimates one level for all bands.
     axis : int
         Axis of the bands, the last one by default.
     method, spacing, n_jobs
@@ -81,7 +85,9 @@ def denoise_bands(
     covariance whose eigenvalues exceed ``(1 + sqrt(B / N))^2``, the Marchenko-Pastur edge of N
     pixels [1]_, rotated to the eigenvectors of the covariance of differences of neighboring
     pixels: few components then hold the detail. Each is denoised at level 1, and the projection
-    is inverted [2]_. Beside the result, one component is in memory.
+    is inverted [2]_. Beside the result, one component is in memory. Magnitudes are transformed
+    first, such that their noise has the level 1, and at the end by the unbiased inverse, as in
+    `denoise`; the transformed cube is in memory too.
 
     Levels begin with the residual of the regression of each band on all others [3]_; then levels
     and subspace are estimated in turns, as in factor analysis. A band whose residual is smoother
@@ -110,10 +116,27 @@ def denoise_bands(
     """
     own = METHODS[check_choice("method", method, METHODS)].bytes_per_pixel
     resolve_n_jobs(n_jobs)
-    require_per_pixel(cube, axis, lambda b, n: b * (n + 2) + own(1, b), "denoise_bands")
+    cubes = 1 + bool(getattr(sigma, "rician", 0))
+    require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own(1, b), "denoise_bands")
     image = check_image(cube, axis, mask, MOST_AXES)
+    noise = None if sigma is None else _given(sigma, image)
+    # Three slices of three pixels are a volume here, and no color image.
+    options: dict[str, Any] = {"spacing": 1.0 if spacing is None else spacing, "mask": image.valid}
+    options |= {"method": method, "n_jobs": n_jobs}
+    if noise is not None and noise.rician:
+        pixels, info = _denoised_magnitudes(image, noise, progress, options)
+    else:
+        pixels, info = _denoised(image, noise, progress, options)
+    result = image.restore(pixels)
+    return (result, info) if return_info else result
+
+
+def _denoised(
+    image: Image, noise: NoiseModel | None, progress: Any, options: dict[str, Any]
+) -> tuple[Floats, dict[str, Any]]:
+    """Return pixels without their Gaussian noise, and what the caller may ask about them."""
     n, mean, covariance, differences = _moments(image)
-    noise = _estimated(image, n, covariance, differences) if sigma is None else _given(sigma, image)
+    noise = _estimated(image, n, covariance, differences) if noise is None else noise
     levels = np.array(noise.sigma)
     levels[levels <= LEAST_NOISE * (image.high / 2 - image.low / 2)] = 0
     vectors = _signal(covariance, levels, n)[1]
@@ -124,21 +147,39 @@ def denoise_bands(
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     for pixels, noisy in zip(result, valid, strict=True):
         np.copyto(pixels, mean, where=noisy[..., None] & (levels > 0), casting="same_kind")
-    # Three slices of three pixels are a volume here, and no color image.
-    options: dict[str, Any] = {"spacing": 1.0 if spacing is None else spacing, "mask": image.valid}
     unit = replace(noise, sigma=1.0, gain=0.0, offset=0.0)
     for i, vector in enumerate(basis.T):
         component = np.empty(image.shape, image.dtype)
         for y in range(len(component)):
             component[y] = _centered(image, mean, y)[0] @ _over(vector, levels)
-        options["progress"] = part_of(progress, i, components)
-        component = denoise(component, unit, method=method, n_jobs=n_jobs, **options)
+        own = part_of(progress, i, components)
+        component = denoise(component, unit, progress=own, **options)
         component[~valid] = 0
         for y in range(len(component)):
             result[y] += component[y, ..., None] * (vector * levels)
-    result = image.restore(result)
-    info = {"sigma": np.array(noise.sigma), "components": components}
-    return (result, info) if return_info else result
+    return result, {"sigma": np.array(noise.sigma), "components": components}
+
+
+def _denoised_magnitudes(
+    image: Image, noise: NoiseModel, progress: Any, options: dict[str, Any]
+) -> tuple[Floats, dict[str, Any]]:
+    """Return what `_denoised` returns of magnitudes whose noise is brought to level 1, and back."""
+    table, levels = magnitudes(noise.rician), np.array(noise.sigma)
+    some = levels > LEAST_NOISE * (image.high / 2 - image.low / 2)
+    levels = np.where(some, levels, 1)
+    if noise.levels is not None:
+        levels = levels * (noise.levels / root_mean_square(noise.levels))[..., None]
+    levels = np.broadcast_to(levels.astype(image.dtype), image.pixels.shape)
+    pixels = np.empty(image.pixels.shape, image.dtype)
+    for y, own in enumerate(levels):
+        pixels[y] = table.forward(image.pixels[y] / own)
+    stable = replace(image, pixels=pixels, high=float(table.forward(image.high / levels.min())))
+    unit = replace(noise, sigma=1.0 * some, levels=None, rician=0)
+    result, info = _denoised(stable, unit, progress, options)
+    for y, own in enumerate(levels):
+        inside = some if image.valid is None else some & image.valid[y, ..., None]
+        result[y] = np.where(inside, table.inverse(result[y]) * own, image.pixels[y])
+    return result, info | {"sigma": np.array(noise.sigma)}
 
 
 def _given(sigma: Any, image: Image) -> NoiseModel:

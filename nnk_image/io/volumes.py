@@ -146,6 +146,21 @@ def write_nifti(stream: IO[bytes], array: Pixels, metadata: Metadata, *, packed:
         image.to_stream(target)
 
 
+def float_metadata(metadata: Metadata) -> Metadata:
+    """Return the metadata for other values, in float32, at the places of an image's pixels."""
+    original = None
+    if metadata.format == "NIFTI" and metadata.original is not None:
+        shape, header = metadata.original
+        header = header.copy()
+        header.set_data_dtype(np.float32)
+        header.set_slope_inter(1, 0)
+        header["cal_min"] = header["cal_max"] = 0  # range of gray values in viewers
+        original = shape, header
+    return Metadata(
+        metadata.format, metadata.axes, False, metadata.spacing, metadata.unit, original=original
+    )
+
+
 def _header_of(array: Pixels, metadata: Metadata) -> Any:
     """Return the header of the NIfTI file that the metadata are of, if it fits the array."""
     if metadata.format != "NIFTI" or metadata.original is None:

@@ -1,9 +1,9 @@
 """Level of white noise, or of the noise of magnitudes: one number, or a map smooth in space.
 
-An image is cut into blocks, whose high frequencies hold noise and little else. The even and the
-odd cosine coefficients of a block are independent in white noise. So the energy of one part, if it
-is far above the level, shows texture, and how much the other part then counts depends on that:
-this does not make noise seem weaker than it is.
+An image is cut into blocks, whose high frequencies hold noise and little else. Low and high cosine
+coefficients of a block are independent in white noise. So the flattest blocks can be chosen by the
+energy of the low ones, where texture and edges are strongest, and the noise be measured by the high
+ones: this does not make noise seem weaker than it is.
 
 Magnitudes vary less where the signal is weak. Their level is found by iteration: it says which
 signal each block has, and that says by how much its variance is less than the level's square.
@@ -11,7 +11,7 @@ signal each block has, and that says by how much its variance is less than the l
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,17 +25,19 @@ from nnk_image.noise.magnitudes import magnitudes
 Floats = npt.NDArray[np.floating[Any]]
 
 _SIDES = {2: (8, 8), 3: (4, 4, 4)}  # of a block, by the axes that it has
+_FEWEST = 16  # pixels of a block
 _CELL = {2: 4, 3: 2}  # blocks along each axis of a cell, the grain of the map
 _LOW = 0.2  # quantile of the energies from which the iteration starts
 _MOST_LOWEST = 0.05  # share of a block that may have the image's lowest value: there is no noise
 _NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken to have none
 _NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal
-_ROUNDS = 12
-_WIDTH = 1.6  # cells, standard deviation of the Gaussian around which lines are fitted
+_ROUNDS = 50
+_WIDTH = 2.0  # cells, standard deviation of the Gaussian around which lines are fitted
 _LEAST = 0.02  # quantile of the values around which lines may not go
 _EVERYWHERE = 1e-3  # weight of all cells together in the smoothing, for cells far from any other
-_MOST = 3.0  # ratio of an energy to the level; symmetric edges are in one part alone
-_ABOVE = 0.3  # of log energy above the level, from which a block is texture and counts less
+_MOST = 3.0  # ratio of an energy to the level, for texture of high frequencies alone
+_FLAT = 0.05  # quantile of the low energies up to which a block counts in full
+_ABOVE = 0.6  # of log energy above that, from which a block counts less
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Blocks:
     Attributes
     ----------
     energies : (2, n) ndarray
-        Mean square of the even and of the odd coefficients at high frequencies.
+        Mean square of the coefficients at high and at low frequencies, without the mean.
     means : (n,) ndarray
         Mean of the pixels.
     cells : (n,) ndarray of int
@@ -62,9 +64,14 @@ class Blocks:
 
     @classmethod
     def of(cls, image: Image) -> Self:
-        """Measure all blocks, a slab of them at a time."""
+        """Measure all blocks, a slab of them at a time; ValueError if the image is too small."""
         axes = min(len(image.shape), 3)
         sides = tuple(map(min, _SIDES[axes], image.shape[-axes:]))
+        if math.prod(sides) < _FEWEST and image.high > image.low:
+            raise ValueError(
+                f"the level of noise in an image of shape {image.shape} cannot be estimated: it "
+                f"has no block of {_FEWEST} neighboring pixels; pass sigma="
+            )
         leading = (1,) * (len(image.shape) - axes)
         sizes = (*leading, *(_CELL[axes] * side for side in sides))
         grid = tuple(-(-n // size) for n, size in zip(image.shape, sizes, strict=True))
@@ -85,18 +92,17 @@ class Blocks:
 
 
 def level_of(blocks: Blocks, rician: int = 0) -> float:
-    """Return the level of all blocks together, 0 if there is none."""
+    """Return the median of the levels at all blocks, 0 if there is none."""
     if not blocks.means.size:
         return 0.0
-    together = replace(blocks, cells=np.zeros_like(blocks.cells), grid=(1,))
-    return float(np.sqrt(_variances(together, rician, _mean)[0]))
+    return float(np.sqrt(np.median(_variances(blocks, rician)[blocks.cells])))
 
 
 def level_map(blocks: Blocks, shape: tuple[int, ...], rician: int = 0) -> Floats | None:
     """Return the level of each pixel of an image of this shape, None if there is no noise."""
     if not blocks.means.size:
         return None
-    levels = np.sqrt(_variances(blocks, rician, _smoother(blocks.grid))).reshape(blocks.grid)
+    levels = np.sqrt(_variances(blocks, rician)).reshape(blocks.grid)
     for axis, (n, size) in enumerate(zip(shape, blocks.sizes, strict=True)):
         places = (np.arange(n) + 0.5) / size - 0.5
         identity = np.eye(blocks.grid[axis])
@@ -122,28 +128,26 @@ def _usable(values: Floats, valid: npt.NDArray[np.bool_] | None, low: float) -> 
 
 
 def _energies(values: Floats) -> Floats:
-    """Return the (2, n) energies of the even and the odd part of blocks at high frequencies."""
+    """Return the (2, n) energies of blocks at high and at low frequencies."""
     sides = values.shape[1:]
     total = np.add.reduce(np.indices(sides))
     high = total > (sum(sides) - len(sides)) / 2
     waves = dctn(values.astype(np.float64), axes=range(1, values.ndim), norm="ortho")
-    parts = (high & (total % 2 == parity) for parity in (0, 1))
-    return np.array([(waves[:, part] ** 2).mean(axis=1) for part in parts])
+    parts = high, ~high & (total > 0)
+    return np.array([(waves[:, part] ** 2).sum(axis=1) / max(part.sum(), 1) for part in parts])
 
 
-def _variances(blocks: Blocks, rician: int, smooth: Callable[[Floats, Floats], Floats]) -> Floats:
-    """Return the squared level of each cell.
-
-    ``smooth(ratios, weights)`` smooths the ratios of what is measured to the last estimate.
-    """
-    cells, number = blocks.cells, math.prod(blocks.grid)
+def _variances(blocks: Blocks, rician: int) -> Floats:
+    """Return the squared level of each cell."""
+    cells, number, smooth = blocks.cells, math.prod(blocks.grid), _smoother(blocks.grid)
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
-    variances = np.full(number, np.quantile(blocks.energies, _LOW) / factors[0])
+    variances = np.full(number, np.quantile(blocks.energies[0], _LOW) / factors[0])
     for _ in range(_ROUNDS):
-        ratios = np.minimum(blocks.energies / (factors * variances[cells]), _MOST)
-        weights = 1 / (1 + (np.maximum(np.log(ratios[::-1] + 1e-30), 0) / _ABOVE) ** 2) ** 2
-        sums = np.bincount(cells, (weights * ratios).sum(axis=0), number)
-        weights = np.bincount(cells, weights.sum(axis=0), number).astype(np.float64)
+        ratios, low = blocks.energies / (factors * variances[cells])
+        above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))
+        weights = 1 / (1 + (np.maximum(above, 0) / _ABOVE) ** 2) ** 2
+        sums = np.bincount(cells, weights * np.minimum(ratios, _MOST), number)
+        weights = np.bincount(cells, weights, number).astype(np.float64)
         variances = variances * smooth(sums / np.maximum(weights, 1e-30), weights)
         if rician:
             table = magnitudes(rician)
@@ -153,13 +157,8 @@ def _variances(blocks: Blocks, rician: int, smooth: Callable[[Floats, Floats], F
     return np.clip(variances, known.min(), known.max())
 
 
-def _mean(ratios: Floats, weights: Floats) -> Floats:
-    """Return the mean of the ratios everywhere."""
-    return np.full(ratios.shape, ratios @ weights / weights.sum())
-
-
 def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
-    """Return a function that fits lines to values around each cell of a grid."""
+    """Return a function of values and weights that fits lines around each cell of a grid."""
     places = np.indices(grid).reshape(len(grid), -1) / _WIDTH
     terms = np.stack([np.ones(places.shape[1]), *places])
 

@@ -28,6 +28,7 @@ from nnk_image.noise.checks import (
 PerChannel = float | Sequence[float] | npt.NDArray[Any]
 
 _VERSION = 2
+_MOST_SHOWN = 6  # channels whose levels are shown one by one
 _BRIGHTNESS_WIDTH = 2.0  # pixels, standard deviation of the Gaussian that smooths the brightness
 
 
@@ -394,5 +395,7 @@ def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> npt.NDArray[np.f
 
 
 def _short(values: Sequence[float]) -> str:
+    if len(values) > _MOST_SHOWN:
+        return f"{min(values):.4g}..{max(values):.4g}"
     text = [f"{value:.4g}" for value in values]
     return text[0] if len(text) == 1 else f"({', '.join(text)})"

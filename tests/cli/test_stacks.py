@@ -407,3 +407,99 @@ def test_magnitudes_of_a_scanner(capsys, tmp_path):
     assert run(capsys, "denoise", path, tmp_path / "again.nii.gz", "--rician")[0] == 0
     assert "rician" in run(capsys, "noise", path, "--rician")[1]
     assert run(capsys, "denoise", path, tmp_path / "no.npy", "--rician", "--gain", "2")[0] == 1
+
+
+@pytest.fixture
+def uneven(tmp_path):
+    """Magnitudes with noise of 4 to 12 as a NIfTI file of scaled integers; path, level, affine."""
+    affine = np.array([[-2.0, 0, 0, 30], [0, 2, 0.1, -20], [0, 0, 3, 5], [0, 0, 0, 1]])
+    level = np.linspace(4, 12, 40)[:, None, None] * np.ones((40, 36, 32))
+    real, imaginary = level * np.random.default_rng(5).normal(size=(2, *level.shape))
+    magnitudes = np.hypot(150 + real, imaginary)
+    image = nibabel.Nifti1Image(np.round(magnitudes / 0.05).astype(np.int16), affine)
+    image.header.set_slope_inter(0.05, 0)
+    path = tmp_path / "t1.nii.gz"
+    nibabel.save(image, path)
+    return path, level, affine
+
+
+@pytest.mark.parametrize("command", ["noise", "denoise"])
+def test_the_map_of_the_level_is_written(capsys, uneven, tmp_path, command):
+    path, level, affine = uneven
+    outputs = [tmp_path / "clean.nii.gz"] if command == "denoise" else []
+    arguments = (command, path, *outputs, "--rician", "--map", tmp_path / "sigma.nii.gz")
+    status, text, err = run(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert "levels=" in text
+    found = nibabel.load(tmp_path / "sigma.nii.gz")
+    np.testing.assert_allclose(found.affine, affine, rtol=0, atol=1e-7)
+    assert found.get_data_dtype() == np.float32
+    assert found.header.get_zooms() == nibabel.load(path).header.get_zooms()
+    values = np.asarray(found.dataobj)
+    assert np.sqrt(np.mean((values / level - 1) ** 2)) < 0.06
+    model = nnk_image.estimate_noise(read(path)[0], kind="rician", spacing=1, uneven=True)
+    np.testing.assert_allclose(values.T, model.levels, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "axes"), [("film.tif", "TYX"), ("photo.tif", "YXS")])
+def test_maps_have_the_shape_of_the_file(capsys, tmp_path, name, axes):
+    shape = (3, 64, 72) if axes == "TYX" else (64, 72, 3)
+    level = np.linspace(2, 6, 72)[:, None] if axes == "YXS" else np.linspace(2, 6, 72)
+    pixels = (100 + level * np.random.default_rng(0).normal(size=shape)).astype(np.float32)
+    nnk_image.io.write(tmp_path / name, pixels, {"axes": axes})
+    arguments = ("noise", tmp_path / name, "--slices", "--map", tmp_path / "map.tif")
+    assert run(capsys, *arguments)[0] == 0
+    found, metadata = read(tmp_path / "map.tif")
+    assert (found.shape, found.dtype, metadata.axes) == (shape, np.float32, axes)
+    assert np.sqrt(np.mean((found / level - 1) ** 2)) < 0.2
+    if axes == "YXS":
+        np.testing.assert_array_equal(found[..., :1] * np.ones(3, np.float32), found)
+
+
+def test_the_map_of_an_image_without_noise_is_zero(capsys, tmp_path):
+    np.save(tmp_path / "flat.npy", np.full((16, 20), 7.0))
+    assert run(capsys, "noise", tmp_path / "flat.npy", "--map", tmp_path / "map.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "map.npy"), np.zeros((16, 20)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--map", "m.png"), "m.png: a map holds floats"),
+        (("--map", "stack.tif"), "--map would replace an input"),
+        (("--map", "m.tif", "--sigma", "3"), "--map writes an estimate"),
+    ],
+)
+def test_maps_that_are_refused(capsys, stack, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(stack[0].parent)
+    status, _, err = run(capsys, "denoise", "stack.tif", tmp_path / "out.tif", *arguments)
+    assert status == 1
+    assert message in err
+    assert not (tmp_path / "out.tif").exists()
+
+
+def test_volumes_of_one_scene_are_bands(capsys, uneven, tmp_path):
+    path, level, affine = uneven
+    weights = np.linspace(1, 0.1, 12)
+    real, imaginary = level[..., None] * np.random.default_rng(6).normal(size=(2, *level.shape, 12))
+    signal = np.where(np.arange(40)[:, None, None, None] > 9, 150, 0) * weights
+    signal = signal + np.zeros((*level.shape, 1))
+    scan = np.hypot(signal + real, imaginary).astype(np.float32)
+    nibabel.save(nibabel.Nifti1Image(scan, affine), path)
+    outputs = tmp_path / "clean.nii.gz", tmp_path / "sigma.nii.gz"
+    axes = ("--axes", "CZYX", "--channels", "bands", "--rician")
+    status, text, err = run(capsys, "denoise", path, outputs[0], *axes, "--map", outputs[1])
+    assert (status, err) == (0, "")
+    assert "ZYX with channels" in text
+    clean, found = (nibabel.load(output) for output in outputs)
+    np.testing.assert_allclose(clean.affine, affine, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.affine, affine, rtol=0, atol=1e-7)
+    error = np.asarray(clean.dataobj) - signal
+    assert np.sqrt(np.mean(error**2)) < 0.2 * np.sqrt(np.mean((scan - signal) ** 2))
+    assert abs(np.median(np.asarray(found.dataobj)[..., 0] / level) - 1) < 0.05
+    status, text, err = run(capsys, "denoise", path, outputs[0], *axes[:-1], "--overwrite")
+    assert "(estimated)" in text
+    assert ".." in text
+    axes = (*axes, "--overwrite")
+    assert "--strength" in run(capsys, "denoise", path, outputs[0], *axes, "--strength", "2")[2]
+    assert "axis of the bands" in run(capsys, "denoise", path, outputs[0], *axes[2:])[2]

@@ -133,6 +133,72 @@ def test_better_than_band_by_band_and_than_projection(sigma, monkeypatch):
     assert found > psnr(CLEAN, denoise_bands(NOISY, sigma)) + 1
 
 
+# --- magnitudes ------------------------------------------------------------------------------
+
+WEIGHTS = np.array([*[1.0] * 4, *np.geomspace(0.6, 0.02, 16)])  # as of diffusion: many are weak
+SIGNAL = CLEAN.mean(axis=-1, keepdims=True) / 150 * WEIGHTS
+MAGNITUDES = np.hypot(SIGNAL + RNG.normal(0, 0.1, CLEAN.shape), RNG.normal(0, 0.1, CLEAN.shape))
+RICIAN = NoiseModel(0.1, rician=True)
+
+
+def test_magnitudes_lose_noise_and_bias():
+    found = denoise_bands(MAGNITUDES, RICIAN)
+    assert psnr(SIGNAL, found) > psnr(SIGNAL, denoise_bands(MAGNITUDES, 0.1)) + 6
+    weak = WEIGHTS < 0.1
+    assert abs(np.mean((MAGNITUDES - SIGNAL)[..., weak])) > 0.08
+    assert abs(np.mean((found - SIGNAL)[..., weak])) < 0.02
+    estimated = nnk_image.estimate_noise(MAGNITUDES, channel_axis=-1, kind="rician")
+    assert estimated.sigma == pytest.approx([0.1] * 20, rel=0.05)
+    assert psnr(SIGNAL, denoise_bands(MAGNITUDES, estimated)) > psnr(SIGNAL, found) - 1.5
+
+
+def test_strong_magnitudes_are_gaussian():
+    strong = MAGNITUDES + 100
+    expected = denoise_bands(strong, 0.1)
+    np.testing.assert_allclose(denoise_bands(strong, RICIAN), expected, rtol=0, atol=2e-3)
+
+
+def test_units_and_dtypes_of_magnitudes():
+    found = denoise_bands(MAGNITUDES, RICIAN)
+    large = denoise_bands(1024 * MAGNITUDES, NoiseModel(102.4, rician=True))
+    np.testing.assert_allclose(large, 1024 * found, rtol=1e-9)
+    single = assert_same_everywhere(
+        lambda n: denoise_bands(MAGNITUDES.astype(np.float32), RICIAN, n_jobs=n)
+    )
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, found, rtol=0, atol=0.01)
+
+
+def test_levels_of_magnitudes_by_pixel_and_by_band():
+    level = 0.1 * np.linspace(0.5, 1.5, 56) * np.ones((48, 1))
+    real, imaginary = level[..., None] * RNG.normal(size=(2, *CLEAN.shape))
+    noisy = np.hypot(SIGNAL + real, imaginary)
+    found = denoise_bands(noisy, NoiseModel(levels=level, rician=True))
+    even = denoise_bands(noisy, NoiseModel(np.sqrt(np.mean(level**2)), rician=True))
+    assert psnr(SIGNAL, found) > psnr(SIGNAL, even) + 0.3
+    levels = np.where(np.arange(20) == 7, 0, 0.1)
+    found, info = denoise_bands(MAGNITUDES, NoiseModel(levels, rician=True), return_info=True)
+    np.testing.assert_array_equal(found[..., 7], MAGNITUDES[..., 7])
+    np.testing.assert_array_equal(info["sigma"], levels)
+
+
+def test_masked_magnitudes_stay():
+    mask = np.ones((48, 56), bool)
+    mask[:9] = False
+    for fill in (np.nan, -5.0):
+        noisy = np.where(mask[..., None], MAGNITUDES, fill)
+        found = denoise_bands(noisy, RICIAN, mask=mask)
+        np.testing.assert_array_equal(found[~mask], noisy[~mask])
+        assert psnr(SIGNAL[mask], found[mask]) > psnr(SIGNAL[mask], noisy[mask]) + 10
+
+
+def test_background_alone_has_no_signal():
+    noise = np.hypot(*RNG.normal(0, 5, (2, 40, 41, 12)))
+    found, info = denoise_bands(noise, NoiseModel(5, rician=True), return_info=True)
+    assert info["components"] == 0
+    assert found.max() < 0.3 * 5
+
+
 # --- invariants ------------------------------------------------------------------------------
 
 
@@ -221,6 +287,7 @@ HOLE[2, 3, 4] = np.nan
         (NOISY, {"sigma": -1}, ">= 0"),
         (NOISY, {"sigma": NoiseModel(gain=1)}, "stabilize counts first"),
         (NOISY, {"sigma": NoiseModel(1, rows=1)}, "shared by rows"),
+        (MAGNITUDES - 1, {"sigma": RICIAN}, "magnitudes cannot be negative"),
         (NOISY, {"method": "bm3d"}, "unknown"),
         (NOISY, {"n_jobs": 0}, "n_jobs=0"),
     ],
@@ -234,3 +301,23 @@ def test_levels_of_other_units_are_reported():
     with pytest.warns(UserWarning, match="whole range") as caught:
         denoise_bands(CLEAN / 600, 25)
     assert caught[0].filename == __file__
+
+
+def test_fewer_bands_of_magnitudes_than_components():
+    maps = RNG.normal(0, 1, (48, 56, 5)) @ RNG.uniform(0.1, 1, (5, 3)) + 9
+    found, info = denoise_bands(
+        np.hypot(maps + RNG.normal(0, 0.1, maps.shape), RNG.normal(0, 0.1, maps.shape)),
+        RICIAN,
+        return_info=True,
+    )
+    assert info["components"] == 3
+    assert np.sqrt(np.mean((found - maps) ** 2)) < 0.11
+
+
+def test_magnitudes_that_are_not_finite_are_named():
+    noisy = MAGNITUDES.copy()
+    noisy[2, 3, 4] = np.nan
+    with pytest.raises(ValueError, match=r"(?s)not finite.*mask"):
+        denoise_bands(noisy, RICIAN)
+    with pytest.raises(ValueError, match=r"(?s)not finite.*mask"):
+        nnk_image.estimate_noise(noisy, channel_axis=-1, kind="rician", uneven=True)

@@ -211,3 +211,12 @@ def test_wrong_magnitudes_are_explained():
             NoiseModel(5, rician=True, **more)
     with pytest.raises(ValueError, match="rician"):
         NoiseModel(5, rician=-1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_magnitudes_are_the_same_bits_for_threads_and_variants(dtype):
+    levels = np.linspace(5, 15, CLEAN.size).reshape(CLEAN.shape)
+    noisy = np.hypot(CLEAN, levels).astype(dtype)
+    model = NoiseModel(levels=levels, rician=True)
+    result = assert_same_everywhere(lambda n: denoise(noisy, model, n_jobs=n))
+    assert result.dtype == dtype

@@ -8,11 +8,12 @@ from child import JOBS, leaving_no_task, on_linux, python
 from whole_chain import GRAY, checksum
 
 import nnk_image.base.parallel
-from nnk_image import denoise, denoise_bands
+from nnk_image import NoiseModel, denoise, denoise_bands
 
 CUBE = GRAY[:40, :48, None] * np.array([0.5, 1, 1.5]) + np.random.default_rng(4).normal(
     0, 25, (40, 48, 3)
 )
+RICIAN = NoiseModel(25, rician=True)
 
 CONTROL_C = """
     import os, signal, sys, threading, time
@@ -90,7 +91,7 @@ class Stop(Exception):
 
 
 @JOBS
-@pytest.mark.parametrize("call", ["sgw", "fast", "bands"])
+@pytest.mark.parametrize("call", ["sgw", "fast", "bands", "magnitudes"])
 def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
     monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 300)
 
@@ -102,6 +103,9 @@ def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
         "sgw": lambda: checksum(denoise(GRAY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
         "fast": lambda: checksum(denoise(GRAY, 25, method="fast", n_jobs=n_jobs, progress=report)),
         "bands": lambda: checksum(denoise_bands(CUBE, 25, n_jobs=n_jobs, progress=report)),
+        "magnitudes": lambda: checksum(
+            denoise_bands(abs(CUBE), RICIAN, n_jobs=n_jobs, progress=report)
+        ),
     }
     stopping = False
     expected = calls[call]()
