@@ -355,7 +355,7 @@ class NoiseModel:
             down, right = self.neighbor_correlation()
             parts.append(f"correlation={size}, {right:.2f} to the right, {down:.2f} down")
         if self.uncertainty is not None:
-            parts.append(f"estimated, +-{100 * self.uncertainty:.0f} %")
+            parts.append(f"uncertainty={self.uncertainty:.2g}")
         return f"NoiseModel({', '.join(parts)})"
 
 

@@ -29,9 +29,10 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     strength = next((word for most, word in _STRENGTHS if level <= most * extent), "very strong")
     grainy = ", grainy" if max(noise.neighbor_correlation()) > _GRAINY else ""
     dark, bright = (np.mean(part) for part in (levels[:16], levels[-16:]))
+    error = "" if noise.uncertainty is None else f" (+- {100 * noise.uncertainty:.0f} %)"
     parts = [
         f"{strength}{grainy} noise",
-        f"about {level:.2g}{f' of {extent:.4g}' if extent else ''}",
+        f"about {level:.2g}{f' of {extent:.4g}' if extent else ''}{error}",
     ]
     if dark > _CHANGE * bright:
         parts.append("stronger in the dark")

@@ -247,8 +247,11 @@ def test_sigma_in_units_of_0_to_255_for_an_image_of_0_to_1_is_warned_of():
     with pytest.warns(UserWarning, match=r"sigma=20 is more .* give .*: 20/255 if 1 is white"):
         denoise(image, 20, method="sgw")
     denoise(image, 20 / 255, method="sgw")  # warnings are errors
-    denoise(10 * image, 20, method="sgw")
-    denoise(NOISE > 128, 20, method="sgw")
+    denoise(30 * image, 20, method="sgw")
+    with pytest.warns(UserWarning, match=r"sigma=2000 .* 0 to 255; give sigma in the units"):
+        denoise(np.uint8([[0, 255], [9, 8]]), 2000, method="sgw")
+    with pytest.warns(UserWarning, match="more than the whole range"):
+        denoise(NOISE > 128, 20, method="sgw")
 
 
 def test_the_name_of_a_file_is_no_image():
