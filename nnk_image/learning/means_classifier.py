@@ -20,11 +20,10 @@ class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     Parameters
     ----------
     n_clusters : int
-        Atoms of each class, default 10; all points of a class that has fewer.
+        Number of atoms per class, default 10; a class with fewer points uses all of them.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
 random_state, n_jobs : optional
-        As for `NNKMeans`; the width of the kernel is computed from all points and common to
-        the classes.
+        As for `NNKMeans`. The kernel width is computed from all points and shared by the classes.
 
     Attributes
     ----------
@@ -32,9 +31,9 @@ random_state, n_jobs : optional
     means_ : list of NNKMeans
         One per class.
     sigma_ : float
-        Width of the kernel, scaled; NaN for kernels without one.
+        Width of the kernel, times `sigma_scale`; NaN for kernels without a width.
     n_iter_ : int
-        Updates of the class that took most.
+        Largest number of updates among the classes.
     n_features_in_ : int
 
     References
@@ -98,7 +97,7 @@ random_state, n_jobs : optional
         return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Predict the class of smallest reconstruction error, of equal ones the first.
+        """Predict the class with the smallest reconstruction error; ties go to the first class.
 
         Parameters
         ----------
@@ -113,9 +112,9 @@ random_state, n_jobs : optional
         return predicted
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Return how much of a query the atoms of each class explain.
+        """Return how well the atoms of each class represent each query.
 
-        It is the query's similarity with itself minus the squared error of its code.
+        The score is the kernel of the query with itself minus its squared reconstruction error.
 
         Parameters
         ----------
@@ -124,7 +123,7 @@ random_state, n_jobs : optional
         Returns
         -------
         (n, n_classes) ndarray, or for two classes (n,) ndarray
-            For two classes the second's minus the first's.
+            Larger is better. For two classes, the score of the second minus that of the first.
         """
         errors = self._errors(X)
         return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

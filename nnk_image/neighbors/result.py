@@ -23,7 +23,9 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighborhoods:
-    """Weighted neighbors of queries; iterates as (indices, indptr, weights, error, sigma).
+    """Neighbors of each query with their weights, in the layout of a CSR matrix.
+
+    ``indices, indptr, weights, error, sigma = neighborhoods`` unpacks it.
 
     Attributes
     ----------
@@ -33,14 +35,16 @@ class Neighborhoods:
     weights : (nnz,) float64 ndarray
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
-        ``J = 1/2 K_qq - b' theta + 1/2 theta' K theta`` of each query.
+        Half the squared distance, in the kernel's feature space, between a query and the weighted
+        sum of its neighbors: ``1/2 K_qq - b' theta + 1/2 theta' K theta``, with weights theta,
+        kernel K between the neighbors, b with the query, and K_qq of the query with itself.
     sigma : float or (n,) float64 ndarray
-        Width of the kernel, for each query where it is local; NaN for kernels without one.
+        Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
     n_points : int
-        Number of points the neighbors are chosen from.
+        Number of points among which neighbors were chosen.
     residual : (n,) float64 ndarray
-        Violation of the optimality conditions divided by max(b): rounding for a kernel that is
-        positive semi-definite.
+        Violation of the optimality conditions, relative to max(b). Of the size of rounding errors,
+        unless the kernel is not positive semi-definite.
 
     Examples
     --------
@@ -67,25 +71,25 @@ class Neighborhoods:
 
     @property
     def n_kept(self) -> NDArray[Any]:
-        """Number of neighbors that each query kept of its candidates, (n,) ndarray."""
+        """(n,) integer ndarray: number of neighbors of each query."""
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the neighbors of one query and their weights."""
+        """Return the indices of the neighbors of one query, and their weights."""
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 
     def to_csr(self) -> csr_array:
-        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, a row per query."""
+        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, one row per query."""
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links in the layout of PyTorch Geometric, which need not be installed.
+        """Return the links in the layout of PyTorch Geometric, as NumPy arrays.
 
         Returns
         -------
         edge_index : (2, nnz) int64 ndarray
-            Neighbors, among the points, and the queries that they lead to, in ascending order.
+            Neighbors (indices of points) in the first row, queries in the second, sorted by query.
         edge_weight : (nnz,) float64 ndarray
             A copy of `weights`.
 

@@ -46,8 +46,8 @@ def plot_neighbors(
     Returns
     -------
     matplotlib.axes.Axes
-        With one line per neighbor, in the order of the graph's columns; the larger the weight,
-        the stronger the line.
+        With one line per neighbor, in the order of the graph's columns; larger weights give thicker
+        lines.
 
     Examples
     --------
@@ -97,8 +97,7 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
     Returns
     -------
     matplotlib.axes.Axes
-        With one line per pair of linked pixels in the crop; the larger the weight, the stronger
-        the line.
+        With one line per pair of linked pixels in the crop; larger weights give thicker lines.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
 
 
 def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = False) -> Axes:
-    """Draw a map of the degrees of the pixels.
+    """Draw a map of the degrees of the pixels: the sums of their edges' weights.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
     Returns
     -------
     matplotlib.axes.Axes
-        With a color bar; masked pixels of the graph stay blank.
+        With a color bar; masked pixels are blank.
 
     Examples
     --------

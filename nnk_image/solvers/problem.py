@@ -21,19 +21,20 @@ Graph: TypeAlias = Any
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """How a solver ended; given as `start`, the next call goes on from there.
+    """Report of a solver; given as `start`, the next call continues from there.
 
     Attributes
     ----------
     iterations : int
-        The largest number among the channels.
+        Number of iterations, the largest among the channels.
     error : float
-        The largest among the channels: of the residual, relative to that of zero, or of the duality
-        gap, relative to the objective.
+        What is compared with `tol`, the largest among the channels: the norm of the residual
+        relative to that of the zero signal or, for `total_variation`, the duality gap relative to
+        the objective.
     converged : bool
         Whether `error` is at most `tol`.
     state : list of ndarray
-        What the solver goes on from, for each channel.
+        State of the solver for each channel.
     """
 
     iterations: int
