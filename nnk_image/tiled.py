@@ -320,7 +320,7 @@ def _check_lazy(image: Any) -> None:
     if not isinstance(image, da.Array):
         raise TypeError(
             f"image must be a dask array, not {type(image).__name__}: use dask.array.from_array, "
-            "or the function for arrays in memory"
+            "or the functions of nnk_image for arrays in memory"
         )
 
 
@@ -339,7 +339,9 @@ def _transformed(
     axes = len(layout.shape)
     kind, tau = check_kind(options.get("laplacian", "combinatorial")), options.get("tau")
     if kind == "regularized" and tau is None:
-        raise ValueError("laplacian='regularized' in tiles needs tau, that of the whole image")
+        raise ValueError(
+            "laplacian='regularized' in tiles needs tau, such as the mean degree of the whole image"
+        )
     if isinstance(options.get("lmax"), str):
         raise ValueError(f"lmax={options['lmax']!r} must be a number or None in tiles")
     window = check_window(options.pop("window", None) or DEFAULT_WINDOW[axes], axes)

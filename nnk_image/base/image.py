@@ -234,7 +234,9 @@ def place_of(position: tuple[int, ...]) -> str:
 
 def _refuse_path(image: Any) -> None:
     if image is None:
-        raise TypeError("an image is an array, not None: the file that it comes from was not read")
+        raise TypeError(
+            "an image is an array, not None; check that its file was read without an error"
+        )
     if isinstance(image, str | os.PathLike):
         raise TypeError(
             f"an image is an array, not the name of a file: nnk_image.io.read({str(image)!r})[0] "
@@ -285,7 +287,7 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
     if valid.shape != shape:
         raise ValueError(f"mask has shape {valid.shape}, the image {shape}: they must be equal")
     if not valid.any():
-        raise ValueError("mask leaves no pixel: it must be True for at least one")
+        raise ValueError("mask is False everywhere: it must be True for at least one pixel")
     return valid
 
 

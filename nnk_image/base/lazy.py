@@ -72,7 +72,7 @@ class Layout:
             return check_image(pixels, self.axis, None, MOST_AXES)
         except ValueError as error:
             place = ", ".join(str(axis.start) for axis in spatial)
-            raise ValueError(f"in the part that begins at ({place}): {error}") from error
+            raise ValueError(f"in the tile that begins at ({place}): {error}") from error
 
 
 @dataclass(frozen=True)

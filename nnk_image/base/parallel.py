@@ -44,7 +44,9 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
         raise TypeError(f"n_jobs must be an integer or None, not {n_jobs!r}")
     if n_jobs == 0 or n_jobs < -1:
-        raise ValueError(f"n_jobs={n_jobs} is no number of threads; use 1, 2, ..., or -1 for all")
+        raise ValueError(
+            f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ..., or -1 for all"
+        )
     if n_jobs > 0:
         return int(n_jobs)
     if hasattr(os, "sched_getaffinity"):

@@ -94,10 +94,18 @@ def _denoise_files(
     maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
     sources.check_maps(maps)
     taken = {path.resolve() for path in (*outputs, *outputs.values())}
-    for option, extra in (("--compare", compared), ("--map", maps)):
-        for path in extra.values():
+    reports = [] if options.json is None else [Path(options.json)]
+    for option, extra in (
+        ("--compare", compared.values()),
+        ("--map", maps.values()),
+        ("--json", reports),
+    ):
+        for path in extra:
             if path.resolve() in taken:
-                raise ImageFileError(f"{path}: {option} would replace an input or a result")
+                raise ImageFileError(
+                    f"{path}: {option} would replace an input or a result; choose another name"
+                )
+            taken.add(path.resolve())
     results = *outputs.values(), *compared.values(), *maps.values()
     common.check_outputs(*results, overwrite=options.overwrite)
     return common.for_each(
@@ -114,16 +122,24 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     poisson = any(number is not None for number in numbers)
     noise_options = (options.sigma is not None) + (options.noise is not None) + poisson
     if noise_options > 1:
-        raise ValueError("give one of --sigma, --noise and --gain with --read and --offset")
+        raise ValueError("give only one of --sigma, --noise, and --gain with --read and --offset")
     if options.map is not None and (noise_options or large.is_large(options)):
-        raise ValueError("--map writes an estimate: leave out the noise, and --max-memory")
+        raise ValueError(
+            "--map writes the estimated level: it needs no given noise, and no --max-memory"
+        )
     if options.rician and (options.noise is not None or poisson):
-        raise ValueError("--rician goes with --sigma, or alone: a model in JSON says it itself")
+        raise ValueError(
+            "--rician can be combined with --sigma only; a noise model in JSON includes it"
+        )
     if options.noise is not None:
-        return nnk_image.NoiseModel.from_json(Path(options.noise).read_text(encoding="utf-8"))
+        text = Path(options.noise).read_text(encoding="utf-8")
+        try:
+            return nnk_image.NoiseModel.from_json(text)
+        except ValueError as error:
+            raise ImageFileError(f"{options.noise}: {error}") from None
     if poisson:
         if options.gain is None:
-            raise ValueError("--read and --offset go with --gain; for noise of one level, --sigma")
+            raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
         gain, read, offset = (number or 0.0 for number in numbers)
         return nnk_image.NoiseModel(read, gain=gain, offset=offset)
     if options.sigma is not None:
@@ -136,7 +152,9 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
 def _check_options(options: argparse.Namespace) -> None:
     """Denoise a single pixel, so that a wrong option is reported once and not for each image."""
     if options.channels == "bands" and options.strength != 1:
-        raise ValueError("--strength does not go with --channels bands: give a higher --sigma")
+        raise ValueError(
+            "--strength cannot be combined with --channels bands: give a higher --sigma"
+        )
     nnk_image.denoise(
         [[0.0]], 1.0, method=options.method, strength=options.strength, n_jobs=options.jobs
     )

@@ -30,7 +30,9 @@ def is_large(options: argparse.Namespace) -> bool:
 def denoise_file(noise: Any, options: argparse.Namespace) -> dict[str, Any]:
     """Denoise one file in tiles and return what was done, for the report."""
     if len(options.inputs) != 1 or options.slices:
-        raise ImageFileError("only one file at a time, as a whole, can be denoised in tiles")
+        raise ImageFileError(
+            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
+        )
     path, start = options.inputs[0], time.perf_counter()
     with open_source(path) as source:
         shape, stored = source.shape, source.stored

@@ -85,7 +85,7 @@ def paired_outputs(
     if not folder.is_dir():
         if folder.exists() or extension_of(folder) in extensions:
             raise ImageFileError(
-                f"{output}: names a file; a folder or several images need a folder"
+                f"{output} is a file, but several images or a folder need a folder as OUT"
             )
         check_output(folder)
         folder.mkdir()
@@ -100,8 +100,8 @@ def paired_outputs(
         target = folder / path.parent.relative_to(above) / name
         if target in sources:
             raise ImageFileError(
-                f"{sources[target]} and {path} would both become {target}; rename one, or "
-                "give them folders of their own"
+                f"{sources[target]} and {path} would both be written to {target}; rename "
+                "one of them"
             )
         pairs[path], sources[target] = target, path
     for target in sources:
@@ -128,7 +128,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         yield inputs, output
         return
     if len(inputs) > 1:
-        raise ImageFileError("'-' stands for one image: give one IN")
+        raise ImageFileError("'-' (standard input) must be the only IN")
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder, ExitStack() as stack:
         if inputs[0] == "-":
             file = Path(folder, "standard input")

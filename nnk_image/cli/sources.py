@@ -200,9 +200,9 @@ def check_single(path: Path, source: Source, *outputs: object) -> None:
     """Refuse outputs that hold one result where a file holds several images or volumes."""
     if len(source.places) > 1 and any(output is not None for output in outputs):
         raise ImageFileError(
-            f"{path}: {source.size} are {len(source.places)} independent images or volumes, of "
-            "which --out and --plot hold one: leave them out, save one as a file of its own, or "
-            "give --channels colors or --axes"
+            f"{path}: {source.size} are {len(source.places)} independent images or volumes, but "
+            "--out and --plot can hold only one: leave them out, save one image as a file of its "
+            "own, or combine the channels by --channels colors or --axes"
         )
 
 

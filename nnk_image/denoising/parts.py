@@ -62,7 +62,7 @@ class TiledDenoising:
             raise ValueError(f"the image has no pixel: shape {tuple(image.shape)}")
         if 1 in layout.shape[:-2]:
             raise ValueError(
-                f"image has shape {layout.shape}: leave out axes of one pixel before the last two, "
+                f"image has shape {layout.shape}: remove axes of length 1 before the last two, "
                 "such as image[0]"
             )
         self.image, self.method, self._uneven = image, method, chosen.uneven

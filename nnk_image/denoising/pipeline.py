@@ -102,7 +102,9 @@ def denoise_image(
     `noise` has one value per channel, and `levels` instead of a curve.
     """
     if guide is not None and guide.shape != image.shape:
-        raise ValueError(f"guide has shape {guide.shape}, the image {image.shape}: they must agree")
+        raise ValueError(
+            f"guide has shape {guide.shape}, the image {image.shape}: they must be equal"
+        )
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = _without_single_axes(image, noise, spacing)

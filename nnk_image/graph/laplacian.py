@@ -46,7 +46,7 @@ def sparse_adjacency(graph: Any) -> Any:
     square = graph.ndim == 2 and graph.shape[0] == graph.shape[1]
     if not (square and np.allclose(graph, graph.T, rtol=1e-12, atol=0, equal_nan=True)):
         raise ValueError(
-            f"an array of shape {graph.shape} is taken as an adjacency, which is square and "
+            f"an array of shape {graph.shape} is no graph: an adjacency matrix is square and "
             "symmetric; pass image_graph(image) for an image, nnk_graph(X) for points, or "
             "np.maximum(W, W.T) for a directed graph W"
         )

@@ -116,7 +116,9 @@ def check_window(window, axes=2):
             f"window={window} must be odd, from {least} to {MAX_WINDOW}: the side in pixels"
         )
     if max(sides) == 1:
-        raise ValueError(f"window={window} holds no neighbor: one side must be 3 at the least")
+        raise ValueError(
+            f"window={window} contains no neighbor: at least one side must be 3 or more"
+        )
     if math.prod(sides) > MAX_OFFSETS:
         raise ValueError(
             f"window={window} holds {math.prod(sides)} pixels in {axes} axes, "

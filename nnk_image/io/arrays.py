@@ -107,11 +107,13 @@ def resume(path: Path, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]] 
         array = _zarr().open_array(path, mode="r+", config=_CONFIG)
         noted = array.attrs[_ATTRIBUTE]
     except (OSError, LookupError, ValueError) as error:
-        raise ImageFileError(f"{path}: exists; remove it or choose another name") from error
+        raise ImageFileError(
+            f"{path}: exists, but cannot be resumed; remove it or choose another name"
+        ) from error
     if noted["arguments"] != arguments:
         raise ImageFileError(
-            f"{path}: was begun by another call: other arguments (max_memory and n_jobs count "
-            "too) or another source; repeat that call to resume it, or remove the file"
+            f"{path}: was begun with another source or other arguments (including max_memory "
+            "and n_jobs); repeat that call to resume it, or remove the file"
         )
     return array, noted
 

@@ -115,7 +115,7 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         if Path(path).is_dir():
             raise ImageFileError(f"{path}: is a folder; name an image file in it")
         if Path(path).exists() and not Path(path).is_file():
-            raise ImageFileError(f"{path}: is not an ordinary file; save its content as one")
+            raise ImageFileError(f"{path}: is not an ordinary file; copy its content to one")
         return open(path, "rb")
     except FileNotFoundError:
         raise ImageFileError(f"{path}: no such file; check the name and the folder") from None

@@ -122,10 +122,10 @@ def check_size(shape: tuple[int, ...], dtype: npt.DTypeLike, limit: int | None) 
     """Refuse arrays of more than `limit` pixels, or larger than the free memory."""
     count, size = math.prod(shape), _size(shape)
     if count < 1:
-        raise FormatError(f"claims to be {size} pixels; save it again")
+        raise FormatError(f"is damaged: its size is {size} pixels; save it again")
     if limit is not None and count > limit:
         raise FormatError(
-            f"claims {size} = {count} pixels, more than the limit of {limit}; if you trust the "
+            f"has {size} = {count} pixels, more than the limit of {limit}; if you trust the "
             f"file, raise the limit (max_pixels) to {count}"
         )
     advice = "work in parts: nnk-image denoise --max-memory"

@@ -28,7 +28,7 @@ from nnk_image.io.metadata import (
 
 _NEEDS_IMAGECODECS = (
     "PNG of 16 bits in color or with transparency needs imagecodecs: "
-    'pip install "nnk_image[codecs]", or use .tif'
+    "pip install 'nnk_image[codecs]', or use .tif"
 )
 
 # Pillow's modes of 8-bit grayscale and RGB, and the modes that are converted to them.
@@ -97,7 +97,7 @@ def _register_heif() -> None:
         from pillow_heif import register_heif_opener
     except ImportError:
         raise FormatError(
-            'is HEIF, which needs pillow-heif: pip install "nnk_image[heif]", or convert it to PNG'
+            "is HEIF, which needs pillow-heif: pip install 'nnk_image[heif]', or convert it to PNG"
         ) from None
     register_heif_opener()
 
@@ -128,7 +128,10 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     elif image.mode in _CONVERT:
         image = image.convert(_CONVERT[image.mode])
     elif image.mode not in _PLAIN:
-        raise FormatError(f"has pixels of kind {image.mode!r}; convert it to 8 or 16-bit RGB")
+        raise FormatError(
+            f"has pixels of mode {image.mode!r}, which is not supported; convert it to 8 or 16-bit "
+            "RGB"
+        )
     return np.asarray(image)
 
 

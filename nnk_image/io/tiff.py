@@ -88,7 +88,7 @@ def _count_pages(file: tifffile.TiffFile) -> int:
     number, seen = 0, set()
     for page in pages:
         if page.offset and page.offset in seen:
-            raise FormatError("is damaged: its pages form a circle")
+            raise FormatError("is damaged: its list of pages has no end")
         seen.add(page.offset)
         number += not page.is_reduced
     return number
@@ -177,7 +177,7 @@ def _check_page(page: Any, is_picture: bool) -> None:
         problem = f"names several compressions, {page.compression}; save it again"
     elif not _has_codec(page):
         name = getattr(page.compression, "name", page.compression)
-        cure = 'pip install "nnk_image[codecs]", or save it uncompressed'
+        cure = "pip install 'nnk_image[codecs]', or save it uncompressed"
         problem = f"is packed as {name}, which needs imagecodecs: {cure}"
     elif page.is_tiled and page.tilewidth * page.tilelength > max(_LARGEST_TILE, 4 * page.size):
         tile = f"{page.tilelength}x{page.tilewidth}"
@@ -327,7 +327,9 @@ def check(array: Pixels, metadata: Metadata) -> None:
             f"TIFF cannot hold axes {axes}; bring them into the order {_ORDER}, or write .npy"
         )
     if axes[-1] == "S" and samples not in (3, 4):
-        raise FormatError(f"TIFF cannot hold {samples} samples in a pixel; name that axis C")
+        raise FormatError(
+            f"TIFF cannot store {samples} colors per pixel; name that axis C (channels)"
+        )
 
 
 def _original_of(array: Pixels, metadata: Metadata) -> Original | None:

@@ -56,7 +56,7 @@ def _nibabel() -> Any:
     try:
         import nibabel
     except ImportError:
-        raise FormatError('NIfTI needs nibabel: pip install "nnk_image[nifti]"') from None
+        raise FormatError("NIfTI needs nibabel: pip install 'nnk_image[nifti]'") from None
     return nibabel
 
 

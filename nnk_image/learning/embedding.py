@@ -77,7 +77,7 @@ def lle_embedding(
     total = degrees(matrix)
     if (bad := np.abs(total) <= 1e-12 * np.abs(matrix).sum(axis=1)).any():
         raise ValueError(
-            f"{int(bad.sum())} of {n} rows of weights add up to 0, the first is row "
+            f"{int(bad.sum())} of {n} rows of weights sum to 0, the first is row "
             f"{int(np.argmax(bad))}; leave these points out, or use more candidates"
         )
     parts = connected_components(matrix, directed=False)[0]

@@ -115,7 +115,7 @@ def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[
     """Return which nodes are known, (N,) bool, and their values as (N, C) float64, 0 elsewhere."""
     known, values = np.asarray(known), np.asarray(values)
     if known.dtype != bool:
-        raise TypeError(f"known must be an array of bool, True where known, not of {known.dtype}")
+        raise TypeError(f"known must be a boolean array, True for known values, not {known.dtype}")
     if known.size != n:
         raise ValueError(f"known has {known.size} elements, the graph {n} nodes: give one per node")
     if values.dtype.kind not in "buif":
@@ -127,7 +127,7 @@ def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[
         )
     known = known.ravel()
     if not known.any():
-        raise ValueError("no node is known; known must be True at one node at least")
+        raise ValueError("known is False everywhere; it must be True for at least one node")
     values = values.reshape(n, -1)
     given = np.where(known[:, None], values, 0).astype(np.float64)
     if not np.isfinite(given).all():

@@ -53,7 +53,7 @@ def check_weights(weights: Weights, square: bool = False) -> csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if 0 in matrix.shape:
-        raise ValueError(f"weights of shape {matrix.shape} hold no neighborhood")
+        raise ValueError(f"weights of shape {matrix.shape} are empty")
     if not np.isfinite(matrix.data).all():
         raise ValueError("the weights must be finite")
     if square and matrix.shape[0] != matrix.shape[1]:

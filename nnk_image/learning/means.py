@@ -59,9 +59,15 @@ class MeansOptions(BaseEstimator):
     def _gram_of(self, X: Array) -> Gram:
         """Return the kernel matrix of the points, with the width of the kernel computed."""
         if self.kernel in ("lle", "angular"):
-            raise ValueError(f"kernel={self.kernel!r} depends on the query; choose another")
+            raise ValueError(
+                f"kernel={self.kernel!r} is not possible here, because it depends on the query; "
+                "choose another"
+            )
         if isinstance(self.sigma, str) and self.sigma == "local":
-            raise ValueError("sigma='local' gives no common kernel; choose 'kth' or 'median'")
+            raise ValueError(
+                "sigma='local' is not possible here, because all points share one width; choose "
+                "'kth' or 'median'"
+            )
         model = NeighborhoodModel(
             X,
             min(_SIGMA_CANDIDATES, max(1, len(X) - 1)),

@@ -138,7 +138,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         if X is not None:
             return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         if self.n_samples_fit_ < 2:
-            raise ValueError("leaving the only point out leaves none; fit at least two points")
+            raise ValueError("leave-one-out prediction needs at least two fitted points")
         return None
 
 
@@ -221,8 +221,8 @@ def _own_search(search: Any) -> Any:
         return None
     if not hasattr(search, "fit"):
         raise TypeError(
-            "neighbors of an estimator must be an estimator or transformer, because queries are "
-            f"not known yet; got {type(search).__name__}"
+            f"neighbors must be an estimator or a transformer here, not {type(search).__name__}: "
+            "arrays cannot name the candidates of queries that are not known yet"
         )
     return clone(search)
 

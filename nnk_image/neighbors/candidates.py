@@ -93,7 +93,8 @@ def search_for(neighbors: Any, kernel: Kernel, points: NDArray[Any], n_jobs: int
     if isinstance(neighbors, tuple):
         if len(neighbors) != 2:
             raise ValueError(
-                f"neighbors= has {len(neighbors)} parts; give (indices, distances), or indices"
+                f"neighbors= is a tuple of length {len(neighbors)}; give (indices, distances), or "
+                "indices"
             )
         neighbors = neighbors[0]
     return GivenSearch(_of_array(neighbors, len(points)))
@@ -190,7 +191,8 @@ class GivenSearch:
         """Return the lists given, whatever their lengths."""
         if len(self._given) != len(queries):
             raise ValueError(
-                f"neighbors= has lists for {len(self._given)} points, there are {len(queries)}"
+                f"neighbors= has candidates for {len(self._given)} queries, but there are "
+                f"{len(queries)}"
             )
         return self._given
 
@@ -311,7 +313,7 @@ def _of_array(indices: ArrayLike, n_points: int) -> Candidates:
 def _checked(indices: NDArray[Any], n_points: int) -> NDArray[Any]:
     if indices.size and indices.max() >= n_points:
         raise ValueError(
-            f"a candidate is number {indices.max()}; the {n_points} points end at {n_points - 1}"
+            f"neighbors= contains the index {indices.max()}, but there are only {n_points} points"
         )
     return indices
 

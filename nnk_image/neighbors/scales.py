@@ -182,7 +182,9 @@ def _widths(merged: "_MergedPoints", max_coherence: float) -> Iterator[float]:
     """Yield widths without end, from that at which half of the points merge with their nearest."""
     distance, _ = merged.nearest()
     if not distance.any():
-        raise ValueError("all points have an equal one nearest to them; give sigmas= as numbers")
+        raise ValueError(
+            "every point has a duplicate, so that no default width can be computed; give sigmas"
+        )
     sigma = float(np.median(distance[distance > 0])) / float(-2 * np.log(max_coherence)) ** 0.5
     while True:
         yield sigma

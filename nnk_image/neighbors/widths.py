@@ -17,7 +17,9 @@ def check_sigma(sigma: object) -> float | str:
     if isinstance(sigma, str):
         if sigma not in RULES:
             names = ", ".join(map(repr, RULES))
-            raise ValueError(f"sigma={sigma!r} is no rule; choose one of {names}, or a number")
+            raise ValueError(
+                f"sigma={sigma!r} is not a known rule; choose one of {names}, or a number"
+            )
         return sigma
     if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
         raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")

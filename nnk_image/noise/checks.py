@@ -91,15 +91,19 @@ def checked_autocovariance(autocovariance: Any) -> npt.NDArray[np.float64]:
         )
     if array.ndim == 4 and array.shape[0] != array.shape[1]:
         raise ValueError(
-            f"autocovariance has shape {array.shape}, which is not that of each channel with "
-            "each: give (C, C, height, width)"
+            f"autocovariance has shape {array.shape}: the first two axes must both have one "
+            "element per channel, (C, C, height, width)"
         )
     variances = variances_of(array)
     if not np.isfinite(array).all() or variances.min() <= 0:
-        raise ValueError("autocovariance must be finite, and its middle, the variance, above 0")
+        raise ValueError(
+            "autocovariance must be finite, and positive in the middle, which is the variance"
+        )
     reflected = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
     if not np.allclose(array, reflected, atol=1e-6 * variances.max()):
-        raise ValueError("autocovariance must be the same for an offset and its opposite")
+        raise ValueError(
+            "autocovariance must be symmetric: the same for an offset and its opposite"
+        )
     return array
 
 

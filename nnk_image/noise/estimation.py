@@ -193,7 +193,7 @@ def measured(image: Image) -> list[Scale]:
     if min(image.shape) < SIDE:
         raise ValueError(
             f"the noise of an image of {image.shape[0]}x{image.shape[1]} pixels cannot be "
-            f"estimated: {SIDE}x{SIDE} are the least; pass sigma="
+            f"estimated: at least {SIDE}x{SIDE} are needed; give sigma"
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half
@@ -205,7 +205,9 @@ def measured(image: Image) -> list[Scale]:
         return found
     found = scales(channels, valid, np.zeros_like(constant), rotation)  # all of it is clipped
     if not found:
-        raise ValueError("the mask leaves no whole block to estimate the noise from; pass sigma=")
+        raise ValueError(
+            "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
+        )
     return found
 
 

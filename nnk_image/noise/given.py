@@ -50,8 +50,8 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
         )
     if axes == 3 and len(image.shape) < 3:
         raise ValueError(
-            f"the noise model's correlation is that of a volume, the image of shape "
-            f"{image.shape} is none: give it for offsets along 2 axes"
+            f"the noise model's correlation has 3 axes, for volumes, but the image has shape "
+            f"{image.shape}: give a correlation of 2 axes"
         )
     if model.has_row_or_column_noise and len(image.shape) > 2:
         raise ValueError(

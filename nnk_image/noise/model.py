@@ -129,14 +129,14 @@ class NoiseModel:
         put("rician", check_count("rician", int(self.rician), 0))
         if self.rician and (any(self.gain) or any(self.offset) or self.curve is not None):
             raise ValueError(
-                "magnitudes (rician) have no gain, offset or curve: give sigma or levels alone"
+                "rician cannot be combined with gain, offset or curve: give sigma or levels alone"
             )
         if self.rician and self.has_row_or_column_noise:
             raise ValueError(
-                "magnitudes (rician) have no offsets of rows or columns: leave them out"
+                "rician cannot be combined with rows or columns: leave one of them out"
             )
         if self.levels is not None and self.curve is not None:
-            raise ValueError("give levels or a curve, not both: each says where noise is strong")
+            raise ValueError("levels and curve cannot be combined: leave one of them out")
         if self.correlation is not None:
             put("correlation", checked_autocovariance(self.correlation))
             if not np.allclose(variances_of(self.correlation), 1):

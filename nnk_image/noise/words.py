@@ -32,7 +32,7 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     error = "" if noise.uncertainty is None else f" (+- {100 * noise.uncertainty:.0f} %)"
     parts = [
         f"{strength}{grainy} noise",
-        f"about {level:.2g}{f' of {extent:.4g}' if extent else ''}{error}",
+        f"about {float(f'{level:.2g}'):g}{f' of {extent:.5g}' if extent else ''}{error}",
     ]
     if dark > _CHANGE * bright:
         parts.append("stronger in the dark")

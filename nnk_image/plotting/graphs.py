@@ -177,7 +177,10 @@ def _check_crop(crop: Any, shape: tuple[int, ...]) -> Crop:
         raise ValueError(f"crop={crop!r} must be two slices, as in np.s_[10:30, 40:60]")
     rows, columns = (range(size)[part] for part, size in zip(crop, shape, strict=True))
     if rows.step != 1 or columns.step != 1 or not (rows and columns):
-        raise ValueError(f"crop={crop!r} must be without steps, and hold pixels of {shape}")
+        raise ValueError(
+            f"crop={crop!r} must have no steps, and contain pixels of the image, whose shape is "
+            f"{shape}"
+        )
     return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
 
 

@@ -118,7 +118,7 @@ def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> A
     if coordinates is None:
         if not isinstance(problem.graph, ImageGraph):
             raise ValueError(
-                "a sparse matrix does not say where its nodes are: give coordinates, (N, K)"
+                "the positions of the nodes of this graph are not known: give coordinates, (N, K)"
             )
         return problem.graph.positions()
     places = np.asarray(coordinates, float)

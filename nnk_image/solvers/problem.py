@@ -172,13 +172,16 @@ def _check_known(known: npt.ArrayLike | None, n: int, strength: float) -> Array:
     """Return the nodes whose values are known, (N,) bool."""
     if known is None:
         if strength == 0:
-            raise ValueError("strength=0 keeps known values, and all are known; give known")
+            raise ValueError(
+                "strength=0 keeps known values, and all are known: give a positive strength, or "
+                "known"
+            )
         return np.ones(n, bool)
     mask = np.asarray(known)
     if mask.dtype != bool:
-        raise TypeError(f"known must be an array of bool, True where known, not of {mask.dtype}")
+        raise TypeError(f"known must be a boolean array, True for known values, not {mask.dtype}")
     if mask.size != n:
         raise ValueError(f"known has {mask.size} elements, the graph {n} nodes: give one per node")
     if not mask.any():
-        raise ValueError("no node is known; known must be True at one node at least")
+        raise ValueError("known is False everywhere; it must be True for at least one node")
     return mask.ravel()

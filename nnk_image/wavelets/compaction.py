@@ -180,7 +180,9 @@ def _mean_removed(image: Image) -> npt.NDArray[Any]:
     signal = np.where(where[..., None], pixels - mean.astype(image.dtype), image.dtype.type(0))
     largest = abs(signal).max()
     if largest <= 4 * np.finfo(image.dtype).eps:
-        raise ValueError("an image whose channels are constant has no energy to share out")
+        raise ValueError(
+            "all channels of the image are constant, so that there is no energy to measure"
+        )
     signal /= largest
     return signal[..., 0] if image.channels == 1 else signal
 

@@ -134,7 +134,9 @@ def _pygsp_design(name, n_scales, lmax):
         raise ValueError(f"filter design {name!r} is unknown; choose one of {', '.join(DESIGNS)}")
     least = _LEAST_SCALES.get(name, 1)
     if n_scales < least:
-        raise ValueError(f"n_scales={n_scales}, but {name!r} has at least {least} wavelet bands")
+        raise ValueError(
+            f"n_scales={n_scales} is too small: {name!r} has at least {least} wavelet bands"
+        )
     from pygsp import filters, graphs
 
     class Spectrum(graphs.Graph):

@@ -335,7 +335,7 @@ class SpectralGraphWavelets:
         if end < least * (1 - 1e-5):
             raise ValueError(
                 f"{name}={end:g} lies below the largest eigenvalue, which is at least {least:g}: "
-                f"the Chebyshev recurrence would explode; leave {name} out or give a larger one"
+                f"the polynomials would grow without limit; leave {name} out or give a larger one"
             )
 
     def _lanczos(self, executor: RowExecutor) -> tuple[float, float]:

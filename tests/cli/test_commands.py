@@ -51,8 +51,8 @@ class TestDenoise:
         other = tmp_path / "other.json"
         other.write_text("[]")
         for arguments, message in (
-            (("--sigma", "3", "--gain", "2"), "one of --sigma, --noise and --gain"),
-            (("--noise", other), "this is no noise model"),
+            (("--sigma", "3", "--gain", "2"), "only one of --sigma, --noise, and --gain"),
+            (("--noise", other), "other.json: the text is JSON, but not that of a noise model"),
             (("--noise", tmp_path / "none.json"), "No such file"),
             (("--gain", "-2"), "gain=-2.0 must be"),
             (("--strength", "0"), "strength=0.0 must be"),
@@ -165,7 +165,7 @@ class TestDenoise:
         arguments = ("denoise", photo, tmp_path / "other", tmp_path / "out")
         status, _, err = run(capsys, *arguments)
         assert status == 1
-        assert "would both become" in err
+        assert "would both be written to" in err
 
     def test_many_images_need_a_folder(self, capsys, photo, tmp_path):
         out = tmp_path / "out.png"
@@ -240,7 +240,7 @@ class TestCompaction:
         arguments = ("--orders", "4", "--json", files[0], "--csv", files[1])
         status, out, err = run(capsys, "compaction", photo.parent, *arguments)
         assert status == 1
-        assert "flat.png: an image whose channels are constant" in err
+        assert "flat.png: all channels of the image are constant" in err
         assert err.endswith("nnk-image: 1 of 2 images failed\n")
         assert "1 images" in out
         report = json.loads(files[0].read_text())
@@ -392,5 +392,8 @@ def test_comparisons_replace_neither_inputs_nor_results(capsys, photo, tmp_path)
         status, _, err = run(capsys, "denoise", photo, out, "--compare", compared)
         assert status == 1
         assert "--compare would replace an input or a result" in err
+    status, _, err = run(capsys, "denoise", photo, out, "--json", out)
+    assert status == 1
+    assert "--json would replace an input or a result" in err
     assert photo.read_bytes() == before
     assert not out.exists()

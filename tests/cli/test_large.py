@@ -47,7 +47,7 @@ def test_axes_are_needed_where_the_file_does_not_name_them(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["a.npy", "b.npy", "out.zarr"], "one file at a time"),
+        (["a.npy", "b.npy", "out.zarr"], "need a single IN"),
         (["a.npy", "out.png", "--max-memory", "1GiB"], "can be written in parts"),
         (["a.png", "out.npy", "--max-memory", "1GiB"], "can be read in parts"),
         (["a.npy", "out.zarr", "--max-memory", "many"], "max_memory='many'"),

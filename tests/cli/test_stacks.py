@@ -467,7 +467,7 @@ def test_the_map_of_an_image_without_noise_is_zero(capsys, tmp_path):
     [
         (("--map", "m.png"), "m.png: a map holds floats"),
         (("--map", "stack.tif"), "--map would replace an input"),
-        (("--map", "m.tif", "--sigma", "3"), "--map writes an estimate"),
+        (("--map", "m.tif", "--sigma", "3"), "--map writes the estimated level"),
     ],
 )
 def test_maps_that_are_refused(capsys, stack, tmp_path, monkeypatch, arguments, message):

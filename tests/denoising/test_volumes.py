@@ -231,7 +231,7 @@ def test_the_noise_model_of_a_volume_is_not_that_of_an_image():
     model = NoiseModel(1.0, correlation=binomial(3))
     assert "3x3x3" in repr(model)
     assert NoiseModel.from_json(model.to_json()) == model
-    with pytest.raises(ValueError, match="is that of a volume"):
+    with pytest.raises(ValueError, match="has 3 axes, for volumes"):
         denoise(CAMERA[:30, :30], model)
 
 

@@ -185,7 +185,7 @@ def test_dtypes_without_real_numbers(image, build):
 @both
 def test_none_is_no_image(build):
     """As `cv2.imread` returns it for a file that is missing."""
-    with pytest.raises(TypeError, match="not None: the file that it comes from was not read"):
+    with pytest.raises(TypeError, match="not None; check that its file"):
         build(None)
 
 
@@ -245,7 +245,7 @@ def test_bad_masks(image, build):
     for shape in [(11, 9), (9, 11, 1), (9, 1), (11,), ()]:
         with pytest.raises(ValueError, match=r"mask has shape .* the image \(9, 11\)"):
             build(image, mask=np.ones(shape, bool))
-    with pytest.raises(ValueError, match="mask leaves no pixel"):
+    with pytest.raises(ValueError, match="mask is False everywhere"):
         build(image, mask=np.zeros(GRAY.shape, bool))
 
 

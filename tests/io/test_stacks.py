@@ -124,7 +124,7 @@ def test_scaled_results_are_rounded_to_what_the_file_can_store(tmp_path):
 def test_nifti_without_nibabel_names_the_extra(tmp_path, monkeypatch):
     nibabel.save(nifti(samples((4, 5, 6), "int16")), tmp_path / "v.nii")
     monkeypatch.setitem(sys.modules, "nibabel", None)
-    assert 'pip install "nnk_image[nifti]"' in refusal(read, tmp_path / "v.nii")
+    assert "pip install 'nnk_image[nifti]'" in refusal(read, tmp_path / "v.nii")
     volume = np.zeros((4, 5, 6))
     assert "nnk_image[nifti]" in refusal(check_writable, tmp_path / "o.nii.gz", volume)
     assert os.listdir(tmp_path) == ["v.nii"]
@@ -215,7 +215,7 @@ def test_values_that_do_not_fit_are_refused_before_a_file_is_touched(tmp_path):
         ("v.png", "ZYX", "uint8", "PNG cannot hold 5x6x7 pixels with axes ZYX; write .tif"),
         ("v", "ZYX", "uint8", "no extension"),
         ("v.tif", "XYZ", "uint8", "TIFF cannot hold axes XYZ"),
-        ("v.tif", "YXS", "uint8", "cannot hold 7 samples in a pixel"),
+        ("v.tif", "YXS", "uint8", "cannot store 7 colors per pixel"),
         ("v.nii", "PYX", "uint8", "NIfTI cannot hold axes PYX"),
         ("v.nii", "ZYX", "float16", "NIfTI cannot hold float16"),
         ("nowhere/v.tif", "ZYX", "uint8", "does not exist"),

@@ -227,7 +227,7 @@ def test_fewer_points_than_candidates(estimator):
 def test_one_point_predicts_itself():
     model = NNKRegressor(sigma=1.0).fit([[2.0]], [5.0])
     assert model.predict([[2.5]])[0] == 5
-    with pytest.raises(ValueError, match="fit at least two"):
+    with pytest.raises(ValueError, match="at least two fitted points"):
         model.leave_one_out_error()
 
 

@@ -153,7 +153,7 @@ def test_another_search_is_cloned():
     assert not hasattr(search, "n_samples_fit_")
     expected = NNKClassifier(12).fit(X, y).predict_proba(queries)
     assert_allclose(model.predict_proba(queries), expected, atol=1e-9)
-    with pytest.raises(TypeError, match="neighbors of an estimator"):
+    with pytest.raises(TypeError, match="must be an estimator or a transformer here"):
         NNKClassifier(neighbors=np.zeros((3, 2), int)).fit(X, y)
 
 

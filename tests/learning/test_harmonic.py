@@ -158,9 +158,9 @@ def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"known": [1, 0, 0, 0]}, TypeError, "known must be an array of bool"),
+        ({"known": [1, 0, 0, 0]}, TypeError, "known must be a boolean array"),
         ({"known": [True, False]}, ValueError, "known has 2 elements, the graph 4 nodes"),
-        ({"known": np.zeros(4, bool)}, ValueError, "no node is known"),
+        ({"known": np.zeros(4, bool)}, ValueError, "known is False everywhere"),
         ({"values": np.zeros((2, 2))}, ValueError, r"values have shape \(2, 2\), known \(4,\)"),
         ({"values": np.zeros((4, 1, 2))}, ValueError, "one more axis"),
         ({"values": np.zeros((4, 0))}, ValueError, r"\(4, 0\)"),

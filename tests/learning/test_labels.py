@@ -287,7 +287,7 @@ def test_lle_parts_and_points_without_neighbors():
     with pytest.warns(UserWarning, match="2 parts"):
         Y = lle_embedding(parts_of(clique(4), clique(3)), 1)
     assert len(np.unique(Y.round(10))) == 2
-    with pytest.raises(ValueError, match="1 of 4 rows of weights add up to 0, the first is row 3"):
+    with pytest.raises(ValueError, match="1 of 4 rows of weights sum to 0, the first is row 3"):
         lle_embedding(parts_of(clique(3), [[0]]), 1)
     with pytest.raises(ValueError, match="square"):
         lle_embedding(sp.csr_array(np.ones((3, 4))), 1)

@@ -178,7 +178,7 @@ def test_random_curved_and_straight_data():
         (lambda: manifold_metrics(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
         (lambda: manifold_metrics(POINTS[:, 0], NEAR), ValueError, "reshape"),
         (lambda: intrinsic_dimension(POINTS), TypeError, "ndarray"),
-        (lambda: intrinsic_dimension(sp.csr_array((0, 3))), ValueError, "no neighborhood"),
+        (lambda: intrinsic_dimension(sp.csr_array((0, 3))), ValueError, "are empty"),
         (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan), ValueError, "finite"),
         (lambda: intrinsic_dimension(NEAR.to_csr() * 1j), TypeError, "complex"),
     ],

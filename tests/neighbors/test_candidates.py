@@ -152,12 +152,12 @@ def test_similarity_kernels_take_the_most_similar():
 @pytest.mark.parametrize(
     ("given", "error", "text"),
     [
-        (np.zeros((299, 3), int), ValueError, "299 points, there are 300"),
-        (np.full((300, 3), 300), ValueError, "number 300; the 300 points end at 299"),
+        (np.zeros((299, 3), int), ValueError, "299 queries, but there are 300"),
+        (np.full((300, 3), 300), ValueError, "index 300, but there are only 300 points"),
         (np.zeros((300, 3)), TypeError, "integers, not float64"),
         (np.zeros(300, int), ValueError, r"shape \(n, k\)"),
         (csr_array((300, 299)), ValueError, "a column for each"),
-        ((1, 2, 3), ValueError, "3 parts"),
+        ((1, 2, 3), ValueError, "tuple of length 3"),
         ("faiss", TypeError, "an estimator, arrays or a matrix, not 'faiss'"),
         (NearestNeighbors().fit(POINTS[:50]), ValueError, "fitted to 50 points"),
     ],

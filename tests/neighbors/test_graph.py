@@ -366,7 +366,7 @@ BAD = [
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
     ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "returned shape"),
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
-    ({"sigma": "mean"}, ValueError, "no rule"),
+    ({"sigma": "mean"}, ValueError, "not a known rule"),
     ({"sigma": -1}, ValueError, "sigma=-1"),
     ({"sigma": np.nan}, ValueError, "sigma=nan"),
     ({"sigma": None}, TypeError, "sigma must be"),

@@ -130,7 +130,7 @@ def test_an_array_of_parts_and_threads():
         ([np.ones(4)], {}, ValueError, r"Xs\[0\] must have shape \(n, d\)"),
         ([np.full((4, 2), np.nan)], {}, ValueError, r"Xs\[0\]"),
         ([np.eye(4)], {"symmetrize": None}, ValueError, "symmetrize=None is unknown"),
-        ([np.eye(4)], {"sigma": "wide"}, ValueError, "sigma='wide' is no rule"),
+        ([np.eye(4)], {"sigma": "wide"}, ValueError, "sigma='wide' is not a known rule"),
     ],
 )
 def test_bad_input(Xs, options, error, message):

@@ -24,6 +24,7 @@ DARK = [[0, 255], [3.0, 1.5]]
         (NoiseModel(25.0), "strong noise, about 25 of 255"),
         (NoiseModel(25.0, uncertainty=0.3), "strong noise, about 25 of 255 (+- 30 %)"),
         (NoiseModel([50.0, 50.0, 50.0]), "very strong noise, about 50 of 255"),
+        (NoiseModel(1234.0), "very strong noise, about 1200 of 255"),
         (NoiseModel(gain=2.0), "strong noise, about 16 of 255, stronger in bright parts"),
         (NoiseModel(levels=np.array([[1.0, 5.0]])),
          "weak noise, about 3.6 of 255, stronger in some places"),

@@ -239,7 +239,7 @@ def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
     options = {"method": "sgw", "max_memory": 9_000_000 * n_jobs, "n_jobs": n_jobs}
     with pytest.raises(Stopped):
         denoise_tiles(*call, 20, progress=stop, **options)
-    with pytest.raises(ValueError, match=r"out\.zarr: was begun by another call"):
+    with pytest.raises(ValueError, match=r"out\.zarr: was begun with another source"):
         denoise_tiles(*call, 25, **options)
     written, write = [], arrays.write
     monkeypatch.setattr(parts, "write", lambda *args: (written.append(args[1]), write(*args)))
@@ -309,7 +309,7 @@ def test_axes_of_tiff_files(tmp_path):
         ({"source": "in.png"}, r"only \.npy, \.zarr and TIFF can be read in parts"),
         ({"source": "absent.npy"}, r"absent\.npy: \w"),
         ({"strength": 0}, "strength"),
-        ({"source": np.ones((1, 60, 70)), "spacing": 1}, "leave out axes of one pixel"),
+        ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
         ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
     ],
 )
@@ -323,14 +323,14 @@ def test_bad_input_is_explained(changed, says, tmp_path, monkeypatch):
 
 def test_other_files_are_not_overwritten(tmp_path):
     zarr.create_array(tmp_path / "other.zarr", shape=(60, 70), dtype="f8")
-    with pytest.raises(ValueError, match=r"other\.zarr: exists; remove it"):
+    with pytest.raises(ValueError, match=r"other\.zarr: exists, but cannot be resumed; remove it"):
         denoise_tiles(np.ones((60, 70)), tmp_path / "other.zarr", 3)
 
 
 def test_bad_values_are_reported_with_their_tile():
     image = noisy(12, 20)
     image[-3, -4] = np.nan
-    with pytest.raises(ValueError, match=r"in the part that begins at \(\d+, \d+\): 1 of "):
+    with pytest.raises(ValueError, match=r"in the tile that begins at \(\d+, \d+\): 1 of "):
         denoise_tiles(image, np.empty_like(image), 20, method="sgw", max_memory="5MB")
 
 
