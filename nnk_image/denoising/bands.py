@@ -188,7 +188,7 @@ def _given(sigma: Any, image: Image) -> NoiseModel:
     rows = noise.has_row_or_column_noise
     if any(noise.gain) or noise.curve is not None or rows or noise.is_joint:
         raise ValueError(
-            f"denoise_bands cannot mix bands with {noise}: noise must not depend on the intensity "
+            f"denoise_bands does not support {noise}: noise must not depend on the intensity "
             "or on other bands, nor be shared by rows; stabilize counts first, 2 * sqrt(counts)"
         )
     warn_of_other_units(noise, image)
@@ -209,8 +209,8 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
     bands = image.channels
     if not 2 <= bands < n:
         raise ValueError(
-            f"the cube has {bands} bands and {n} valid pixels: 2 bands are the least, and pixels "
-            "must be more than bands; check axis, average bands, or use denoise for each"
+            f"the cube has {bands} bands and {n} valid pixels: at least 2 bands are needed, and "
+            "more pixels than bands; check axis, average bands, or use denoise for each"
         )
 
     def rows(block: Floats) -> Floats:

@@ -122,7 +122,7 @@ def check_window(window, axes=2):
     if math.prod(sides) > MAX_OFFSETS:
         raise ValueError(
             f"window={window} holds {math.prod(sides)} pixels in {axes} axes, "
-            f"{MAX_OFFSETS} are the most: choose smaller sides"
+            f"but at most {MAX_OFFSETS} are possible: choose smaller sides"
         )
     return tuple(sides) if each else sides[0]
 

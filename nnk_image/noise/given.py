@@ -46,7 +46,7 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
     if axes == 4 and len(model.correlation) != image.channels:
         raise ValueError(
             f"the noise model's correlation is that of {len(model.correlation)} channels, the "
-            f"image has {image.channels}"
+            f"image has {image.channels}: give the correlation of as many channels, or one for all"
         )
     if axes == 3 and len(image.shape) < 3:
         raise ValueError(

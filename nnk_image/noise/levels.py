@@ -70,7 +70,7 @@ class Blocks:
         if math.prod(sides) < _FEWEST and image.high > image.low:
             raise ValueError(
                 f"the level of noise in an image of shape {image.shape} cannot be estimated: it "
-                f"has no block of {_FEWEST} neighboring pixels; pass sigma="
+                f"has no block of {_FEWEST} neighboring pixels; give sigma"
             )
         leading = (1,) * (len(image.shape) - axes)
         sizes = (*leading, *(_CELL[axes] * side for side in sides))

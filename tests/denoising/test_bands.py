@@ -277,7 +277,7 @@ HOLE[2, 3, 4] = np.nan
 @pytest.mark.parametrize(
     ("cube", "options", "message"),
     [
-        (NOISY[..., :1], {}, "1 bands.*2 bands are the least"),
+        (NOISY[..., :1], {}, "1 bands.*at least 2 bands"),
         (NOISY[:4, :5], {}, "20 bands and 20 valid pixels"),
         (NOISY, {"mask": np.arange(48 * 56).reshape(48, 56) < 20}, "20 valid pixels"),
         (HOLE, {}, "(?s)not finite.*mask"),

@@ -103,7 +103,7 @@ def test_tiny_images_keep_their_shape(method, shape):
 
 @pytest.mark.parametrize("shape", [(1, 2), (2, 2), (1, 64), (4, 7)])
 def test_noise_of_tiny_images_must_be_given(method, shape):
-    with pytest.raises(ValueError, match=r"cannot be estimated.*pass sigma="):
+    with pytest.raises(ValueError, match=r"cannot be estimated.*give sigma"):
         denoise(np.random.default_rng(16).random(shape), method=method)
 
 

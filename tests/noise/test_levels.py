@@ -115,6 +115,6 @@ def test_wrong_calls_are_explained():
         estimate_noise(BODY - 1, kind="rician")
     with pytest.raises(ValueError, match="uneven=True is for"):
         estimate_noise(BODY, kind="poisson", uneven=True)
-    with pytest.raises(ValueError, match=r"shape \(1, 2\) cannot be estimated.*pass sigma="):
+    with pytest.raises(ValueError, match=r"shape \(1, 2\) cannot be estimated.*give sigma"):
         estimate_noise([[1.0, 2.0]], kind="rician")
     assert estimate_noise([[1.0, 1.0]], kind="rician").sigma == (0.0,)
