@@ -110,9 +110,9 @@ def test_noise_of_tiny_images_must_be_given(method, shape):
 @pytest.mark.parametrize(
     ("shape", "axis", "error", "says"),
     [
-        ((0, 0), None, ValueError, "no pixel"),
+        ((0, 0), None, ValueError, "False everywhere"),
         ((0, 5), None, ValueError, r"no pixel.*\(0, 5\)"),
-        ((5, 5, 0), 2, ValueError, "no pixel"),
+        ((5, 5, 0), 2, ValueError, "False everywhere"),
         ((), None, ValueError, "2 to 4 axes, this one 0"),
         ((5,), None, ValueError, "2 to 4 axes, this one 1"),
         ((5, 5, 3), None, ValueError, r"channel_axis= \(-1"),
@@ -200,7 +200,7 @@ def test_full_mask_is_no_mask(method):
 @pytest.mark.parametrize(
     ("mask", "error", "says"),
     [
-        (np.zeros(NOISE.shape, bool), ValueError, "no pixel"),
+        (np.zeros(NOISE.shape, bool), ValueError, "False everywhere"),
         (np.ones(NOISE.shape, int), TypeError, "boolean"),
         (np.ones(NOISE.T.shape, bool), ValueError, r"\(18, 21\).*\(21, 18\)"),
     ],
