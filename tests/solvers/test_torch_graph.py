@@ -13,7 +13,8 @@ from nnk_image.solvers import TorchGraph, smooth
 
 @pytest.fixture(scope="module")
 def torch():
-    return pytest.importorskip("torch")
+    reason = "PyTorch is not installed; CI does not install it: pip install 'nnk_image[torch]'"
+    return pytest.importorskip("torch", reason=reason)
 
 
 @pytest.fixture(scope="module", params=["image", "matrix"])
@@ -81,7 +82,7 @@ def test_types_threads_and_graphs_without_edges(torch):
     assert torch.equal(empty.laplacian(torch.ones(3)), torch.zeros(3, dtype=torch.float64))
 
 
-def test_errors_say_what_to_do(graph, torch, monkeypatch):
+def test_errors_say_what_to_do(graph, torch):
     with pytest.raises(ValueError, match="laplacian='random_walk' is unknown"):
         TorchGraph(graph, "random_walk")
     with pytest.raises(ValueError, match=r"signals must be \(\.\.\., .*\), not \(4,\)"):
