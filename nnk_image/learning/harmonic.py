@@ -191,8 +191,9 @@ def _eliminated(
     # The solution of a last column of ones is the chance that a walk meets a known node, 1.
     given = np.column_stack([values, chance])
     # A link to a further node is divided by the root of its weight, as it has no other.
-    right = (links / root)[:, None] * given if tau else scaled @ (root[:, None] * given)
-    part, right = scaled[free][:, free], right[free]
+    drawn = (links[free] / root[free])[:, None] * given[free]
+    right = drawn if tau else scaled[free] @ (root[:, None] * given)
+    part = scaled[free][:, free]
     found = _solve(part, right, 0.0) / root[free, None]
     lost = np.abs(found[:, -1] - 1) > _ABSORBED
     if lost.any():
