@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import block_array, csr_array, eye_array
+from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
@@ -136,20 +136,6 @@ def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[
     return known, given
 
 
-def _smooth(adjacency: csr_array, known: Array, given: Array, tau: float) -> tuple[Array, Array]:
-    """Return Tikhonov's solution, harmonic on a graph with a new node for each known value.
-
-    Each new node holds a value and is linked to its node with weight 1 / tau.
-    """
-    n, nodes = len(known), np.flatnonzero(known)
-    weights = np.full(len(nodes), min(1 / tau, _STIFFEST))
-    to_new = csr_array((weights, (nodes, np.arange(len(nodes)))), (n, len(nodes)))
-    larger = csr_array(block_array([[adjacency, to_new], [to_new.T, None]]))
-    new = np.arange(n + len(nodes)) >= n
-    found, chance = _eliminated(larger, new, np.concatenate([np.zeros_like(given), given[known]]))
-    return found[:n], chance[:n]
-
-
 def harmonic(
     graph: Graph, adjacency: csr_array, known: Array, given: Array, tau: float = 0.0
 ) -> tuple[Array, Array]:
@@ -181,26 +167,33 @@ def harmonic(
             reached = np.isin(component, component[known])
             if (np.abs(found[reached, -1] - 1) <= _ABSORBED).all():
                 return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
-    if tau > 0:
-        return _smooth(adjacency, known, given, tau)
-    return _eliminated(adjacency, known, given)
+    return _eliminated(adjacency, known, given, tau)
 
 
-def _eliminated(adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
-    """Return the harmonic values and chances by elimination."""
+def _eliminated(
+    adjacency: csr_array, known: Array, given: Array, tau: float
+) -> tuple[Array, Array]:
+    """Return values and chances by elimination, also where links differ by many orders.
+
+    With tau, each known value is that of a further node, linked with weight 1 / tau.
+    """
     values, chance = np.where(known[:, None], given, 0.0), known.astype(float)
     component = connected_components(adjacency, directed=False)[1]
-    free = np.flatnonzero(~known & np.isin(component, component[known]))
+    reached = np.isin(component, component[known])
+    free = np.flatnonzero(reached if tau else reached & ~known)
     if not len(free):
         return values, chance
-    root = np.sqrt(degrees(adjacency))
+    links = known * min(1 / tau, _STIFFEST) if tau else np.zeros(len(known))
+    root = np.sqrt(degrees(adjacency) + links)
     rows = np.repeat(np.arange(len(root)), np.diff(adjacency.indptr))
     scaled = adjacency.copy()
     scaled.data = scaled.data / root[rows] / root[scaled.indices]
-    part, source = scaled[free][:, free], scaled[free][:, np.flatnonzero(known)]
     # The solution of a last column of ones is the chance that a walk meets a known node, 1.
-    given = np.column_stack([given[known], np.ones(known.sum())])
-    right = source @ (root[known, None] * given)
+    given = np.column_stack([values, chance])
+    # A link to a further node is divided by the root of its weight, as it has no other.
+    drawn = (links[free] / root[free])[:, None] * given[free]
+    right = drawn if tau else scaled[free] @ (root[:, None] * given)
+    part = scaled[free][:, free]
     found = _solve(part, right, 0.0) / root[free, None]
     lost = np.abs(found[:, -1] - 1) > _ABSORBED
     if lost.any():

@@ -7,6 +7,7 @@ minimizes closeness to the signal plus a measure of how much it varies on the gr
 from nnk_image.solvers.planes import gglr
 from nnk_image.solvers.problem import SolverInfo
 from nnk_image.solvers.quadratic import smooth
+from nnk_image.solvers.torch_graph import TorchGraph
 from nnk_image.solvers.variation import total_variation
 
-__all__ = ["SolverInfo", "gglr", "smooth", "total_variation"]
+__all__ = ["SolverInfo", "TorchGraph", "gglr", "smooth", "total_variation"]

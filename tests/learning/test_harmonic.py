@@ -145,6 +145,14 @@ def test_nodes_without_a_link_to_known_ones_get_the_mean():
         np.testing.assert_allclose(found[3:], 2)
 
 
+@pytest.mark.parametrize("tau", [0, 1.0])
+def test_nodes_without_any_link(tau):
+    graph, known = csr_array((3, 3)), np.array([True, True, False])
+    with pytest.warns(UserWarning, match="1 of 3 nodes"):
+        found = interpolate(graph, [1.0, 3, np.nan], known, tau=tau)
+    np.testing.assert_allclose(found, [1, 3, 2])
+
+
 def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
     values = np.array([[1.0, np.nan], [np.inf, 5.0]])
     known = np.array([[True, False], [False, False]])

@@ -1,0 +1,97 @@
+"""Operators that PyTorch differentiates: matrices, finite differences; skipped without PyTorch."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.polynomial import chebyshev
+from scipy.sparse import csr_array
+
+import nnk_image
+from nnk_image.solvers import TorchGraph, smooth
+
+
+@pytest.fixture(scope="module")
+def torch():
+    reason = "PyTorch is not installed; CI does not install it: pip install 'nnk_image[torch]'"
+    return pytest.importorskip("torch", reason=reason)
+
+
+@pytest.fixture(scope="module", params=["image", "matrix"])
+def graph(request):
+    image_graph = nnk_image.image_graph(np.random.default_rng(0).random((5, 6)), sigma_f=1)
+    return image_graph if request.param == "image" else image_graph.adjacency
+
+
+@pytest.fixture(params=["combinatorial", "normalized"])
+def case(request, graph, torch):
+    """A graph, its dense Laplacian, two signals, and coefficients."""
+    on_graph = TorchGraph(graph, request.param)
+    adjacency = getattr(graph, "adjacency", graph)
+    degree = adjacency.sum(axis=1)
+    matrix = np.diag(degree) - adjacency.toarray()
+    if request.param == "normalized":
+        matrix /= np.sqrt(np.outer(degree, degree))
+    rng = np.random.default_rng(1)
+    x, c = (rng.normal(size=shape) for shape in ((2, *on_graph.shape), 5))
+    return on_graph, matrix, *(torch.tensor(a, requires_grad=True) for a in (x, c))
+
+
+def test_values_are_those_of_matrices(case):
+    on_graph, matrix, x, c = case
+    columns = x.detach().numpy().reshape(2, -1).T
+    product = on_graph.laplacian(x).detach().numpy().reshape(2, -1).T
+    np.testing.assert_allclose(product, matrix @ columns, atol=1e-13)
+    values, vectors = np.linalg.eigh(matrix)
+    of_values = chebyshev.chebval(2 * values / on_graph.bound - 1, c.detach().numpy())
+    expected = vectors * of_values @ vectors.T @ columns
+    for coefficients in (c, c.detach()):  # computed in other ways
+        found = on_graph.chebyshev(x, coefficients)
+        assert found.shape == x.shape
+        np.testing.assert_allclose(found.detach().numpy().reshape(2, -1).T, expected, atol=1e-13)
+
+
+def test_derivatives_are_finite_differences(case, torch):
+    on_graph, _, x, c = case
+    check = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+    bank = torch.stack([c, 2 * c.flip(0), c**2])
+    for correct in check:
+        assert correct(on_graph.laplacian, (x,))
+        assert correct(on_graph.chebyshev, (x, c))
+        assert correct(on_graph.chebyshev, (x[0], bank))
+        assert correct(lambda x: on_graph.chebyshev(x, bank.detach()), (x,))
+
+
+def test_derivatives_of_smooth_are_finite_differences(graph, torch):
+    on_graph = TorchGraph(graph)
+    x = torch.rand(2, *on_graph.shape, dtype=torch.float64, requires_grad=True)
+    strength = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    plain = smooth(graph, x[1].detach().numpy(), 0.7)
+    np.testing.assert_array_equal(on_graph.smooth(x[1], 0.7).detach().numpy(), plain)
+    assert torch.autograd.gradcheck(lambda *a: on_graph.smooth(*a, tol=1e-13), (x, strength))
+    assert torch.autograd.gradgradcheck(lambda x: on_graph.smooth(x, 0.7, tol=1e-13), (x,))
+
+
+def test_types_threads_and_graphs_without_edges(torch):
+    image = nnk_image.standard_image("camera").astype(np.float32)
+    graph, x = nnk_image.image_graph(image, sigma_f=20), torch.from_numpy(image).double()
+    one, two = (TorchGraph(graph, n_jobs=n).laplacian(x) for n in (1, 2))
+    assert one.dtype == torch.float32  # as the graph's weights
+    assert torch.equal(one, two)
+    empty = TorchGraph(csr_array((3, 3)))
+    assert torch.equal(empty.laplacian(torch.ones(3)), torch.zeros(3, dtype=torch.float64))
+
+
+def test_errors_say_what_to_do(graph, torch):
+    with pytest.raises(ValueError, match="laplacian='random_walk' is unknown"):
+        TorchGraph(graph, "random_walk")
+    with pytest.raises(ValueError, match=r"signals must be \(\.\.\., .*\), not \(4,\)"):
+        TorchGraph(graph).laplacian(torch.ones(4))
+    with pytest.raises(ValueError, match="laplacian='combinatorial'"):
+        TorchGraph(graph, "normalized").smooth(torch.ones(5, 6), 1)
+
+
+def test_without_torch_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"nnk_image\[torch\]"):
+        TorchGraph(csr_array((3, 3)))
