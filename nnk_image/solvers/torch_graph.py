@@ -72,10 +72,11 @@ class TorchGraph:
         with RowExecutor(n_jobs) as executor:
             self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, executor)
         self.shape, self.bound = self._operator.shape, self._operator.bound
+        self._end = self.bound or 1.0  # of the interval: without edges L = 0, and any will do
 
     def laplacian(self, x: Tensor) -> Tensor:
         """Multiply signals by the Laplacian."""
-        terms = x.new_full((2,), self._interval / 2, dtype=self._dtype)
+        terms = x.new_full((2,), self._end / 2, dtype=self._dtype)
         return self.chebyshev(x, terms)  # L = bound / 2 (T_0 + T_1)
 
     def chebyshev(self, x: Tensor, coefficients: Tensor) -> Tensor:
@@ -98,23 +99,15 @@ class TorchGraph:
         given = coefficients.detach().cpu().double().numpy().reshape(-1, n_terms)
         series = np.eye(n_terms) if learned else given
 
-        def analyze(signals: Array) -> Array:
+        def each(work: Callable[..., Array], signals: Array) -> list[Array]:
             with RowExecutor(self._n_jobs) as executor:
-                bands = [
-                    self._operator.analyze(signal, series, self._interval, executor)
-                    for signal in np.ascontiguousarray(signals)
-                ]
-            return np.stack(bands, axis=1)
+                return [work(np.ascontiguousarray(s), series, self._end, executor) for s in signals]
 
-        def synthesize(bands: Array) -> Array:
-            with RowExecutor(self._n_jobs) as executor:
-                signals = [
-                    self._operator.synthesize(of_signal, series, self._interval, executor)
-                    for of_signal in bands.swapaxes(0, 1)
-                ]
-            return np.stack(signals)
-
-        result = self._apply(x, analyze, synthesize)
+        result = self._apply(
+            x,
+            lambda signals: np.stack(each(self._operator.analyze, signals), axis=1),
+            lambda bands: np.stack(each(self._operator.synthesize, bands.swapaxes(0, 1))),
+        )
         shape = coefficients.shape[:-1] + result.shape[1:]
         if learned:
             result = coefficients.to(result) @ result.flatten(1)
@@ -152,10 +145,6 @@ class TorchGraph:
             slope = self._apply(self.laplacian(y.detach()), solve, solve)
             y = y - (strength - weight) * slope
         return y
-
-    @property
-    def _interval(self) -> float:
-        return self.bound or 1.0
 
     def _apply(
         self, x: Tensor, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
