@@ -63,33 +63,31 @@ def denoise_tiles(
 ) -> NoiseModel:
     """Denoise an image that is larger than memory, tile by tile.
 
-    If white or correlated noise is given, the result equals that of `denoise` for the whole image
-    bit for bit; for Poisson noise it differs by less than 0.01 dB.
+    If the noise is given, and is white or correlated, the result equals that of `denoise` for the
+    whole image bit for bit. For Poisson noise it differs by less than 0.01 dB.
 
     Parameters
     ----------
     source : path or array_like
-        A .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices, such as a memory
-        map or a zarr, HDF5 or dask array. The first level of a pyramid is read. Integers of up to
-        16 bits in files are processed in float32, which holds them exactly.
+        A .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices, such as a
+        memory map or a zarr, HDF5 or dask array.  Of a pyramid the first level is read.  Integers
+        of at most 16 bits in files are processed in float32, which holds them exactly.
     target : path or array_like
-        Name of a .zarr file to write, with the dtype of the source if that is an integer type; or
-        any object of the shape of `source` that accepts assignment to slices, such as a memory map.
-        Integers are rounded and clipped.
+        Name of a .zarr file to write, of the type of the source if that is an integer type; or any
+        object of the shape of `source` that takes values in slices, such as a memory map.
+        Integers are rounded and clipped to their range.
     sigma : float, sequence of one float per channel, or NoiseModel, optional
         As for `denoise`, without per-pixel levels and without row and column noise.  Default:
         estimated from 16 squares of 512 x 512 pixels, or from the whole of a smaller image.
     method, channel_axis, spacing, strength
-        As for `denoise`. The channel axis of a TIFF file is read from the file.
+        As for `denoise`.  The channel axis of a TIFF file is known from the file.
     max_memory : int or str
-        Bytes for all tiles that are processed at the same time, such as 2**30 or '4GiB'; default
-        '1GiB'.
+        Bytes for all tiles that are processed at the same time, such as 2**30 or '4GiB'.
     n_jobs : int, optional
         Number of tiles processed at the same time, each on one thread; None (default) is 1, -1 one
         per processor.
     progress : bool or callable
-        True shows a progress bar; a callable is called as ``progress(done, total)``, in rows of
-        tiles.
+        True shows a progress bar; a callable gets ``(done, total)`` rows of tiles.
 
     Returns
     -------
@@ -99,15 +97,15 @@ def denoise_tiles(
     Raises
     ------
     TypeError, ValueError
-        As `denoise`; if a file cannot be read; if `target` is an existing file that was not written
-        by a call with the same arguments.
+        As `denoise`; if a file cannot be read; if `target` is a file that exists and was not
+        begun by a call with the same arguments.
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
     Notes
     -----
-    If a call that writes a file is interrupted, even by SIGKILL, repeat it to resume: only the
-    missing tiles are processed.
+    If a call that writes a file is interrupted, even by SIGKILL, the same call resumes the work:
+    only tiles with missing chunks are processed.
 
     Examples
     --------
@@ -200,7 +198,7 @@ def denoise(
 ) -> da.Array:
     """Denoise a dask array lazily.
 
-    Nothing is computed before ``compute``. The result is that of `nnk_image.denoise_tiles`.
+    Nothing is computed before ``compute``; then the result is that of `nnk_image.denoise_tiles`.
 
     Parameters
     ----------
@@ -209,8 +207,7 @@ def denoise(
     sigma, method, channel_axis, spacing, strength
         As for `nnk_image.denoise_tiles`.
     max_memory : int or str
-        Bytes for one task, which uses one thread; default '512MiB'. Large tiles are faster, because
-        tiles overlap.
+        Bytes for one task, which uses one thread.  Large tiles are faster, because tiles overlap.
 
     Returns
     -------
@@ -255,14 +252,14 @@ def analyze(
     image : dask.array.Array
         (H, W), one axis more with `channel_axis`, or a volume, with any chunks.
     sigma_f : float
-        Width of the kernel in intensity, in the image's units.
+        Intensity width of the kernel, in the image's units.
     max_memory : int or str
         Bytes for one task, which uses one thread.
     **options
         `window`, `sigma_d`, `channel_axis` and `spacing` as for `image_graph`; all others as for
         `SpectralGraphWavelets`.  `lmax` must be a number or None, and `tau` is required for the
-        regularized Laplacian.  Without `lmax` and `bound`, a bound on the eigenvalues is first
-        computed from all tiles.
+        regularized Laplacian.  Without `lmax` and `bound`, the bound on the spectrum is computed
+        first, from all tiles.
 
     Returns
     -------
@@ -292,7 +289,7 @@ def filter(
     max_memory: int | str = "512MiB",
     **options: Any,
 ) -> da.Array:
-    """Apply a function of the graph Laplacian to a dask array lazily.
+    """Apply one function of the graph Laplacian to a dask array lazily.
 
     Parameters
     ----------

@@ -54,36 +54,36 @@ def denoise(
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0 to 255,
         25/255 for values from 0 to 1); an array of the image's shape gives that of each pixel.
-        A channel of level 0 (or below a millionth of half the image's range) is not changed. A
+        0, or less than a millionth of half the image's range, leaves a channel as it is. A
         `NoiseModel` describes Poisson, correlated, or row and column noise. Default: the noise
         is estimated by `estimate_noise`; if `residual_structure` shows that texture was removed
         with it, the image is denoised again without its correlated part.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
-        as long and gains 0.1 to 0.2 dB. 'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands
-        on the NNK graph of the image; it is meant for research.
+        as long for 0.1 to 0.2 dB. 'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the
+        NNK graph of the image's neighborhoods.
     channel_axis : int, optional
-        Axis of the channels. Default: none; all axes are of space or time.
+        Axis of the channels, which would else be an axis of space or time.
     channels : {'colors', 'independent'}
-        'colors' (default) denoises the channels jointly, as brightness and color differences.
-        'independent' denoises each channel by itself, for channels that show different things, such
-        as fluorescent stains.
+        'colors' (default) denoises the channels jointly: in opponent colors with patches matched
+        on luminance, or ('sgw') on one graph. 'independent' denoises each channel by
+        itself, for stains and others that show different things.
     spacing : float or sequence of float, optional
         Distance of neighboring pixels along each axis, such as the size of a voxel; only their
         ratios count. Default: all equal.
     mask : bool array_like of the image's shape, optional
-        True for valid pixels. The others are ignored, may be NaN, and are returned unchanged.
+        True for the pixels that take part; the others are returned unchanged, and may be NaN.
     strength : float
-        Factor that multiplies the noise level, 1 by default. Larger values give a smoother image,
-        smaller ones keep more grain.
+        Factor of the standard deviation of the noise, 1 by default: larger values give a smoother
+        image, smaller ones keep more grain.
     guide : ImageGraph, optional
-        For 'sgw': graph of another image of the same scene, such as one with less noise or from
-        another sensor. Default: the graph of `image` itself.
+        For 'sgw': graph to filter on, made from another image of the same scene (less noisy, in
+        color, of another sensor). Default: the graph of `image`.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar; a callable is called as ``progress(done, total)``. It starts
-        again if the image is denoised twice, see `sigma`.
+        True shows a progress bar; a callable gets ``(done, total)``. It begins again if the image
+        is denoised twice, see `sigma`.
 
     Returns
     -------
@@ -96,8 +96,7 @@ def denoise(
     TypeError, ValueError
         If image, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
-        If the image is too large for the free memory; raised before memory is taken. Use
-        `denoise_tiles`.
+        If the image is too large, before memory is taken; `denoise_tiles` handles such images.
 
     Warns
     -----
@@ -106,12 +105,12 @@ def denoise(
 
     References
     ----------
-    'fast', 'best': S. Herbreteau, C. Kervrann, "Unsupervised linear and iterative combinations of
-    patches for image denoising", arXiv 2212.00422. 'sgw': S. Shekkizhar, PhD thesis, 2023, section
-    3.1.3.2, with three changes. The graph compares neighborhoods (Gaussian means and their
-    derivatives) instead of pixels. The Laplacian is regularized: ``(D + tau I)^-1 (D - W)`` with
-    tau the mean degree (T. Qin, K. Rohe, "Regularized spectral clustering under the
-    degree-corrected stochastic blockmodel", 2013). The polynomial is Jackson-damped.
+    'sgw': S. Shekkizhar's thesis, section 3.1.3.2. Beyond it, the graph compares neighborhoods
+    (their Gaussian mean and its derivatives) instead of pixels, the Laplacian is regularized,
+    ``(D + tau I)^-1 (D - W)`` with tau the mean degree (T. Qin, K. Rohe, "Regularized spectral
+    clustering under the degree-corrected stochastic blockmodel", 2013), and the polynomial is
+    Jackson-damped. The other methods: S. Herbreteau, C. Kervrann, "Unsupervised linear and
+    iterative combinations of patches for image denoising", arXiv 2212.00422.
 
     Examples
     --------

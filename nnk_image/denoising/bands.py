@@ -59,7 +59,7 @@ def denoise_bands(
     method, spacing, n_jobs
         As in `denoise`, for each component image; `spacing` is that of all axes but the bands.
     mask : bool array_like of the cube's shape without bands, optional
-        True for valid pixels. The others are ignored, may be NaN, and are returned unchanged.
+        True for the pixels that take part; the others are returned unchanged, and may be NaN.
     progress : bool or callable
         True shows a progress bar per component; a callable gets ``(done, total)``.
     return_info : bool

@@ -21,24 +21,24 @@ def residual_structure(
     channel_axis: int | None = None,
     mask: npt.ArrayLike | None = None,
 ) -> float:
-    """Measure whether denoising removed structure of the image together with the noise.
+    """Measure whether more was removed where an image has structure.
 
     Parameters
     ----------
     image, denoised : (H, W) array_like, one axis more with `channel_axis`, or volumes
-        The noisy image and its denoised version.
+        The noisy image and the result.
     channel_axis : int, optional
-        Axis of the channels of a color image; only its luminance is used.
+        Axis of the channels of a color image, of which the luminance is compared.
     mask : bool array_like of the image's shape, optional
-        True for valid pixels.
+        True for the pixels that take part.
 
     Returns
     -------
     float
-        Ratio of two variances of ``image - denoised``, measured in blocks of 8 x 8 pixels: the mean
-        over the quarter of the blocks with the most structure, divided by that over the flattest
-        quarter. Up to about 1, only noise was removed. Above 2, texture was removed too. NaN if
-        fewer than 16 blocks can be used.
+        Variance of what was removed within blocks of 8 x 8 pixels: its mean over the quarter of
+        the blocks with most structure, over that of the flattest quarter. It is about 1 or less if
+        only noise was removed, because filters spare structure; above 2 texture was removed as
+        well. NaN if there are fewer than 16 usable blocks.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def residual_structure(
 
     Notes
     -----
-    The difference between an image and its denoised version is called the method noise. It should
-    look like noise.
+    The difference between an image and its filtered version is called the method noise; if it looks
+    like noise, no structure was removed.
 
     References
     ----------

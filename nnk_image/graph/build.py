@@ -28,8 +28,8 @@ def image_graph(
 ) -> ImageGraph:
     """Build the sparse NNK graph of an image.
 
-    Each pixel is linked to the few pixels of a window around it that non-negative kernel regression
-    (NNK) would keep, about 6 % of all.
+    Each pixel is linked to the few pixels of its window that non-negative kernel
+    regression would keep.
 
     Parameters
     ----------
@@ -38,24 +38,23 @@ def image_graph(
         time): (D, H, W) is a volume.  Three axes of which the first or the last has 3 or 4 pixels
         need either `channel_axis` or `spacing`.
     window : int or sequence of int, optional
-        Side of the window in pixels, odd, from 3 to 63; or one per axis, where 1 means no neighbors
-        along that axis. Default: 11 for two axes, 5 for three, 3 for four.
+        Side of the window in pixels: odd, 3 to 63; or one per axis, where 1 stands for no
+        neighbors along it.  Default: 11 for two axes, 5 for three, 3 for four.
     sigma_d : float
-        Width of the kernel in space, in units of `spacing`; default 2.
+        Spatial width of the kernel, in units of `spacing`.
     sigma_f : float, optional
-        Width of the kernel in intensity, in the image's own units. Default: 10/255 of the data
-        range, which is known for bool, uint8, uint16 and for floats within [0, 1].
+        Intensity width, in the image's own units.  Default: 10/255 of the data range, which is
+        known for bool, uint8, uint16 and for floats within [0, 1].
     channel_axis : int, optional
         Axis of the channels of a color image; pixels are then compared as vectors.
     mask : bool array_like, optional
-        Of the image's shape without the channels, True for valid pixels. The others have no edges
-        and may hold NaN.
+        Of the image's shape without the channels: True for the pixels that take part; the others
+        have no edges and may hold NaN.
     directed : bool
-        Whether to keep the direction of edges: pixel i may keep a link to j while j keeps none to
-        i. Default: an undirected graph with all edges that either pixel keeps.
+        Keep the edges each pixel chose.  Default: their union.
     weights : {'kernel', 'nnk'}
-        'kernel' (default): the bilateral kernel, see Notes. 'nnk': the exact weights of the NNK
-        regression of each pixel on its neighbors; in an undirected graph the larger of the two.
+        'nnk' solves non-negative kernel regression of each pixel on its neighbors for exact
+        weights; in an undirected graph the larger of two.
     spacing : sequence of float, optional
         Distance of neighboring pixels along each axis, such as the size of a voxel.  Default: 1.
     n_jobs : int, optional
@@ -72,15 +71,14 @@ def image_graph(
     TypeError, ValueError
         Bad image or parameter; the message names it and says what to do.
     MemoryError
-        The graph does not fit into memory; raised before memory is taken.
+        The graph does not fit; raised before memory is taken, with the figures.
 
     Notes
     -----
-    The pixels of the window of pixel i are visited from the inside outwards. A pixel k is dropped
-    if a kept pixel j lies in the same direction and has a similar value: ``(f_j - f_k).(f_j - f_i)
-    <= (sigma_f / sigma_d)^2 (x_k - x_j).(x_j - x_i)``, with positions x and values f. This
-    approximates exact NNK without solving any equations. The weights are the bilateral kernel
-    ``exp(-|x_i-x_j|^2 / (2 sigma_d^2)) exp(-|f_i-f_j|^2 / (2 sigma_f^2))``.
+    Walking outwards, a pixel k is pruned by a kept pixel j that lies in its direction and resembles
+    it, ``(f_j - f_k).(f_j - f_i) <= (sigma_f / sigma_d)^2 (x_k - x_j).(x_j - x_i)``.  This
+    approximates exact NNK on the window, at the cost of comparisons.  Edges carry the bilateral
+    kernel ``exp(-|x_i-x_j|^2 / (2 sigma_d^2)) exp(-|f_i-f_j|^2 / (2 sigma_f^2))``.
 
     References
     ----------
@@ -125,7 +123,7 @@ def bilateral_graph(
 ) -> ImageGraph:
     """Build the graph of the bilateral filter: each pixel is linked to all others of its window.
 
-    `image_graph` keeps about one in 17 of these edges, with the same weights.
+    The reference that `image_graph` prunes: same nodes, same weights, some 17 times the edges.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ def grid_graph(
 ) -> csr_array:
     """Link every pixel with all others of its window, with weight 1.
 
-    Use it for interpolation where no image is known yet, or as the candidates of `nnk_graph` to
-    compare pixels by other features than their values: ``nnk_graph(features,
-    neighbors=grid_graph(shape, 11))``.
+    Use it to interpolate where nothing is known of the image yet, or as the candidates of
+    `nnk_graph` where pixels are compared by other features than their values:
+    ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def grid_graph(
     window : int or sequence of int
         Side of the window in pixels, as for `image_graph`; 3 gives 8 neighbors.
     mask : bool array_like of that shape, optional
-        True for valid pixels; the others have no links.
+        True for the pixels that take part; the others have no links.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def grid_graph(
     TypeError, ValueError
         Bad shape, window or mask.
     MemoryError
-        The graph does not fit into memory; raised before memory is taken.
+        The graph does not fit; raised before memory is taken.
 
     Examples
     --------

@@ -25,27 +25,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageGraph:
-    """Graph of an image, with one node per pixel; built by `image_graph` and `bilateral_graph`.
+    """Graph whose nodes are the pixels of an image; `image_graph` makes it.
 
     Attributes
     ----------
     edges : EdgePlanes or StoredEdges
-        Storage of the edges: one bit per pixel and offset within the window, from which wavelets
-        are computed directly; a sparse matrix for graphs read from a file or with exact NNK
-        weights.
+        The edges as planes of bits, from which wavelets are computed directly; or as a matrix,
+        where the graph was read from a file or has exact NNK weights.
     shape : tuple of int
         (H, W) of the image, (D, H, W) of a volume.
     kind : {'nnk', 'bilateral'}
-        'bilateral' if each pixel is linked to its whole window, 'nnk' for the sparse graph.
+        The full graph of the window is 'bilateral'.
     window : int or tuple of int
         Side of the window in pixels, or one per axis.
     sigma_d, sigma_f : float
         Kernel widths: in pixels or units of `spacing`, and in the image's own units.
     directed : bool
-        Whether edges have a direction: row i of `adjacency` then holds the neighbors that pixel i
-        kept, and j may be a neighbor of i while i is none of j.
+        True where edges are kept as Algorithm 4 chose them for each pixel.
     valid : (H, W) bool ndarray or None
-        Pixels that have edges, where a mask was given; None means all.
+        Pixels that take part; None means all.
     spacing : tuple of float or None
         Distance of neighboring pixels along each axis; None means 1.
 
@@ -72,7 +70,7 @@ class ImageGraph:
     def adjacency(self) -> csr_array:
         """(N, N) scipy.sparse.csr_array of the weights, made when it is first used.
 
-        N = H W and node = row * W + column (C order, also for more axes).  Columns are sorted;
+        N = H W, node = row * W + column, and in the same manner for more axes.  Columns are sorted;
         there are no explicit zeros and no self loops; symmetric unless `directed`.  The weights are
         read-only: copy the matrix to change them.
         """
@@ -80,7 +78,7 @@ class ImageGraph:
 
     @property
     def n_underflow(self) -> int:
-        """Number of edges left out because their weight underflows `dtype`."""
+        """Edges left out because their weight is below the smallest normal number of its type."""
         return self._stored.n_underflow
 
     @property
@@ -94,7 +92,7 @@ class ImageGraph:
 
     @property
     def grid(self) -> PixelGrid:
-        """Numbering and positions of the pixels, as a `PixelGrid`."""
+        """Numbers and positions of the pixels, as a `PixelGrid`."""
         return PixelGrid(self.shape)
 
     @property
@@ -110,7 +108,7 @@ class ImageGraph:
 
     @cached_property
     def degrees(self) -> npt.NDArray[Any]:
-        """(H, W) ndarray: degree of each pixel, the sum of the weights of its edges."""
+        """(H, W) ndarray: sum of the weights of each pixel's edges."""
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
@@ -141,9 +139,9 @@ class ImageGraph:
         return laplacian.laplacian(self.adjacency, kind)
 
     def to_pygsp(self) -> pygsp.graphs.Graph:
-        """Convert to a `pygsp.graphs.Graph` with coordinates (x, -y), so that plots are upright.
+        """Convert to a `pygsp.graphs.Graph` with pixel positions as coordinates (x, -y).
 
-        A volume has coordinates (x, -y, z), a graph with more axes has none.
+        Those of a volume are (x, -y, z); beyond three axes there are none.
         """
         from pygsp.graphs import Graph
 
@@ -157,16 +155,16 @@ class ImageGraph:
         return places if self.spacing is None else places * self.spacing
 
     def to_edge_index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """Return the edges in the layout of PyTorch Geometric, as NumPy arrays.
+        """Return the edges in the layout of PyTorch Geometric, which need not be installed.
 
         Returns
         -------
         edge_index : (2, E) int64 ndarray
-            Source nodes in the first row, target nodes in the second, sorted by target. Undirected
-            edges appear in both directions. The source is a neighbor of the target: a layer that
-            sums weighted messages multiplies by `adjacency`.
+            Where edges start, and where they end.  A pixel's edges come from its neighbors, so
+            that a layer which adds up weighted messages multiplies by `adjacency`.  They are sorted
+            by their ends; an undirected edge is there both ways.
         edge_weight : (E,) float ndarray
-            Weights of the edges, a copy.
+            A copy of their weights.
 
         Examples
         --------

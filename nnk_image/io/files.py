@@ -61,8 +61,8 @@ def read(
     """Read an image, a volume or a sequence, without losing a bit of its depth.
 
     PNG, JPEG, TIFF (also ImageJ hyperstacks and OME-TIFF), PNM, WebP, AVIF, BMP, ``.npy`` and
-    NIfTI, and, of the formats that are not written, GIF and HEIF (``.heic``). The format is
-    recognized by the content, not by the name. :doc:`/files` lists what is read of each format.
+    NIfTI, and, of the formats that are not written, GIF and HEIF (``.heic``). The content decides
+    on the format, not the name. :doc:`/files` lists what is read of each format.
 
     Parameters
     ----------

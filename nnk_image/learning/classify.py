@@ -53,7 +53,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return self
 
     def predict(self, X: npt.ArrayLike | None) -> Array:
-        """Predict the most probable class; ties go to the first one in `classes_`.
+        """Predict the most probable class, of equally probable ones the first in `classes_`.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return np.column_stack(labels) if self.outputs_2d_ else labels[0]
 
     def predict_proba(self, X: npt.ArrayLike | None) -> Any:
-        """Predict class probabilities: the sum of the weights of the neighbors in each class.
+        """Predict the probabilities of the classes: the shares of the neighbors that have them.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         Returns
         -------
         float
-            Mean over points and outputs. The kernel width is computed once, from all points.
+            Mean over points and outputs. The kernel's width is that of all points.
 
         References
         ----------
@@ -117,22 +117,23 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     """Classify by non-negative kernel regression (NNK) neighbors.
 
-    The probability of a class is the share of the query's neighbors in it, by weight.
+    The probability of a class is the share of the weights of the query's neighbors that have it.
 
     Parameters
     ----------
     n_neighbors : int
-        Number of candidates of each query; default 30. If there are fewer points, all of them.
+        Candidates of each query; default 30; all points if there are fewer.
     kernel, kernel_params, sigma : optional
         As for `nnk_neighbors`.
     sigma_scale : float
-        Factor that multiplies the kernel width, default 1. Tune it rather than `sigma`: it does not
-        depend on the units of the data.
+        Factor of the width, default 1. Search over it rather than over the width, because it does
+        not depend on the units of the data.
     method, method_params : optional
         As for `nnk_neighbors`. ``method='knn'`` weights all candidates by the kernel (weighted kNN;
         Nadaraya-Watson if all points are candidates).
     neighbors : estimator, optional
-        Search for candidates, as for `nnk_neighbors`. An estimator or transformer is cloned.
+        Search for candidates, as for `nnk_neighbors`: an estimator or transformer, which is
+        cloned.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
@@ -140,21 +141,20 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     ----------
     classes_ : (n_classes,) ndarray, or a list of one per output
     sigma_ : float
-        Width of the kernel, times `sigma_scale`; one per point for ``sigma='local'``, NaN for
-        kernels without a width.
+        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
     n_neighbors_ : int
-        Number of candidates of a query.
+        Candidates of a query.
     n_samples_fit_, n_features_in_ : int
 
     Notes
     -----
-    If a query has similarity 0 to all its candidates, it gets the class of its nearest point, the
-    limit of narrow kernels. For kernels that are not functions of the distance (cosine, linear,
-    polynomial, precomputed, callables) its probabilities are the frequencies of the classes.
+    A query whose similarities all vanish takes its nearest point's class, as narrow kernels
+    do in the limit; for kernels without distances (cosine, linear, polynomial, precomputed,
+    functions) the probabilities are the frequencies of the classes.
 
-    ``predict(None)`` and ``predict_proba(None)`` predict each fitted point from the others.
-    Computed for each channel of a network layer after each epoch, the leave-one-out error shows
-    which channels still learn, without a validation set (thesis, section 2.6.2).
+    `predict` and `predict_proba` of None leave each fitted point out in turn. The leave-one-out
+    error of each of several sets of features, such as the channels of a network's layer after each
+    epoch, shows without a validation set which of them still learn (section 2.6.2).
 
     References
     ----------
@@ -170,7 +170,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     >>> round(model.leave_one_out_error(), 2)
     0.04
 
-    The neighbors, their classes and their shares explain a prediction:
+    The neighbors, their classes and shares explain a prediction:
 
     >>> indices, shares = model.neighborhoods(X[70:71] + 0.1).neighbors(0)
     >>> y[indices], shares.round(2)
@@ -181,19 +181,17 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     """Classify by k*-nearest neighbors, whose number adapts to each query.
 
-    The neighbors of a query and their weights minimize an upper bound on the prediction error. The
-    weight of a neighbor at distance d is proportional to ``max(lambda - (L / C) d, 0)``, where
-    lambda follows from the distances of all candidates. L is the Lipschitz constant of the class
-    probabilities (how fast they change with the distance), C the noise of the labels; only L / C
-    matters.
+    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbors
+    minimize a bound of the prediction's error, with L the Lipschitz constant of the
+    class probabilities and C their noise.
 
     Parameters
     ----------
     lc_ratio : float
-        L / C, in units of 1 / distance; default 1. Larger values use fewer neighbors. Choose it by
-        cross-validation.
+        L / C, per unit of distance; default 1. The larger, the fewer neighbors. To be searched
+        over.
     n_neighbors : int, optional
-        Number of candidates of each query. Default: all points.
+        Candidates of each query; default: all points.
     neighbors : estimator, optional
         As for `NNKClassifier`.
     n_jobs : int, optional

@@ -20,13 +20,13 @@ _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to mak
 def lle_embedding(
     weights: Weights, n_components: int = 2, *, return_eigenvalues: bool = False
 ) -> Array | tuple[Array, Array]:
-    """Embed points in few dimensions so that the same weights express each by its neighbors (LLE).
+    """Embed points such that their neighbors still regress them with the same weights.
 
     Parameters
     ----------
     weights : Neighborhoods, or (N, N) scipy.sparse matrix
-        Weights of the neighbors of each point, for instance from ``nnk_neighbors(X, method="lnp")``
-        or with ``kernel="lle"``. Rows are scaled to sum 1.
+        Weights of the neighbors of each point, for instance of ``nnk_neighbors(X, method="lnp")``
+        or with ``kernel="lle"``. Rows are scaled to add up to 1.
     n_components : int
         Number of coordinates, below N; default 2.
     return_eigenvalues : bool
@@ -35,20 +35,20 @@ def lle_embedding(
     Returns
     -------
     coordinates : (N, n_components) float64 ndarray
-        Orthonormal columns by increasing eigenvalue; the entry with the largest absolute value in
-        each is positive.
+        Orthonormal columns by rising eigenvalue; the entry of largest size in each is positive.
     eigenvalues : (n_components,) float64 ndarray
         Only if `return_eigenvalues`.
 
     Warns
     -----
     UserWarning
-        If the graph is not connected; the first coordinates then only separate its components.
+        The points fall into parts that are not linked; the first coordinates then only tell
+        these parts apart.
 
     Notes
     -----
-    The coordinates are the eigenvectors of ``(I - W)' (I - W)`` with the smallest eigenvalues,
-    without the constant vector. `sklearn.manifold.LocallyLinearEmbedding` computes its own weights;
+    The coordinates are the eigenvectors of the smallest eigenvalues of ``(I - W)' (I - W)``, the
+    constant vector left out. `sklearn.manifold.LocallyLinearEmbedding` computes its own weights;
     this function takes those of any neighborhoods. For embeddings and clusters by the Laplacian of
     a graph use scikit-learn's ``SpectralEmbedding`` and ``SpectralClustering`` with
     ``affinity="precomputed"``.

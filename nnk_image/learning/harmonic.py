@@ -28,7 +28,7 @@ _STEPS, _TOL = 200, 1e-13
 def interpolate(
     graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike, *, tau: float = 0.0
 ) -> Array:
-    """Interpolate values on a graph: compute those of all nodes from those of some.
+    """Compute values of all nodes of a graph from those of some.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ def interpolate(
         One value per node, in the shape of `known`, or several: (N, C), (H, W, C). Unknown values
         may be anything, NaN too.
     known : (N,) or (H, W) array_like of bool
-        True for nodes whose values are known; any shape with N elements.
+        Nodes whose values are known, in any shape of N elements.
     tau : float
-        Weight of smoothness relative to closeness to the known values. With 0 (default), known
-        values are kept.
+        Weight of smoothness against closeness to the known values. With 0, the default, known
+        values stay as they are.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def interpolate(
     Warns
     -----
     UserWarning
-        If nodes are not linked to any known one; they get the mean of the known values.
+        Nodes that are not linked to any known one get the mean of the known values.
 
     See Also
     --------
@@ -59,9 +59,9 @@ def interpolate(
 
     Notes
     -----
-    With ``tau=0`` each unknown node gets the weighted mean of its neighbors. This is the harmonic
-    function, which minimizes ``x' L x`` with the combinatorial Laplacian L. With ``tau > 0`` the
-    result minimizes ``sum over known i of (x_i - y_i)^2 + tau x' L x`` (Tikhonov regularization).
+    With ``tau=0`` each unknown node has the weighted mean of its neighbors: the harmonic function,
+    which minimizes ``x' L x``. With ``tau > 0`` the result minimizes ``sum over known i of
+    (x_i - y_i)^2 + tau x' L x`` (Tikhonov regularization).
 
     The equations of more than 2000 nodes are solved by conjugate gradients, as in
     `nnk_image.solvers.smooth`, but to rounding; by elimination where these need too many steps, as

@@ -31,28 +31,28 @@ def label_propagation(
     labels : (N,) array_like of int
         Class of each node, -1 where unknown.
     laplacian : {'combinatorial', 'normalized'}
-        Laplacian L of the smoothness ``y' L y`` that is minimized. 'normalized' does not favor
-        classes whose labeled nodes have large degrees.
+        The L of ``min y' L y``; the normalized one does not favor classes whose labeled nodes have
+        large degrees.
     return_scores : bool
         Also return the scores; default False.
 
     Returns
     -------
     labels : (N,) ndarray
-        Class with the largest score; known labels are kept. Of the dtype of the given labels.
+        Class of the largest score; known labels stay. Of the dtype given.
     scores : (N, C) float64 ndarray
-        Only if `return_scores`. Columns are the classes, in the order of ``np.unique`` of the known
-        labels. Rows sum to 1, or are 0 for nodes that are not linked to any label.
+        Only if `return_scores`. Columns are the classes, ``np.unique`` of the known labels; rows
+        add up to 1, or are 0 where no label can be reached.
 
     Warns
     -----
     UserWarning
-        If nodes are not linked to any label; they get the most frequent one.
+        Nodes that are not linked to any label get the most frequent one.
 
     Notes
     -----
     The score of a class is the harmonic function that is 1 at its labeled nodes and 0 at those of
-    other classes. It is the probability that a random walk reaches a label of this class first.
+    other classes: the probability that a random walk meets a label of this class first.
 
     References
     ----------
@@ -114,7 +114,7 @@ def few_shot_labels(
     n_accept: int = 1,
     n_jobs: int | None = None,
 ) -> Array:
-    """Classify queries from few labeled points, using the queries as well (transduction).
+    """Label all queries together, from few labeled points (transduction).
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ def few_shot_labels(
     Q : (n, d) array_like
         Queries.
     n_neighbors : int
-        Largest number of candidates of a query; default 30.
+        Most candidates of a query; default 30.
     kernel, sigma, method : optional
         As for `nnk_neighbors`; the default kernel is 'cosine'.
     n_accept : int
-        Number of queries accepted per class in each round; default 1.
+        Queries accepted for each predicted class in each round; default 1.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
@@ -141,14 +141,14 @@ def few_shot_labels(
     Warns
     -----
     UserWarning
-        If a query is similar to no labeled point; it gets the most frequent label.
+        Queries that are similar to no labeled point get the most frequent label.
 
     Notes
     -----
-    In each round, queries are classified by their neighbors among the labeled points. The
-    `n_accept` most confident predictions of each class then join the labeled points. Confidence is
-    the share of the predicted class in the weights of the query's neighbors; ties go to the query
-    with the smaller regression error, then to the lower index.
+    Queries are classified by their neighbors among the labeled points. The most confident
+    predictions of each class join the labeled points; then the other queries are classified again.
+    Confidence is the share of the predicted class in the query's weights. Ties go to the query
+    that its neighbors regress best, then to the lowest index.
 
     References
     ----------

@@ -26,7 +26,7 @@ class ManifoldMetrics(NamedTuple):
 def manifold_metrics(
     X: npt.ArrayLike, neighborhoods: Weights, *, normalize: bool = True, norm: str = "min_rank"
 ) -> ManifoldMetrics:
-    """Measure the local dimension, extent and curvature of data from its neighborhoods.
+    """Measure dimension, extent and curvature of data by its neighborhoods.
 
     Parameters
     ----------
@@ -35,13 +35,11 @@ def manifold_metrics(
     neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
         Neighbors of the points themselves.
     normalize : bool
-        Whether to scale points to length 1 before measuring diameters, which then lie between 0 and
-        2; default True.
+        Scale points to length 1 before measuring diameters, which are then in 0 to 2; default True.
     norm : {'min_rank', 'product'}
-        What n is in the affinity ``sqrt(sum_k cos^2(a_k) / n)`` of two spaces with principal angles
-        a_k. 'min_rank' (default): the smaller of the two dimensions, so that the affinity is 1 if
-        one space contains the other. 'product': the product of the two numbers of neighbors, as in
-        the thesis.
+        Divisor of the squared cosines of the principal angles between two spaces, under the root of
+        the affinity: the smaller dimension, so that 1 means that one space holds the other; or, as
+        printed in the thesis, the product of the numbers of neighbors.
 
     Returns
     -------
@@ -50,16 +48,15 @@ def manifold_metrics(
     dimension : (N,) int64 ndarray
         Number of neighbors of each point: the local dimension (eq. 4.8).
     diameter : (N,) float64 ndarray
-        Largest distance between two neighbors of each point (eq. 4.6), 0 for fewer than two. Small
-        where points are dense.
+        Largest distance between two neighbors of each point (eq. 4.6), 0 for fewer than two: low
+        where data is contracted.
     affinity : (nnz,) float64 ndarray
-        For each point and each of its neighbors, in CSR order: how well the spaces spanned by the
-        neighbors of the two are aligned, from 0 to 1 (eq. 4.7). Small where the data are curved.
+        For each point and each of its neighbors, row by row, how well the spaces spanned by their
+        neighbors are aligned, in 0 to 1 (eq. 4.7): low where data is curved.
     dimension_vector : (m + 1,) float64 ndarray
-        Weights of each point in descending order, padded with 0 and averaged over the points (Chen
-        et al., eq. 8). For weights that sum to 1, such as those of ``method="lnp"``, it is close to
-        (1/2, 1/2, 0) on an evenly sampled curve, and ``np.argmax(-np.diff(dimension_vector))``
-        estimates the dimension.
+        Mean over the points of their weights, largest first, then 0 (Chen et al., eq. 8). For
+        weights that add up to 1, such as those of ``method="lnp"``, on an evenly sampled curve it
+        is close to (1/2, 1/2, 0); ``np.argmax(-np.diff(dimension_vector))`` is the dimension.
 
     References
     ----------
@@ -101,24 +98,23 @@ def intrinsic_dimension(
     neighborhoods : Neighborhoods, or scipy.sparse matrix
         Neighbors of queries; with `X`, of the points themselves.
     X : (N, d) array_like, optional
-        Points. If given, the dimension is the number of directions in which the neighbors spread,
-        by principal component analysis. Default: it is the number of neighbors.
+        Points. If given, count the directions in which the neighbors spread, by principal
+        component analysis. Default: count the neighbors.
     threshold : float
-        With `X`: count eigenvalues that exceed this fraction of the largest one; default 0.05.
+        With `X`, eigenvalues count that are larger than this part of the largest one; default 0.05.
 
     Returns
     -------
     (n,) int64 ndarray
-        Dimension at each point. 0 for a point without neighbors and, with `X`, for one that equals
-        all its neighbors.
+        0 for a point without neighbors; with `X`, also if they equal the point.
 
     Notes
     -----
-    NNK keeps more neighbors in higher dimension: 2 on a curve, about 4 on a surface. With `X` the
-    dimension is the number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j -
-    x_i)'`` over the neighbors j of point i: 1 on a curve, 2 on a surface. The neighborhoods must
-    then be larger than the noise and smaller than the radius of curvature; `nnk_scales` computes
-    them at several widths.
+    The number of neighbors that NNK keeps grows with the dimension: 2 on a curve, about 4 on a
+    surface. With `X` it is the number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j -
+    x_i)'`` over the neighbors j of point i: 1 on a curve, 2 on a surface. Neighborhoods must then
+    be wider than the noise and narrower than the radius of curvature; `nnk_scales` tries all
+    widths.
 
     References
     ----------

@@ -86,19 +86,18 @@ class MeansOptions(BaseEstimator):
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
-    """Learn a dictionary of atoms and represent points by non-negative sums of them (NNK-Means).
+    """Learn atoms, and code points by non-negative kernel regression on them (NNK-Means).
 
-    In k-means a point is represented by one center, here by a non-negative combination of the few
-    atoms around it: its code. Atoms are combinations of the points in the kernel's feature space,
-    updated by least squares. ``n_neighbors=1`` is k-means, except that a point is represented by a
-    multiple of its atom.
+    In k-means a point is described by one center; here by a non-negative combination of the
+    few atoms around it. Atoms are combinations of the points in the kernel's feature space,
+    updated by least squares. With ``n_neighbors=1`` it is k-means apart from the atoms' lengths.
 
     Parameters
     ----------
     n_clusters : int
         Number of atoms; default 10.
     n_neighbors : int
-        Largest number of atoms in a code, chosen among the nearest in feature space; default 10.
+        Most atoms that code a point, the nearest in feature space; default 10.
     kernel : str or callable
         As for `nnk_neighbors`, but not 'lle' or 'angular'.
     kernel_params : dict, optional
@@ -106,41 +105,40 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule as for `nnk_neighbors` with 30 candidates.
     sigma_scale : float
-        Factor that multiplies the width; default 1.
+        Factor of the width; default 1.
     init : {'k-means++', 'random'}
-        How the points that serve as first atoms are chosen: far apart, or at random.
+        The points that are the first atoms: spread out, or random.
     max_iter : int
-        Largest number of updates; default 30.
+        Most updates; default 30.
     tol : float
-        Stop when an update lowers the objective by at most this fraction; default 1e-4.
+        Stop when the objective falls by no more than this part of it; default 1e-4.
     random_state : int, RandomState or None
-        Seed for the choice of the first atoms.
+        For the first atoms.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
     Attributes
     ----------
     atoms_ : (N, n_clusters) float64 ndarray
-        Column j holds the coefficients of atom j, a combination of the fitted points in feature
-        space. For the linear kernel ``atoms_.T @ X`` are the atoms themselves.
+        Each atom as a combination of the fitted points in feature space; ``atoms_.T @ X``
+        are the atoms themselves for the linear kernel.
     labels_ : (N,) ndarray
-        Index of the atom with the largest weight for each point.
+        The atom of largest weight of each point.
     inertia_ : float
-        Objective: sum of the squared distances between the points and their representations, in
-        feature space.
+        Objective: sum of the points' squared distances from their codes in feature space.
     inertia_history_ : (``n_iter_`` + 1,) ndarray
         The objective before the first update and after each; it never rises.
     n_iter_ : int
         Number of updates.
     sigma_ : float
-        Width of the kernel, times `sigma_scale`; NaN for kernels without a width.
+        Width of the kernel, scaled; NaN for kernels without one.
     n_features_in_ : int
 
     Notes
     -----
-    An atom that no point uses is replaced by one of the worst represented points. If `n_neighbors`
-    is below `n_clusters`, an update may raise the objective, because it changes which atoms are
-    nearest; it is then undone, and the iteration ends.
+    An atom that no point uses is replaced by one of the points that are coded worst. With fewer
+    neighbors than atoms an update may raise the objective, because it changes which atoms are
+    the nearest; such an update is undone and ends the iteration.
 
     References
     ----------
@@ -262,7 +260,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return labels
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the atom with the largest weight for each query; the nearest one if all are 0.
+        """Return the atom of largest weight of each query, or the nearest one if all are 0.
 
         Parameters
         ----------
@@ -276,7 +274,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self._labels(self._checked(X))
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
-        """Return the code of each query: the non-negative weights of its atoms.
+        """Return the codes of queries: their non-negative weights of the atoms.
 
         Parameters
         ----------
@@ -289,20 +287,19 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return csr_array(self._coded(self._checked(X))[0])
 
     def reconstruction_error(self, X: npt.ArrayLike) -> Array:
-        """Return the squared distance of each query from its representation, (n,), in feature
-        space.
+        """Return the squared distance (n,) in feature space of each query from its code.
 
-        For a precomputed kernel the similarity of a query with itself is assumed to be 1.
+        For a precomputed kernel queries are assumed to have similarity 1 with themselves.
         """
         queries = self._checked(X)
         error: Array = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
         return np.maximum(error, 0, out=error)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return the negative reconstruction error of each query, (n,): low values are outliers.
+        """Return how well each query (n,) fits the atoms: the lower, the more of an outlier.
 
-        This is the outlier score of EC-NNK-Means (arXiv:2407.13141), without the entropy constraint
-        of that paper on the atoms.
+        It is minus the `reconstruction_error`, the score of outliers in EC-NNK-Means
+        (arXiv:2407.13141), whose entropy constraint on the atoms is not imposed here.
 
         Examples
         --------
@@ -316,8 +313,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return -self.reconstruction_error(X)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
-        """Return the negative objective for the queries; larger values mean a better
-        representation."""
+        """Return minus the objective of queries: the larger, the better they are coded."""
         return -float(self.reconstruction_error(X).sum())
 
     @property

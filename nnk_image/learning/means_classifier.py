@@ -20,10 +20,11 @@ class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     Parameters
     ----------
     n_clusters : int
-        Number of atoms per class, default 10; a class with fewer points uses all of them.
+        Atoms of each class, default 10; all points of a class that has fewer.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
 random_state, n_jobs : optional
-        As for `NNKMeans`. The kernel width is computed from all points and shared by the classes.
+        As for `NNKMeans`; the width of the kernel is computed from all points and common to
+        the classes.
 
     Attributes
     ----------
@@ -31,9 +32,9 @@ random_state, n_jobs : optional
     means_ : list of NNKMeans
         One per class.
     sigma_ : float
-        Width of the kernel, times `sigma_scale`; NaN for kernels without a width.
+        Width of the kernel, scaled; NaN for kernels without one.
     n_iter_ : int
-        Largest number of updates among the classes.
+        Updates of the class that took most.
     n_features_in_ : int
 
     References
@@ -97,7 +98,7 @@ random_state, n_jobs : optional
         return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Predict the class with the smallest reconstruction error; ties go to the first class.
+        """Predict the class of smallest reconstruction error, of equal ones the first.
 
         Parameters
         ----------
@@ -112,9 +113,9 @@ random_state, n_jobs : optional
         return predicted
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Return how well the atoms of each class represent each query.
+        """Return how much of a query the atoms of each class explain.
 
-        The score is the kernel of the query with itself minus its squared reconstruction error.
+        It is the query's similarity with itself minus the squared error of its code.
 
         Parameters
         ----------
@@ -123,7 +124,7 @@ random_state, n_jobs : optional
         Returns
         -------
         (n, n_classes) ndarray, or for two classes (n,) ndarray
-            Larger is better. For two classes, the score of the second minus that of the first.
+            For two classes the second's minus the first's.
         """
         errors = self._errors(X)
         return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

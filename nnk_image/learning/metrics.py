@@ -17,29 +17,29 @@ def nnk_distance(
     sigma: float | str = "kth",
     n_jobs: int | None = None,
 ) -> float:
-    """Measure how poorly the points of one data set represent those of another.
+    """Measure how badly the points of one data set regress those of another.
 
     Parameters
     ----------
     A, B : (n, d) and (N, d) array_like
-        Points that are represented, and points that represent them.
+        Points that are regressed, and points that regress them.
     n_neighbors : int
-        Number of candidates in B for each point of A; default 30.
+        Candidates in B of each point of A; default 30.
     kernel, sigma, n_jobs : optional
-        As for `nnk_neighbors`, with B as the points. Rules for `sigma` depend on B: give a number
-        to compare distances to several sets.
+        As for `nnk_neighbors`, with B as the points. The rules for sigma measure B; give a number
+        if distances are to be compared.
 
     Returns
     -------
     float
-        ``NNK(A|B)``: mean over A of the squared distance, in the kernel's feature space, between a
-        point and the best non-negative combination of its nearest points in B. 0 if A is a subset
-        of B, and at most 1 for a Gaussian kernel.
+        ``NNK(A|B)``: the mean over A of the squared distance, in the kernel's space, from the
+        best non-negative combination of the nearest points in B. It is 0 if A is a part of B, and
+        at most the mean of ``K_xx``, which is 1 for a Gaussian.
 
     Notes
     -----
-    It is not symmetric and, contrary to Proposition 3.4 of the thesis, does not satisfy the
-    triangle inequality. The printed definition lacks a factor 2 in its middle term.
+    It is not symmetric, and contrary to Proposition 3.4 of the thesis the triangle inequality does
+    not hold. The definition as printed lacks the factor 2 of its middle term.
 
     References
     ----------
@@ -68,24 +68,23 @@ def nalac(
     *,
     soft: bool = False,
 ) -> float:
-    """Measure how well an embedding preserves the neighbors of each point (NaLaC).
+    """Measure how well an embedding keeps the neighbors of each point (NaLaC).
 
     Parameters
     ----------
     X, Y : (N, d) and (N, e) array_like
-        Points, and their embedding.
+        Points and their embedding.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
         Neighbors of the points, and of the embedded points.
     soft : bool
-        Whether to ignore the order of the neighbors; default False.
+        Ignore the order of the neighbors; default False.
 
     Returns
     -------
     float
-        Mean over the points of a score from 0 to 1. The neighbors of a point are sorted by distance
-        in both spaces, and the score is the share of ranks with the same neighbor. If `soft`, it is
-        the number of common neighbors divided by the size of the larger set. A point without
-        neighbors in either space scores 1, in only one of them 0.
+        In 0 to 1, the mean over the points: the share of places, nearest first, at which a point
+        has the same neighbor in both; if `soft`, the number of common neighbors over that of the
+        larger set. A point without neighbors in both counts as 1, in one of them as 0.
 
     References
     ----------

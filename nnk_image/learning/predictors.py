@@ -55,7 +55,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     """
 
     def neighborhoods(self, X: npt.ArrayLike | None = None) -> Neighborhoods:
-        """Return the neighbors of each query and their shares in the prediction.
+        """Return the neighbors of queries and their shares in the prediction.
 
         Parameters
         ----------
@@ -65,9 +65,9 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Returns
         -------
         Neighborhoods
-            Indices of fitted points; the weights of a query sum to 1. If a query has similarity 0
-            to all its candidates, its only neighbor is the nearest point, or none for kernels that
-            are not functions of the distance.
+            Indices of fitted points; the weights of a query add up to 1. A query whose
+            similarities all vanish has its nearest point as neighbor for a kernel of distances,
+            and none for other kernels.
         """
         check_is_fitted(self)
         queries = self._checked_queries(X)
@@ -109,15 +109,15 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much leave-one-out predictions differ between a point and its neighbors.
+        """Measure how much leave-one-out scores differ between a point and its neighbors.
 
         Returns
         -------
         spread : (N,) float64 ndarray
-            For each fitted point i, the mean of ``|eta_i - eta_j|^2`` over its neighbors j, where
-            eta are the leave-one-out predictions of a regressor. For a classifier, eta are the
-            class probabilities and the result is halved, so that two classes give ``(p_i -
-            p_j)^2``. Near 0 where the data are smooth, NaN without neighbors.
+            ``mean_j |eta_i - eta_j|^2`` over the neighbors j of each fitted point, eta the
+            leave-one-out scores: predictions of a regressor; class probabilities of a
+            classifier, with half the squared distance, so that two classes give
+            ``(p_i - p_j)^2``. Near 0 where the data are smooth, NaN without neighbors.
 
         References
         ----------

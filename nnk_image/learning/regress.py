@@ -54,7 +54,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return scores[:, 0] if self._single_output else scores
 
     def leave_one_out_error(self, loss: str = "squared") -> float:
-        """Return the mean error when each fitted point is predicted from the others.
+        """Return the mean error of the fitted points, each predicted from the others.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         Returns
         -------
         float
-            Mean over points and outputs. The kernel width is computed once, from all points.
+            Mean over points and outputs. The kernel's width is that of all points.
 
         References
         ----------
@@ -78,8 +78,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Predict values by non-negative kernel regression (NNK) neighbors.
 
-    The prediction is the weighted mean of the neighbors' values. At a fitted point it equals the
-    value of that point.
+    The prediction is the weighted mean of the neighbors' values; at a fitted point it is
+    that point's value.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ n_jobs : optional
 
     Notes
     -----
-    If a query has similarity 0 to all its candidates, it gets the value of its nearest point, the
-    limit of narrow kernels. For kernels that are not functions of the distance (cosine, linear,
-    polynomial, precomputed, callables) it gets the mean of all values.
+    A query whose similarities all vanish takes its nearest point's value, as narrow kernels
+    do in the limit; for kernels without distances (cosine, linear, polynomial, precomputed,
+    functions) it takes the mean of all values.
 
-    ``predict(None)`` predicts each fitted point from the others.
+    ``predict(None)`` leaves each fitted point out in turn.
 
     References
     ----------

@@ -19,14 +19,14 @@ from nnk_image.neighbors.options import SYMMETRIZE
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator
 ):
-    """Transform points to their sparse NNK graph, for estimators with precomputed affinities.
+    """Transform points to their sparse NNK graph, for estimators that take a precomputed one.
 
     Parameters
     ----------
     n_neighbors : int
-        Number of candidates of each query; default 30. If there are fewer points, all of them.
+        Candidates of each query; default 30; all points if there are fewer.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair of points become one, as for `nnk_graph`.
+        Which weight two points get that disagree, as for `nnk_graph`.
     kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs : optional
         As for `NNKClassifier`.
 
@@ -37,8 +37,7 @@ class NNKGraphTransformer(
     error_ : (N,) float64 ndarray
         Error of each point's regression.
     sigma_ : float
-        Width of the kernel, times `sigma_scale`; one per point for ``sigma='local'``, NaN for
-        kernels without a width.
+        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
     n_neighbors_, n_samples_fit_, n_features_in_ : int
 
     References
@@ -114,18 +113,18 @@ class NNKGraphTransformer(
         return self
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
-        """Return the row of the graph that belongs to each point.
+        """Return rows of the graph: those of fitted points, and new ones for new points.
 
         Parameters
         ----------
         X : (n, d) array_like
-            Points. One that equals a fitted point (the first, if several are equal) is that point.
+            A row that equals a fitted point, the first of equal ones, is that point.
 
         Returns
         -------
         (n, N) scipy.sparse.csr_array
-            For a fitted point its row of `graph_`; for a new point the NNK weights of its neighbors
-            among the fitted points.
+            For a fitted point its row of `graph_`; for a new one the weights of the fitted
+            points in its regression.
         """
         check_is_fitted(self)
         queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])

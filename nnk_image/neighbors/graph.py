@@ -27,9 +27,8 @@ def nnk_graph(
 ) -> csr_array:
     """Compute the sparse NNK graph of points.
 
-    Each point chooses its neighbors and their weights as in `nnk_neighbors`. Two points may choose
-    different weights for each other; `symmetrize` says which one the edge gets. In high dimension
-    this choice decides the number of edges.
+    Each point chooses neighbors and weights as in `nnk_neighbors`; `symmetrize` says how two
+    points that disagree are reconciled, which decides the number of edges in high dimension.
 
     Parameters
     ----------
@@ -39,20 +38,20 @@ def nnk_graph(
     n_neighbors : int, default: 30
         Number of candidates of each point.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one. 'min_error' (default): the weight chosen by the
-        point with the smaller regression error, or the larger weight if the errors are equal; only
-        pairs that are candidates of each other get an edge (Algorithm 3 of the paper).
-        'min_error_onesided': the same, but a pair gets an edge too if only one is a candidate of
-        the other. 'max', 'mean', 'min': of the two weights. None: a directed graph, where row i
-        holds the weights that point i chose.
+        How the two weights of a pair become one. 'min_error' (default): Algorithm 3 of the paper;
+        only pairs that are each other's candidates can be linked, with the weight chosen by the
+        point whose error is smaller, or the larger weight where errors are equal.
+        'min_error_onesided': pairs of which only one point has the other as a candidate keep
+        their weight too. 'max', 'mean', 'min' of the two weights. None: directed, row i holds the
+        weights that point i chose.
     kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
         As for `nnk_neighbors`.
 
     Returns
     -------
     (N, N) scipy.sparse.csr_array
-        Float64 weights with sorted columns, no explicit zeros and no self loops. (For the errors of
-        the points use ``nnk_neighbors(X, ...).error``.)
+        Float64 weights with sorted columns, no explicit zeros and no self loops. The error of
+        each point is in ``nnk_neighbors(X, ...).error`` and in ``NNKGraphTransformer.error_``.
 
     Raises
     ------

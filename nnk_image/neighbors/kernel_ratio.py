@@ -7,13 +7,13 @@ from nnk_image.neighbors.weights import check_problem
 
 
 def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-    """Test which candidates are hidden behind another one, as seen from the query.
+    """Test which candidates are hidden behind which, seen from the query.
 
-    With only two candidates i and j of a query q, non-negative kernel regression gives i a positive
-    weight if and only if ``K_ij / K_jj < K_qi / K_qj``; otherwise i is hidden behind j. Both are
-    neighbors if ``K_qi / K_qj`` lies in the kernel ratio interval, from ``K_ij / K_jj`` to ``K_ii /
-    K_ij``. The test uses products instead of quotients and holds for every kernel, also with
-    negative values or a diagonal that is not 1.
+    Of two candidates alone, i and j, non-negative kernel regression gives i a weight exactly if
+    ``K_ij / K_jj < K_qi / K_qj``; otherwise i is hidden behind j. Both are neighbors if the ratio
+    ``K_qi / K_qj`` lies in the kernel ratio interval, from ``K_ij / K_jj`` to ``K_ii / K_ij``.
+    The test is computed without quotients, which makes it exact for every kernel: similarities
+    may be negative, and those of points with themselves may differ from 1.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     Returns
     -------
     hidden : (..., k, k) bool ndarray
-        ``hidden[i, j]`` is True if candidate i gets weight 0 when j is the only other candidate.
-        Equal candidates hide each other; the diagonal is False.
+        ``hidden[i, j]``: candidate i has weight 0 if j is the only other one. Equal candidates
+        hide each other; none hides itself.
 
     Raises
     ------
@@ -35,8 +35,8 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
 
     Notes
     -----
-    The test considers pairs only: a candidate that is hidden behind another one may still get a
-    positive weight when there is a third. `nnk_weights` solves the whole problem.
+    The test is about two candidates: one that is hidden behind another can have a positive weight
+    when there is a third. `nnk_weights` solves the whole problem.
 
     References
     ----------
@@ -45,7 +45,8 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
 
     Examples
     --------
-    With the linear kernel, the longer of two vectors in similar directions hides the other:
+    For the linear kernel candidates are vectors, and the longer of two alike hides the
+    other:
 
     >>> import numpy as np
     >>> from nnk_image.neighbors import kernel_ratio_test

@@ -27,9 +27,9 @@ def nnk_neighbors(
 ) -> Neighborhoods:
     """Find the NNK neighbors of points: those that non-negative kernel regression keeps.
 
-    Each query is approximated, in the feature space of a kernel, by a non-negative combination of
-    its `n_neighbors` most similar points, the candidates. Those with positive weights are its
-    neighbors. A candidate that lies behind another one, as seen from the query, gets weight 0.
+    Of its `n_neighbors` most similar candidates each query keeps the few that regress it with
+    non-negative weights, ``min 1/2 theta' K_SS theta - K_Sq' theta``. A candidate behind a kept
+    one, seen from the query, adds nothing and gets weight 0. The weights are exact.
 
     Parameters
     ----------
@@ -51,31 +51,31 @@ def nnk_neighbors(
         degree (default: 3), gamma (1 / d) and coef0 (1) of 'polynomial'; keyword arguments of a
         function; diagonal, the kernel of each of the `queries` with itself (1), of 'precomputed'.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
-        Width of the Gaussian or Laplacian kernel. 'kth': a third of the distance from a point to
-        its farthest candidate, averaged over X; 'local': the same without averaging, one width per
-        query; 'median': the median distance from the points to their candidates.
+        Width of the Gaussian or Laplacian kernel. 'kth': a third of the mean distance from a
+        point of X to its farthest candidate; 'local': the same for each query by itself;
+        'median': the median distance from the points to their candidates.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
-        How candidates are weighted. 'nnk': exact NNK; 'omp', 'mp': the same problem by (orthogonal)
-        matching pursuit, where 'omp' gives the same weights; 'knn': all candidates, weighted by the
-        kernel; 'mutual_knn': the same for pairs that are candidates of each other; 'kstar':
-        k*-nearest neighbors, weights sum to 1, `error` is the paper's lambda; 'lnp': local
-        non-negative pursuit, weights sum to 1, `error` is half the squared distance from the query
-        to its reconstruction. 'kstar' and 'lnp' use distances and no kernel.
+        How candidates are weighted. 'nnk': exactly; 'omp', 'mp': the same problem by (orthogonal)
+        matching pursuit, where 'omp' gives the same weights; 'knn': weights are the similarities;
+        'mutual_knn': of pairs that are each other's candidates; 'kstar': k*-nearest neighbors,
+        weights sum to 1, `error` is the paper's lambda; 'lnp': local non-negative pursuit,
+        weights sum to 1, `error` is half the squared distance from the query to its
+        reconstruction. 'kstar' and 'lnp' use distances and no kernel.
     method_params : dict, optional
         l1 (default: 0): penalty on the sum of the weights (eq. 9). tol (1e-8): weights below tol
         times the query's largest similarity are dropped. duplicates ('first'): of equal
         candidates the first takes all the weight; 'share': all take equal shares. psd ('warn'):
         whether to 'warn' or 'raise' where a kernel matrix is not positive semi-definite, so that
         the weights are not optimal, or to 'clip' its negative eigenvalues. lc_ratio (1), of
-        'kstar': Lipschitz constant of the labels divided by their noise; smaller values give more
+        'kstar': Lipschitz constant of the labels divided by their noise; the smaller, the more
         neighbors.
     neighbors : optional
-        How to find candidates. Default: exact search, by SciPy's kd-tree for up to 15 features,
-        else by scikit-learn's comparison of all pairs. Or an estimator with `kneighbors`; a
-        transformer whose `transform` returns a sparse graph, such as
-        ``pynndescent.PyNNDescentTransformer``; an array of indices (n, k), with -1 where there are
-        fewer, or a tuple (indices, distances); or a sparse (n, N) matrix whose entries mark the
-        candidates. An estimator that is not fitted is fitted to X. Similarities are always computed
+        Where candidates come from. Default: exact search, by scipy's kd-tree for up to 15 features
+        and else by scikit-learn's comparison of all pairs, ties to the lower index. Or an
+        estimator with `kneighbors`; a transformer whose `transform` returns a sparse graph, such
+        as ``pynndescent.PyNNDescentTransformer``; a tuple (indices, distances) or only indices,
+        of shape (n, k), with -1 for missing ones; or a sparse (n, N) matrix whose entries name
+        the candidates. Estimators are fitted unless they are. Similarities are always computed
         from X.
     n_jobs : int, optional
         Number of threads; None is 1, -1 all processors. The result does not depend on it.

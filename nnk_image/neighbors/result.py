@@ -23,9 +23,7 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighborhoods:
-    """Neighbors of each query with their weights, in the layout of a CSR matrix.
-
-    ``indices, indptr, weights, error, sigma = neighborhoods`` unpacks it.
+    """Weighted neighbors of queries; iterates as (indices, indptr, weights, error, sigma).
 
     Attributes
     ----------
@@ -35,16 +33,14 @@ class Neighborhoods:
     weights : (nnz,) float64 ndarray
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
-        Half the squared distance, in the kernel's feature space, between a query and the weighted
-        sum of its neighbors: ``1/2 K_qq - b' theta + 1/2 theta' K theta``, with weights theta,
-        kernel K between the neighbors, b with the query, and K_qq of the query with itself.
+        ``J = 1/2 K_qq - b' theta + 1/2 theta' K theta`` of each query.
     sigma : float or (n,) float64 ndarray
-        Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
+        Width of the kernel, for each query where it is local; NaN for kernels without one.
     n_points : int
-        Number of points among which neighbors were chosen.
+        Number of points the neighbors are chosen from.
     residual : (n,) float64 ndarray
-        Violation of the optimality conditions, relative to max(b). Of the size of rounding errors,
-        unless the kernel is not positive semi-definite.
+        Violation of the optimality conditions divided by max(b): rounding for a kernel that is
+        positive semi-definite.
 
     Examples
     --------
@@ -71,25 +67,25 @@ class Neighborhoods:
 
     @property
     def n_kept(self) -> NDArray[Any]:
-        """(n,) integer ndarray: number of neighbors of each query."""
+        """Number of neighbors that each query kept of its candidates, (n,) ndarray."""
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the indices of the neighbors of one query, and their weights."""
+        """Return the neighbors of one query and their weights."""
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 
     def to_csr(self) -> csr_array:
-        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, one row per query."""
+        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, a row per query."""
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links in the layout of PyTorch Geometric, as NumPy arrays.
+        """Return the links in the layout of PyTorch Geometric, which need not be installed.
 
         Returns
         -------
         edge_index : (2, nnz) int64 ndarray
-            Neighbors (indices of points) in the first row, queries in the second, sorted by query.
+            Neighbors, among the points, and the queries that they lead to, in ascending order.
         edge_weight : (nnz,) float64 ndarray
             A copy of `weights`.
 

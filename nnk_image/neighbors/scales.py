@@ -74,10 +74,12 @@ def nnk_scales(
 ) -> list[NNKScale]:
     """Compute NNK neighborhoods and graphs of points at several scales.
 
-    The scale is the width of the Gaussian kernel. At each width, points that are more similar than
-    `max_coherence` are merged into their mean, so that the distance between points grows with the
-    width. With the same number of candidates, neighborhoods then cover larger regions, and show the
-    shape of the data at that scale: noise at small scales, curvature at large ones.
+    The scale is the width of the kernel, not the number of candidates. As the width grows,
+    points become alike; those that do are merged into their mean until no two are more
+    similar than `max_coherence`. The number of candidates of a point stays the same, and
+    they reach farther, because the spacing of the points grows with the width. A
+    neighborhood then shows the shape of the data at that scale: below it is noise, above
+    it curvature.
 
     Parameters
     ----------
@@ -86,11 +88,11 @@ def nnk_scales(
     n_neighbors : int, default: 30
         Number of candidates of each point, at every scale.
     sigmas : sequence of float, optional
-        Widths of the Gaussian kernel, in ascending order. Default: a sequence with ratio sqrt(2),
-        which starts where half of the points merge with their nearest one.
+        Widths of the Gaussian kernel, in ascending order. Default: from the width at which half
+        of the points merge with their nearest one, each sqrt(2) times the last.
     max_coherence : float, default: 0.5
-        Points whose similarity exceeds this value, between 0 and 1, are merged. The others are at
-        least ``sigma * sqrt(-2 log(max_coherence))`` apart.
+        Largest similarity of two points that are not merged, between 0 and 1. Points keep a
+        distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graphs are made undirected, as for `nnk_graph`; default 'min_error'.
     tol, n_jobs
@@ -99,7 +101,7 @@ def nnk_scales(
     Returns
     -------
     list of NNKScale
-        One for each width; the list ends when fewer than three points remain.
+        One for each width, as long as three points remain.
 
     Raises
     ------
@@ -108,12 +110,13 @@ def nnk_scales(
 
     Notes
     -----
-    The thesis proposes to increase the width and to merge points that become indistinguishable; the
-    rule for merging is that of this library. In each round, all pairs of points that are nearest to
-    each other, and more similar than `max_coherence`, are replaced by the mean of the original
-    points that they represent, until there is no such pair. The next scale continues from the
-    merged points, so that the sets are nested. The result does not depend on the order of the
-    points.
+    The thesis postulates that the width decides the scale at which a set of candidates
+    represents a query, and proposes to raise it while merging the points that collapse. The
+    merging rule is this library's. In each round all pairs of points that are each other's
+    nearest are merged into the mean of the points they stand for, if their similarity exceeds
+    `max_coherence`, until none does. The next scale continues from there, so that the merged
+    sets are nested. Means average noise away, and nearest pairs give the same result in every
+    order.
 
     References
     ----------

@@ -52,23 +52,25 @@ def subvector_neighbors(
     tol: float = TOL,
     n_jobs: int | None = None,
 ) -> SubvectorNeighborhoods:
-    """Find NNK neighbors in groups of features, and combine them to neighbors in all features.
+    """Find NNK neighbors in parts of the features, and from them those in all features.
 
-    The groups (parts) are, for instance, the channels of a network layer or several views of the
-    same objects. Each part is searched by itself, in few dimensions. The neighbors found in the
-    parts are the candidates for the neighbors in all features.
+    The parts are, for instance, the channels of a network's layer, or several views of
+    the same objects. Each is searched separately, in few dimensions; the neighbors in the
+    parts are the candidates in the space of all features, instead of the nearest points of
+    that space.
 
     Parameters
     ----------
     Xs : sequence of (N, d_s) array_like
-        The parts: row i of each belongs to the same point. An (n_parts, N, d) array is accepted
-        too.
+        The parts of the features: row i of each belongs to the same point. An (n_parts, N,
+        d) array is one too.
     n_neighbors : int, default: 30
         Number of candidates of each point in each part.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
-        Width of the Gaussian kernels: a number for all, or a rule as for `nnk_neighbors`, applied
-        to each part. With a rule, the parts are divided by their widths (for 'local' by the median
-        width) before they are concatenated, and the rule is applied again to the result.
+        Width of the Gaussian kernels. A number is the width everywhere, and the joint kernel
+        is then that of the concatenated features. A rule gives each part its own width; the
+        parts are concatenated in units of their widths (for 'local' of the median width), and
+        the rule gives the joint width again.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
     l1, tol, n_jobs
@@ -85,11 +87,11 @@ def subvector_neighbors(
 
     Notes
     -----
-    With two candidates, one that is hidden behind the other in every part is also hidden in all
-    features, because for Gaussian kernels `kernel_ratio_test` compares sums over the features. A
-    candidate that no part keeps is therefore rarely needed. With three or more candidates there are
-    exceptions, contrary to Propositions 2.5 and 2.6 of the thesis: a neighbor in every part may get
-    weight 0 in all features, and a point with weight 0 in every part may be a neighbor.
+    Of two candidates alone, one that is hidden behind the other in every part is hidden behind
+    it in all features, for any widths: with Gaussian kernels `kernel_ratio_test` compares sums
+    over features. So a candidate that no part keeps is rarely needed. This is not true of three
+    or more candidates, unlike Propositions 2.5 and 2.6 of the thesis say: a neighbor in every
+    part may have weight 0 in all features, and one with weight 0 in every part may be needed.
 
     References
     ----------

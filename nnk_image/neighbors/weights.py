@@ -27,14 +27,13 @@ def nnk_weights(
 ) -> NDArray[np.float64]:
     """Compute the non-negative kernel regression weights of one query, or of many.
 
-    The weights theta are the exact minimum of ``1/2 theta' K theta - (b - l1)' theta`` over ``theta
-    >= 0``.
+    They are the exact minimum of ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``.
 
     Parameters
     ----------
     K : (..., k, k) array_like
-        Kernel between the candidates: symmetric and positive semi-definite, possibly singular.
-        Leading axes hold independent problems.
+        Kernel between the candidates: symmetric and positive semi-definite; it may be singular
+        (equal candidates). Leading axes number independent problems.
     b : (..., k) array_like
         Kernel between the query and its candidates.
     l1 : float, default: 0
@@ -44,15 +43,15 @@ def nnk_weights(
     self_similarity : float or (...) array_like, default: 1
         Kernel of the query with itself; used by ``psd='clip'`` only.
     psd : {'warn', 'raise', 'clip'}, default: 'warn'
-        What to do if K is not positive semi-definite, where weights may not be optimal: warn, raise
-        ValueError, or set the negative eigenvalues of the kernel of candidates and query to 0.
+        What to do if K is not positive semi-definite, so that the weights are not optimal: warn,
+        raise ValueError, or drop the negative eigenvalues of the matrix of candidates and query.
     n_jobs : int, optional
         Number of threads; None is 1, -1 all processors.
 
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights. If candidates are equal, the first gets all of their weight.
+        Weights. Of equal candidates the first takes all.
 
     Raises
     ------

@@ -83,38 +83,37 @@ def estimate_noise(
 ) -> NoiseModel:
     """Estimate the noise of an image.
 
-    The model is the sum of white noise and correlated noise, with a level that may depend on the
-    brightness, and of row and column noise. Parts that are not found in the image are left out. If
-    the variance in a grayscale image grows linearly with the brightness, the model is Poisson
-    noise.
+    The model has a white part, a correlated part, and a level that may depend on the brightness;
+    parts that the image does not show are left out. In a grayscale image whose variance grows in
+    a straight line with the brightness, noise is that of counts (Poisson). Row and column noise is
+    estimated besides.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 x 8 pixels, unless it is constant; more give a more reliable result. In a volume,
-        slices along the last two axes are used: correlation across slices, and row and column
-        noise, are not estimated.
+        At least 8 pixels high and wide, unless constant; far more for a reliable result.
+        Of a volume, slices along its last two axes are used: correlation across slices, and row
+        and column noise, are not estimated.
     channel_axis : int, optional
         Axis of the channels of a color image.
     spacing : float or sequence of float, optional
-        Says that an array with an axis of 3 or 4 pixels is a volume, not a color image. Its values
-        have no effect.
+        Marks an array as a volume where one of its axes could be that of colors, as in
+        `image_graph`.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
     kind : {"white", "poisson", "correlated", "rician"}, optional
-        Kind of the noise, if known. 'white': independent pixels, one level. 'poisson': independent
-        pixels, variance linear in the intensity (grayscale images only). 'correlated': all
-        variation in the flattest parts is noise, not texture. 'rician': magnitudes of complex
-        values, as in magnetic resonance imaging. Default: chosen from the image, but never
-        'rician'.
+        What is known of the noise: independent between pixels and of one level; independent, of a
+        variance that grows in a straight line with the intensity (grayscale images); correlated,
+        and nothing in the flattest places is texture; independent, of magnitudes of complex values
+        as in magnetic resonance imaging. By default the image decides, but never for "rician".
     uneven : bool
         Whether the level of white or Rician noise changes smoothly in space, as in parallel
-        imaging. The model then has `levels`, one per pixel; default False.
+        imaging: then the model has `levels`, one per pixel.
 
     Returns
     -------
     NoiseModel
-        In the image's own units; its `uncertainty` is the expected relative error of the level.
+        In the image's own units; its `uncertainty` is the relative error of the level.
 
     Raises
     ------
@@ -123,17 +122,13 @@ def estimate_noise(
 
     Notes
     -----
-    Variation that all flat parts of an image share counts as noise, unless it looks like texture.
-    Fine texture that covers the whole image cannot be distinguished reliably from noise. The level
-    of correlated noise is rather too high than too low, on purpose, because noise that remains
-    after denoising looks worse than some loss of texture.
+    What all flat places of an image have in common counts as noise as far as it does not look like
+    texture, see ``nnk_image.noise.trust``. Fine texture everywhere cannot be distinguished for
+    certain from noise.
 
     References
     ----------
-    G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
-    ICCV 2015; A. Foi, M. Trimeche, V. Katkovnik, K. Egiazarian, "Practical Poissonian-Gaussian
-    noise modeling and fitting for single-image raw-data", IEEE Transactions on Image Processing 17
-    (2008). The page "Noise" of the documentation describes the method.
+    See ``nnk_image.noise.blocks``, ``nnk_image.noise.levels`` and ``nnk_image.noise.estimation``.
 
     Examples
     --------
@@ -317,8 +312,8 @@ def estimate_sigma(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 x 8 pixels, unless it is constant. In a volume, slices along the last two axes
-        are used.
+        At least 8 pixels high and wide, unless constant. Of a volume, slices along its last two
+        axes are used.
     channel_axis : int, optional
         Axis of the channels of a color image.
     spacing : float or sequence of float, optional
@@ -341,8 +336,7 @@ def estimate_sigma(
     References
     ----------
     G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
-    ICCV 2015. Here the blocks are chosen by one half of their cosine coefficients and measured by
-    the other, which removes the bias of the choice.
+    ICCV 2015; the variances are those of blocks that are chosen by another part of them.
 
     Examples
     --------

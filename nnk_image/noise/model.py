@@ -47,30 +47,31 @@ class NoiseModel:
         Standard deviation of the noise; with a `gain`, of the read noise alone. Default: the
         root mean square of `levels` or `curve`, else 0.
     gain : float or sequence of one float per channel
-        Increase of the variance per unit of intensity: 1 for an image of photon counts, 0 (default)
-        for noise that does not depend on the intensity.
+        Growth of the variance with the intensity, in image units: 1 for an image of photon
+        counts, 0 (default) for noise that does not depend on the intensity.
     offset : float or sequence of one float per channel
         Value of a pixel without light, 0 by default.
     correlation : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like, optional
-        Correlation coefficient of the noise of two pixels by their offset, from (-a, -b) to (a, b):
-        1 in the middle. Four axes hold that of each pair of channels, three axes that of a volume.
+        Correlation of the noise of two pixels by their offset, from (-a, -b) to (a, b), with 1
+        in the middle; or that of each channel with each other. With three axes, that of a volume.
         Default: white noise. See `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
-        Standard deviation of the noise at each pixel. If `sigma` is given too, it is the overall
-        level, and `levels` give only the ratios between pixels.
+        Standard deviation of each pixel. Where `sigma` is given too, only ratios of `levels`
+        count.
     curve : (2, n) array_like, optional
-        Standard deviation by brightness: n >= 2 increasing intensities, and the standard deviations
-        at these, interpolated between them and constant beyond. The brightness of a pixel is the
-        smoothed mean of its channels. If `sigma` is given too, it is the overall level. The curve
+        Standard deviation by brightness: n >= 2 rising intensities and the standard deviations
+        there, interpolated between them and constant beyond. The brightness of a pixel is the
+        smoothed mean of its channels. Where `sigma` is given too, only ratios count: the curve
         is stored with mean square 1.
     rows, columns : float
         Standard deviation of the offsets that all pixels of a row, or of a column, share.
     uncertainty : float, optional
         Relative standard error of the level, for a model that was estimated.
     rician : bool or int
-        Whether pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
-        or `levels` are then those of the real part. An integer is the number of receiver coils that
-        were combined by a sum of squares: 1 (True) is Rician noise, more is noncentral chi noise.
+        Whether pixels are magnitudes of complex values, as in magnetic resonance imaging: then
+        `sigma` or `levels` are those of the real part, and magnitudes are never negative. An
+        integer is the number of coils whose squares were summed, 1 (True) for Rician noise, more
+        for noncentral chi noise.
 
     Raises
     ------
@@ -170,13 +171,13 @@ class NoiseModel:
     ) -> Self:
         """Make a model of correlated noise from its autocovariance.
 
-        Noise that all pixels of a row or a column share becomes `rows` and `columns`.
+        What all pixels of a row or a column have in common becomes `rows` and `columns`.
 
         Parameters
         ----------
         autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like
-            Covariance of the noise of two pixels by their offset, with the variance in the middle.
-            Four axes hold that of each pair of channels, three axes that of a volume.
+            Covariance of the noise of two pixels by their offset, the variance in the middle; or
+            of each channel with each other. With three axes, that of a volume.
         sigma, gain, curve
             As for `NoiseModel`. With `sigma` or `gain` only the shape of `autocovariance` counts.
 
@@ -218,10 +219,9 @@ class NoiseModel:
         Parameters
         ----------
         psd : (H, W) array_like
-            Mean of ``abs(fft2(noise)) ** 2 / (H * W)`` over samples of the noise, frequency 0
-            first. Its mean is the variance.
+            Mean of ``abs(fft2(noise)) ** 2 / (H * W)``, frequency 0 first; the variance on average.
         sigma
-            As for `NoiseModel`. If given, only the shape of `psd` counts.
+            As for `NoiseModel`; with it only the shape of `psd` counts.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class NoiseModel:
 
     @property
     def is_joint(self) -> bool:
-        """Whether the model has a correlation for each pair of channels."""
+        """Whether the correlation of each channel with each other is known."""
         return self.correlation is not None and self.correlation.ndim == 4
 
     @property
@@ -268,7 +268,7 @@ class NoiseModel:
         )
 
     def for_channels(self, n: int) -> Self:
-        """Return the model with `sigma`, `gain` and `offset` repeated for each of n channels."""
+        """Return the model with one `sigma`, `gain` and `offset` for each of n channels."""
         values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
@@ -292,7 +292,7 @@ class NoiseModel:
         return float(down), float(right)
 
     def mean_correlation(self) -> npt.NDArray[np.float64] | None:
-        """Return the correlation by offset, averaged over the channels; None for white noise."""
+        """Return the mean over channels of the correlation by offset; None if noise is white."""
         own: npt.NDArray[np.float64] | None = self.correlation
         if own is None or own.ndim < 4:
             return own
@@ -306,30 +306,19 @@ class NoiseModel:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the model from the text that `to_json` returned.
+        """Return the model that `to_json` has written.
 
         Raises
         ------
         ValueError
-            If the text is no noise model, or is the name of a file.
+            If the text is not JSON, or no noise model.
         """
         try:
             values = json.loads(text)
         except json.JSONDecodeError as error:
-            if text.strip().startswith("{"):
-                raise ValueError(f"the text is not valid JSON: {error}") from None
-            raise ValueError(
-                f"{text[:80]!r} is not the JSON text of a noise model; if it is the name of a "
-                "file, pass its content: Path(name).read_text()"
-            ) from None
-        if not isinstance(values, dict) or "noise_model" not in values:
-            raise ValueError("the text is JSON, but not that of a noise model, as from to_json()")
-        version = values.pop("noise_model")
-        if version != _VERSION:
-            raise ValueError(
-                f"the noise model has format {version!r}; this version of nnk_image reads format "
-                f"{_VERSION}: estimate it again"
-            )
+            raise ValueError(f"this is no noise model: not JSON ({error})") from None
+        if not isinstance(values, dict) or values.pop("noise_model", None) != _VERSION:
+            raise ValueError(f'this is no noise model: it has no "noise_model": {_VERSION}')
         unknown = set(values) - {f.name for f in fields(cls)}
         if unknown:
             raise ValueError(f"the noise model has unknown entries: {', '.join(sorted(unknown))}")

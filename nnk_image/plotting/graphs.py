@@ -46,8 +46,8 @@ def plot_neighbors(
     Returns
     -------
     matplotlib.axes.Axes
-        With one line per neighbor, in the order of the graph's columns; larger weights give thicker
-        lines.
+        With one line per neighbor, in the order of the graph's columns; the larger the weight,
+        the stronger the line.
 
     Examples
     --------
@@ -97,7 +97,8 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
     Returns
     -------
     matplotlib.axes.Axes
-        With one line per pair of linked pixels in the crop; larger weights give thicker lines.
+        With one line per pair of linked pixels in the crop; the larger the weight, the stronger
+        the line.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
 
 
 def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = False) -> Axes:
-    """Draw a map of the degrees of the pixels: the sums of their edges' weights.
+    """Draw a map of the degrees of the pixels.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
     Returns
     -------
     matplotlib.axes.Axes
-        With a color bar; masked pixels are blank.
+        With a color bar; masked pixels of the graph stay blank.
 
     Examples
     --------

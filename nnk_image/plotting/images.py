@@ -35,8 +35,8 @@ def plot_comparison(
     clean : array_like, optional
         The image without noise. Titles then show the root mean square errors.
     difference : bool
-        Also draw the last image minus `clean` (its error) or, without `clean`, minus the first
-        image (what was removed); default False.
+        Also draw what distinguishes the last image from `clean`, or without it what was removed
+        from the first image; default False.
 
     Returns
     -------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def plot_noise(
     model: NoiseModel, axes: Any = None, *, value_range: tuple[float, float] = (0, 255)
 ) -> list[Axes]:
-    """Draw the standard deviation of the noise by intensity, and its power spectrum.
+    """Draw the standard deviation of noise by intensity, and its power spectrum.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def plot_noise(
     Returns
     -------
     list of two matplotlib.axes.Axes
-        Left: standard deviation by intensity, one line per channel. Right: power by frequency in
-        cycles per pixel, or the map of standard deviations if the model has `levels`.
+        On the left a line for each channel; on the right the spectrum by frequency in cycles per
+        pixel, or the map of standard deviations if the model has one.
 
     Examples
     --------

@@ -28,13 +28,13 @@ def plot_bands(
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
-        Absolute value at which the colors of each band saturate. Default: the 99th percentile of
-        each band. Give the same to compare graphs.
+        Absolute value per band at which colors saturate, for instance those of the bands of
+        another graph. Default: the 99th percentile of each band.
 
     Returns
     -------
     list of matplotlib.axes.Axes
-        The lowest band is gray; the others are blue below zero and red above.
+        The lowest band in gray, the others blue below and red above zero.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def plot_bands(
 
 
 def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
-    """Draw the share of the energy above each band, and that of block transforms if measured.
+    """Draw the share of the energy that is left above each band, and in blocks if there are any.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def gglr(
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> Any:
-    """Restore a signal on a graph as piecewise planar: continue its slopes.
+    """Find the piecewise planar signal on a graph that is close to a given one.
 
     Parameters
     ----------
@@ -40,27 +40,24 @@ def gglr(
     signal : array_like of real numbers
         The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
     strength : float
-        Weight of deviations from planes. Larger values give smoother results; with 0, known values
-        are kept.
+        Weight of flatness. With 0, known values are kept.
     stiffness : float
-        How much changes of the slope between neighbors count, relative to deviations from it, in
-        squared units of the coordinates; default 0.1. Larger values give larger planes.
+        Weight of changes of the slope against deviations from it, in squared units of the
+        coordinates; default 0.1.
     known : bool array_like with an element per node, optional
-        True where the signal is known; elsewhere its values are ignored and may be NaN. Default:
-        everywhere.
+        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
     coordinates : (N, K) array_like, optional
-        Positions of the nodes, K at most 8. Default: those of the pixels.
+        Places of the nodes, of at most 8 coordinates. Default: those of the pixels.
     start : SolverInfo or array_like, optional
-        First guess, or the report of an earlier call, to continue from.
+        A first guess, or the report of an earlier call.
     tol : float
-        Stop when the norm of the residual, relative to that of the zero signal, is at most this;
-        default 1e-4.
+        Stop at this norm of the residual, relative to that of zero; default 1e-4.
     max_iterations : int
-        Largest number of iterations, of one product with the graph each; default 2000.
+        Most iterations, of one product with the graph each; default 2000.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors. Results do not depend on it.
     return_info : bool
-        Also return the `SolverInfo`; default False.
+        Also return the report.
 
     Returns
     -------
@@ -72,21 +69,21 @@ def gglr(
     Raises
     ------
     TypeError, ValueError
-        Bad arguments, or no `coordinates` for a graph that is not an ImageGraph.
+        Bad arguments, or no coordinates for a graph that is not an image's.
 
     Warns
     -----
     UserWarning
-        If `tol` is not reached in `max_iterations`.
+        `max_iterations` were not enough.
 
     Notes
     -----
     Minimizes over values x and slopes s, with displacements ``c_ij = p_j - p_i`` of the nodes,
     ``1/2 sum over known i of (x_i - y_i)^2 + strength/2 sum over edges w_ij (d_ij^2 + stiffness
-    |s_i - s_j|^2)``, where ``d_ij = x_j - x_i - c_ij (s_i + s_j) / 2``. The cost of a plane is 0.
-    In the gradient graph Laplacian regularizer [1]_ the slope of a node is a fixed function of the
-    values around it, and only ``|s_i - s_j|^2`` counts. Here slopes are unknowns, tied to the
-    values by d, which makes the equations sparse and better conditioned. They are solved by
+    |s_i - s_j|^2)``, where ``d_ij = x_j - x_i - c_ij (s_i + s_j) / 2``: planes cost nothing. In the
+    gradient graph Laplacian regularizer [1]_ the slope of a node is a fixed function of the values
+    around it, and only ``|s_i - s_j|^2`` counts; here slopes are unknowns of their own, tied to the
+    values by d, which keeps the equations sparse and far better conditioned. They are solved by
     conjugate gradients with the diagonal as preconditioner.
 
     References

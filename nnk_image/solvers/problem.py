@@ -21,20 +21,19 @@ Graph: TypeAlias = Any
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """Report of a solver; given as `start`, the next call continues from there.
+    """How a solver ended; given as `start`, the next call goes on from there.
 
     Attributes
     ----------
     iterations : int
-        Number of iterations, the largest among the channels.
+        The largest number among the channels.
     error : float
-        What is compared with `tol`, the largest among the channels: the norm of the residual
-        relative to that of the zero signal or, for `total_variation`, the duality gap relative to
-        the objective.
+        The largest among the channels: of the residual, relative to that of zero, or of the duality
+        gap, relative to the objective.
     converged : bool
         Whether `error` is at most `tol`.
     state : list of ndarray
-        State of the solver for each channel.
+        What the solver goes on from, for each channel.
     """
 
     iterations: int

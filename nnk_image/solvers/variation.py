@@ -34,7 +34,7 @@ def total_variation(
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> Any:
-    """Denoise a signal on a graph by total variation, which keeps jumps sharp.
+    """Find the signal of small total variation on a graph that is close to a given one.
 
     Parameters
     ----------
@@ -43,22 +43,19 @@ def total_variation(
     signal : array_like of real numbers
         The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
     strength : float
-        Weight of the total variation, in units of the signal. To denoise, begin with 3 times the
-        standard deviation of the noise divided by the mean degree of the graph; see Notes. With 0,
-        known values are kept.
+        Weight of the total variation, in units of the signal. With 0, known values are kept.
     known : bool array_like with an element per node, optional
-        True where the signal is known; elsewhere its values are ignored and may be NaN. Default:
-        everywhere.
+        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
     start : SolverInfo or array_like, optional
-        The report of an earlier call, to continue from, or a first guess of the unknown values.
+        The report of an earlier call, or a first guess of the values that are not known.
     tol : float
-        Stop when the duality gap, relative to the objective, is at most this; default 1e-4.
+        Stop at this duality gap, relative to the objective; default 1e-4.
     max_iterations : int
-        Largest number of iterations, of two products with the graph each; default 5000.
+        Most iterations, of a product with the graph each way; default 5000.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors. Results do not depend on it.
     return_info : bool
-        Also return the `SolverInfo`; default False.
+        Also return the report.
 
     Returns
     -------
@@ -75,18 +72,15 @@ def total_variation(
     Warns
     -----
     UserWarning
-        If `tol` is not reached in `max_iterations`.
+        `max_iterations` were not enough.
 
     Notes
     -----
     Minimizes ``1/2 sum over known i of (x_i - y_i)^2 + strength sum over edges w_ij |x_i - x_j|``,
-    channel by channel. The dual problem, a flow of at most ``strength w_ij`` along each edge, is
-    solved by accelerated projected gradients [1]_ with restarts [2]_ and a step size for each edge
-    [3]_; unknown values by the proximal point method.
-
-    A value changes by at most `strength` times the degree of its node. On NNK graphs of noisy
-    photographs with `sigma_f` of twice the noise level, the error was least with a `strength` of 2
-    to 4 times the noise level divided by the mean degree (``graph.degrees.mean()``).
+    channel by channel. The dual is a flow along the edges, of at most ``strength w_ij``, found by
+    accelerated projected gradients [1]_ that begin anew where the momentum leads upwards [2]_, with
+    a step size for each edge [3]_. Nodes that are not known are drawn to their last values, which
+    is the proximal point method.
 
     References
     ----------

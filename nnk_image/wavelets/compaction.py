@@ -30,16 +30,16 @@ class EnergyCompaction:
     orders : tuple of int
         Chebyshev orders.
     energy : dict from str to (n_orders, n_bands) ndarray
-        Energy of each band, ``|band|^2 / |image|^2``, of the image minus its mean; by graph.
+        For each graph ``|band|^2 / |image|^2`` of the mean-removed image.
     n_edges : dict from str to int
         Edges of each graph.
     lmax : dict from str to float
-        Largest eigenvalue that the filters were designed for, by graph.
+        Eigenvalue that the filters were designed for.
     blocks : dict from str to (block_size**2,) ndarray
-        Share of the energy in each coefficient, over all blocks, from low to high frequency; for
-        'dct', for `block_gft` on each graph by name, and for 'klt' after `with_klt`.
+        Share of the energy in each coefficient of all blocks, from low to high frequency: 'dct',
+        `block_gft` on each graph, and 'klt' after `with_klt`.
     moments : (block_size**2, block_size**2) ndarray
-        Mean products of each pair of pixels of a block, divided by the mean energy of a block.
+        Mean products of two pixels of a block, over the mean energy of a block.
     """
 
     orders: tuple[int, ...]
@@ -51,30 +51,30 @@ class EnergyCompaction:
 
     @property
     def normalized(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Energies divided by their sum over the bands; these can be compared between graphs."""
+        """Energies divided by their sum over the bands: what to compare between graphs."""
         return {name: e / e.sum(axis=1, keepdims=True) for name, e in self.energy.items()}
 
     @property
     def cumulative(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Cumulative sum of `normalized` over the bands, from the lowest one."""
+        """Running sum of `normalized` over the bands, from the lowest one."""
         return {name: e.cumsum(axis=1) for name, e in self.normalized.items()}
 
     @property
     def reduction(self) -> float:
-        """Fraction of the edges of graph 'bilateral' that graph 'nnk' does not have."""
+        """Fraction of the edges of graph 'bilateral' that graph 'nnk' does without."""
         return 1 - self.n_edges["nnk"] / self.n_edges["bilateral"]
 
     @property
     def coding_gain(self) -> dict[str, float]:
-        """Coding gain of each block transform in dB: arithmetic over geometric mean of `blocks`.
+        """Arithmetic over geometric mean of `blocks` in dB; shares below 1e-16 count as that.
 
-        Shares below 1e-16 count as 1e-16. The bits needed to store the graph are not considered.
+        The cost of the graph is not part of it.
         """
         logs = {name: np.log10(np.maximum(e, 1e-16)) for name, e in self.blocks.items()}
         return {n: float(-10 * (log.mean() + np.log10(len(log)))) for n, log in logs.items()}
 
     def with_klt(self, others: Iterable[EnergyCompaction]) -> EnergyCompaction:
-        """Return a copy with a KLT in `blocks` that is fitted to the blocks of other images."""
+        """Add to `blocks` the KLT that is fitted to blocks of the same size of other images."""
         fitted = sum((other.moments for other in others), np.zeros_like(self.moments))
         vectors = np.linalg.eigh(fitted)[1][:, ::-1]
         energy = ((self.moments @ vectors) * vectors).sum(axis=0)
@@ -94,14 +94,14 @@ def energy_compaction(
     block_size: int | None = None,
     n_jobs: int | None = None,
 ) -> EnergyCompaction:
-    """Measure how an image's energy is distributed over spectral graph wavelet bands.
+    """Measure the fraction of an image's energy in each spectral graph wavelet band.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         The mean of each channel is removed.
     graphs : ImageGraph or dict from str to ImageGraph, optional
-        Graphs of the image's shape, by name; a single one is named by its kind.  Default:
+        Graphs of the image's shape; a single one is named by its kind.  Default:
         ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
     channel_axis : int, optional
         Axis of the channels of a color image.
@@ -110,8 +110,8 @@ def energy_compaction(
     filters, n_scales, laplacian
         As for `SpectralGraphWavelets`.
     lmax : float or dict from str to float, optional
-        Largest eigenvalue that the filters are designed for; one for all graphs, or one per name.
-        Default: 1.01 times an estimate of the largest eigenvalue of each graph.
+        Eigenvalue that the filters are designed for, and the end of the interval; for all graphs or
+        by name.  Default: 1.01 times an estimate of the largest one of each graph.
     block_size : int, optional
         Side of the blocks of `block_gft` and the DCT, in pixels.  Default: no blocks.
     n_jobs : int, optional
@@ -124,13 +124,12 @@ def energy_compaction(
     Raises
     ------
     TypeError, ValueError
-        Bad image or parameter, or a constant image, whose energy is 0.
+        Bad image or parameter, or a constant image, which has no energy to share out.
 
     Notes
     -----
-    The frame is not tight, so that the sum of the energies over the bands is not the image's
-    energy: it differs between orders and graphs. Compare `EnergyCompaction.normalized` and
-    `EnergyCompaction.cumulative`.
+    The frame is not tight, and polynomials of low order do not keep to its bounds: the sum over the
+    bands differs between orders and graphs.  Compare normalized energies.
 
     References
     ----------

@@ -25,43 +25,43 @@ KEEP = True  # the operator's entries: a transform is used more than once
 class SpectralGraphWavelets:
     """Spectral graph wavelet transform by Chebyshev approximation.
 
-    Band s of a signal f is ``g_s(L) f``, where L is a Laplacian of the graph, g_0 the scaling
-    function and the other g_s are wavelet filters. Each filter is approximated by a polynomial of
-    degree `order`, so that no eigenvectors are computed.
+    Band s of a signal f is ``g_s(L) f`` with L a Laplacian of the graph and g_0 the
+    scaling function; each g_s is replaced by a polynomial of degree `order`, so
+    that no eigenvector is ever computed.
 
-    The filters are designed to divide the interval [0, lmax]. The polynomials are fitted on [0,
-    bound], which must contain all eigenvalues of L, because outside of it they grow without limit.
-    Both numbers are computed by default.
+    Two numbers are kept apart.  `bound` ends the Chebyshev interval: no eigenvalue
+    exceeds it, or the recurrence would explode.  `lmax` is what the filters are
+    designed on: bands spread over [0, lmax].
 
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph. Signals have the shape of the image for an ImageGraph, (N,) for others.
+        Undirected graph; all but an ImageGraph have signals of shape (N,).
     filters : str, callable, list of callables, or pygsp Filter
-        Name of one of PyGSP's designs: 'abspline' (default), 'mexican_hat', 'meyer', 'itersine',
-        'simple_tight' or 'half_cosine'; or 'heat', 'expwin', 'held', 'papadakis', 'regular' or
-        'simoncelli', which ignore `n_scales`. Or functions of the eigenvalue.
+        One of PyGSP's designs ('abspline', 'mexican_hat', 'meyer', 'itersine',
+        'simple_tight', 'half_cosine', and with their own number of bands 'heat',
+        'expwin', 'held', 'papadakis', 'regular', 'simoncelli'), or functions of the
+        eigenvalue.
     n_scales : int
-        Number of wavelet bands; with the scaling function, ``n_bands = n_scales + 1``.
+        Wavelet bands beside the scaling function: ``n_bands = n_scales + 1``.
     order : int
         Degree of the Chebyshev polynomials.
     laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
         As in `ImageGraph.laplacian`.
     lmax : float or 'lanczos', optional
-        Largest eigenvalue that the filters are designed for. 'lanczos' estimates it by 30 Lanczos
-        steps and adds 1 %. Default: `bound`, which leaves the upper end of the highest band empty,
-        above the largest eigenvalue.
+        Design number.  A value is used for the filters and the interval alike (and
+        must not lie below the largest eigenvalue); 'lanczos' is the same with 1 % above
+        an estimate of that, always with the same result.  Default: `bound`.
     bound : float, optional
-        Upper bound on the eigenvalues, where the Chebyshev interval ends. For the graph of a part
-        of an image, give the bound of the whole image to get the same polynomials. Default: `lmax`
-        if that is given, else a guaranteed bound, see Notes.
+        End of the Chebyshev interval, not below the largest eigenvalue: the whole
+        image's, where this is a part of it.  Default: `lmax` if that is given, else a
+        guaranteed bound; see Notes.
     tau : float, optional
-        For the regularized Laplacian: number added to the degrees. Default: the mean degree.
+        Of the regularized Laplacian, in units of the degrees.  Default: the mean degree.
     approximation : {'interpolation', 'projection', 'jackson'}
-        How the polynomials are fitted: interpolation at Chebyshev nodes (default), truncated
-        Chebyshev series, or the latter with Jackson damping, which avoids ringing.
+        How polynomials are fitted; see `nnk_image.wavelets.filter_bank.chebyshev_coefficients`.
     n_jobs : int, optional
-        Largest number of threads, fewer for small images; None is 1, -1 all. Results do not depend
+        Threads at most, fewer for small images; None is 1, -1 all.  Results do not depend
         on it.
 
     Attributes
@@ -74,18 +74,18 @@ class SpectralGraphWavelets:
     Raises
     ------
     TypeError, ValueError
-        Bad graph or parameter; `lmax` or `bound` below the largest eigenvalue.
+        Bad graph or parameter; `lmax` below the largest eigenvalue.
 
     Notes
     -----
-    The default bound for the combinatorial Laplacian ``D - W`` is ``max_i (Q x)_i / x_i``, with ``Q
-    = D + W``, ``x = Q d`` and d the vector of degrees. For any positive x this is at least the
-    largest eigenvalue of Q (Collatz-Wielandt), which is at least that of ``D - W``. On photographs
-    the bound is 1.32 to 1.42 times the largest eigenvalue. For the normalized and the random-walk
-    Laplacian it is 2, for the regularized one ``2 m / (m + tau)`` with m the largest degree.
+    The default bound of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
+    W`` and ``x = Q d``, d the degrees.  By Collatz and Wielandt no positive x gives less than the
+    largest eigenvalue of Q, which is at least that of ``D - W``.  On photographs it is 1.32 to
+    1.42 times the latter.  The other Laplacians have 2, and ``2 d / (d + tau)`` with
+    d the largest degree.
 
-    With ``lmax='lanczos'`` the bands divide the spectrum itself. The interval then ends at an
-    estimate, which is not guaranteed to be a bound, unless `bound` is given.
+    With ``lmax='lanczos'`` the bands cover hardly more than the spectrum itself.  The interval
+    then rests on 30 Lanczos steps and is not guaranteed, unless `bound` is given.
 
     References
     ----------
@@ -135,7 +135,7 @@ class SpectralGraphWavelets:
 
     @property
     def laplacian(self) -> str:
-        """Kind of the Laplacian, as given."""
+        """Kind of the Laplacian."""
         return self._operator.kind
 
     @property
@@ -149,38 +149,37 @@ class SpectralGraphWavelets:
         return self._operator.dtype
 
     def analyze(self, image: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Compute the wavelet coefficients of an image.
+        """Wavelet coefficients of an image.
 
         Parameters
         ----------
         image : (H, W) or (H, W, C) array_like; (N,) or (N, C) for a plain adjacency
-            Finite real values; channels are transformed one by one. Absolute values are limited to
-            the square root of the largest number of `dtype`.
+            Finite real values, at most the square root of the largest number of `dtype`;
+            channels are transformed one by one.
 
         Returns
         -------
         (n_bands, H, W[, C]) ndarray
-            Band 0 belongs to the scaling function (low frequencies); wavelet bands follow from
-            coarse to fine.
+            Band 0 is the scaling function, then wavelets from coarse to fine.
 
         Raises
         ------
         TypeError, ValueError
-            Values of another shape, or that are not finite real numbers.
+            Values that are not such; the message says which.
         """
         return self._apply(image, self.coefficients)
 
     def filter(
         self, image: npt.ArrayLike, response: Callable[[npt.NDArray[Any]], npt.ArrayLike]
     ) -> npt.NDArray[Any]:
-        """Apply a function of the Laplacian, ``response(L) f``, as one polynomial.
+        """Apply one function of the Laplacian, as a single polynomial.
 
         Parameters
         ----------
         image : as for `analyze`
         response : callable
-            Function that maps eigenvalues (n,) to values (n,). To weight the bands, use ``sum_s a_s
-            g_s(x)``: one polynomial instead of n_bands.
+            Eigenvalues (n,) to values (n,).  A filter that scales bands, ``sum_s a_s
+            g_s(x)``, is one such function: it costs one transform, not n_bands.
 
         Returns
         -------
@@ -203,29 +202,28 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         coefficients : (n_bands, H, W[, C]) array_like
-            Finite real values. Absolute values are limited to the largest number of `dtype` to the
-            power 3/4.
+            Finite real values, at most the largest number of `dtype` to the power 3/4.
 
         Returns
         -------
         (H, W[, C]) ndarray
-            For the random-walk Laplacian, this is the adjoint in the inner product weighted by the
-            degrees; for the regularized one, by the degrees plus tau.
+            For the random-walk Laplacian the adjoint in the inner product weighted by
+            the degrees (regularized: by degrees plus tau).
 
         Raises
         ------
         TypeError, ValueError
-            Coefficients of another shape, or that are not finite real numbers.
+            Coefficients that are not such; the message says which.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         with RowExecutor(self.n_jobs) as executor:
             return self._synthesize(values, executor)
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Invert the transform by least squares: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
+        """Invert by least squares: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
 
-        Returns the image that has these coefficients; if there is none, the one whose coefficients
-        are nearest (in the inner product of `synthesize`).
+        It returns the image whose coefficients these are, or the one whose coefficients
+        come nearest (random walk, regularized: in the inner product of `synthesize`).
 
         Parameters
         ----------
@@ -238,13 +236,13 @@ class SpectralGraphWavelets:
         Raises
         ------
         TypeError, ValueError
-            As `synthesize`; or if the filters do not determine the signal, such that rounding
-            errors could change it by more than 1 %.
+            As `synthesize`, or the filters do not determine the signal: rounding in `dtype`
+            might change it by more than a hundredth.
 
         Notes
         -----
-        The inverse is a smooth function of the Laplacian. It is applied as one polynomial, accurate
-        to rounding, without iterations.
+        The inverse is itself a smooth function of the Laplacian: it is applied as one
+        polynomial whose series has converged to rounding, without iterations.
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
@@ -257,8 +255,7 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         of : {'polynomials', 'kernels'}
-            Bounds of the polynomials that are applied (default), or of the exact filters that they
-            approximate.
+            The polynomials that are applied, or the functions they approximate.
 
         Returns
         -------
@@ -271,14 +268,13 @@ class SpectralGraphWavelets:
         return filter_bank.frame_bounds(self.evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
-        """Return the same transform with polynomials of another degree."""
+        """Return the same transform with polynomials of another degree, sharing the operator."""
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
         return other._fitted()
 
     def at_lmax(self, lmax: float | str) -> Self:
-        """Return the same transform with filters designed for another `lmax`, which is also its
-        `bound`."""
+        """Return the same bands designed for another lmax, which also ends the interval."""
         if lmax is None:
             raise TypeError("lmax must be a number or 'lanczos', not None")
         other = copy.copy(self)
@@ -295,7 +291,7 @@ class SpectralGraphWavelets:
         return self
 
     def evaluate(self, eigenvalues: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the (n_bands, n) values of the polynomials at n eigenvalues in [0, bound]."""
+        """(n_bands, n) values of the applied polynomials at n eigenvalues in [0, bound]."""
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
         return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
 
@@ -309,7 +305,7 @@ class SpectralGraphWavelets:
     def _interval(
         self, lmax: float | str | None, bound: float | None, executor: RowExecutor
     ) -> tuple[float, float]:
-        """Return `lmax` and `bound`, from those that the caller gave."""
+        """Design number and end of the interval, from what the caller gave of them."""
         if isinstance(lmax, str) and lmax != "lanczos":
             raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
         given = None
