@@ -29,7 +29,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Metadata:
-    """What an image file says beside its pixels.
+    """Hold what an image file says besides its pixels; `read` returns it and `write` takes it.
 
     Attributes
     ----------
