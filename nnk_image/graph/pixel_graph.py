@@ -95,12 +95,12 @@ class ImageGraph:
 
     @property
     def grid(self) -> PixelGrid:
-        """Numbers and positions of the pixels, as a `PixelGrid`."""
+        """Numbering of the pixels: which node is which pixel, as a `PixelGrid`."""
         return PixelGrid(self.shape)
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, one per pixel."""
+        """Number of nodes: one per pixel, masked pixels included."""
         return self.grid.size
 
     @property
@@ -111,12 +111,12 @@ class ImageGraph:
 
     @cached_property
     def degrees(self) -> npt.NDArray[Any]:
-        """(H, W) ndarray: sum of the weights of each pixel's edges."""
+        """Sum of the weights of the edges of each pixel, (H, W) ndarray."""
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
     def neighbor_counts(self) -> npt.NDArray[Any]:
-        """(H, W) integer ndarray: number of neighbors of each pixel."""
+        """Number of neighbors of each pixel, (H, W) ndarray of integers."""
         return np.diff(self.adjacency.indptr).reshape(self.shape)
 
     def laplacian(self, kind: str = "combinatorial") -> csr_array:

@@ -147,10 +147,10 @@ def few_shot_labels(
 
     Notes
     -----
-    Queries are classified by their neighbors among the labeled points. The most confident
-    predictions of each class join the labeled points; then the other queries are classified again.
-    Confidence is the share of the predicted class in the query's weights. Ties go to the query
-    that its neighbors regress best, then to the lowest index.
+    Queries are classified by their NNK neighbors among the labeled points. In each round the most
+    confident predictions of each class join the labeled points, and the other queries are
+    classified again. Confidence is the share of the predicted class in the query's weights. Ties go
+    to the query that its neighbors regress best, then to the lowest index.
 
     References
     ----------
