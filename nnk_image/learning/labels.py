@@ -150,7 +150,7 @@ def few_shot_labels(
     Queries are classified by their NNK neighbors among the labeled points. In each round the most
     confident predictions of each class join the labeled points, and the other queries are
     classified again. Confidence is the share of the predicted class in the query's weights. Ties go
-    to the query that its neighbors regress best, then to the lowest index.
+    to the query that its neighbors reconstruct best, then to the lowest index.
 
     References
     ----------
