@@ -183,7 +183,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     """Classify by nearest neighbors whose number is chosen for each query (k*-nearest neighbors).
 
-    Near many points a query gets few close neighbors, in sparse regions more and farther ones.
+    A query with many points close by gets many neighbors, one with few points close by gets few.
     There is one parameter to tune, `lc_ratio`, in place of a number of neighbors.
 
     Parameters
