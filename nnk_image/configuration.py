@@ -17,14 +17,14 @@ PACKAGES = ("numpy", "scipy", "pygsp", "scikit-image", "scikit-learn", "dask", "
 
 
 def show_config(mode: str = "print") -> dict[str, Any] | None:
-    """Print versions, instruction set, threads, memory and BLAS, for bug reports.
+    """Print what to include in a bug report: versions, processor features, threads, memory, BLAS.
 
-    Nothing in it names the machine or its user.
+    The output names neither the machine nor its user.
 
     Parameters
     ----------
     mode : {'print', 'dict'}
-        'dict' returns the facts instead.
+        'print' (default) prints the facts, 'dict' returns them.
 
     Returns
     -------

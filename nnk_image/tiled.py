@@ -63,42 +63,43 @@ def denoise_tiles(
 ) -> NoiseModel:
     """Denoise an image that is larger than memory, tile by tile.
 
-    If the noise is given, and is white or correlated, the result equals that of `denoise` for the
-    whole image bit for bit. For Poisson noise it differs by less than 0.01 dB.
+    If the given noise is white or correlated, the result equals that of `denoise` for the whole
+    image bit for bit. For Poisson noise it differs by less than 0.01 dB.
 
     Parameters
     ----------
     source : path or array_like
-        A .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices, such as a
-        memory map or a zarr, HDF5 or dask array.  Of a pyramid the first level is read.  Integers
-        of at most 16 bits in files are processed in float32, which holds them exactly.
+        Image to read: a .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices,
+        such as a memory map or a zarr, HDF5 or dask array.  Of a pyramid the first level is read.
+        Integers of at most 16 bits in files are processed as float32, which represents them
+        exactly.
     target : path or array_like
-        Name of a .zarr file to write, of the type of the source if that is an integer type; or any
-        object of the shape of `source` that takes values in slices, such as a memory map.
-        Integers are rounded and clipped to their range.
+        Where to write the result: name of a .zarr file, which gets the integer type of the source
+        if it has one; or any object of the shape of `source` whose slices can be assigned, such as
+        a memory map.  For integer types values are rounded and clipped.
     sigma : float, sequence of one float per channel, or NoiseModel, optional
-        As for `denoise`, without per-pixel levels and without row and column noise.  Default:
-        estimated from 16 squares of 512 x 512 pixels, or from the whole of a smaller image.
+        As for `denoise`, but without per-pixel levels and without row and column noise.  Default:
+        estimated from 16 squares of 512 x 512 pixels, or from all of a smaller image.
     method, channel_axis, spacing, strength
-        As for `denoise`.  The channel axis of a TIFF file is known from the file.
+        As for `denoise`.  For a TIFF file the channel axis is read from the file.
     max_memory : int or str
-        Bytes for all tiles that are processed at the same time, such as 2**30 or '4GiB'.
+        Largest memory in bytes for all tiles in progress, such as 2**30 or '4GiB'; default 1 GiB.
     n_jobs : int, optional
         Number of tiles processed at the same time, each on one thread; None (default) is 1, -1 one
         per processor.
     progress : bool or callable
-        True shows a progress bar; a callable gets ``(done, total)`` rows of tiles.
+        True shows a progress bar; a callable is called with ``(done, total)`` rows of tiles.
 
     Returns
     -------
     NoiseModel
-        The noise that was removed, before `strength`.
+        The noise that was given or estimated, before it is multiplied by `strength`.
 
     Raises
     ------
     TypeError, ValueError
-        As `denoise`; if a file cannot be read; if `target` is a file that exists and was not
-        begun by a call with the same arguments.
+        As `denoise`; also if a file cannot be read, or if `target` is a file that exists and was
+        not begun by a call with the same arguments.
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
@@ -196,9 +197,9 @@ def denoise(
     strength: float = 1.0,
     max_memory: int | str = "512MiB",
 ) -> da.Array:
-    """Denoise a dask array lazily.
+    """Denoise a dask array lazily, tile by tile.
 
-    Nothing is computed before ``compute``; then the result is that of `nnk_image.denoise_tiles`.
+    Nothing is computed before ``compute``. The result is then that of `nnk_image.denoise_tiles`.
 
     Parameters
     ----------
@@ -207,7 +208,8 @@ def denoise(
     sigma, method, channel_axis, spacing, strength
         As for `nnk_image.denoise_tiles`.
     max_memory : int or str
-        Bytes for one task, which uses one thread.  Large tiles are faster, because tiles overlap.
+        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB.  More
+        memory allows larger tiles, which are faster, because tiles overlap.
 
     Returns
     -------
@@ -243,23 +245,24 @@ def denoise(
 def analyze(
     image: da.Array, sigma_f: float, *, max_memory: int | str = "512MiB", **options: Any
 ) -> da.Array:
-    """Compute spectral graph wavelet coefficients of a dask array lazily.
+    """Compute spectral graph wavelet coefficients of a dask array lazily, tile by tile.
 
-    The result is that of `SpectralGraphWavelets` on the graph of the whole image, bit for bit.
+    Nothing is computed before ``compute``. The result then equals
+    ``SpectralGraphWavelets(image_graph(image, ...), ...).analyze(image)`` bit for bit.
 
     Parameters
     ----------
     image : dask.array.Array
         (H, W), one axis more with `channel_axis`, or a volume, with any chunks.
     sigma_f : float
-        Intensity width of the kernel, in the image's units.
+        Width of the kernel in intensity, in the image's own units, as for `image_graph`.
     max_memory : int or str
-        Bytes for one task, which uses one thread.
+        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB.
     **options
         `window`, `sigma_d`, `channel_axis` and `spacing` as for `image_graph`; all others as for
         `SpectralGraphWavelets`.  `lmax` must be a number or None, and `tau` is required for the
-        regularized Laplacian.  Without `lmax` and `bound`, the bound on the spectrum is computed
-        first, from all tiles.
+        regularized Laplacian.  Without `lmax` and `bound`, an upper bound on the eigenvalues is
+        computed from all tiles first.
 
     Returns
     -------
@@ -289,14 +292,18 @@ def filter(
     max_memory: int | str = "512MiB",
     **options: Any,
 ) -> da.Array:
-    """Apply one function of the graph Laplacian to a dask array lazily.
+    """Filter a dask array in the frequency domain of its graph lazily, tile by tile.
+
+    It is `SpectralGraphWavelets.filter` for arrays larger than memory: each graph frequency is
+    multiplied by the response.
 
     Parameters
     ----------
     image, sigma_f, max_memory, **options
         As for `analyze`.
     response : callable
-        As for `SpectralGraphWavelets.filter`.
+        Function that takes an array of eigenvalues of the Laplacian and returns a factor for each,
+        as for `SpectralGraphWavelets.filter`.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 
 class ImageFileError(ValueError):
-    """A file cannot be read or written; the message names it and says what to do."""
+    """Raised if a file cannot be read or written; the message names it and says what to do."""
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:

@@ -43,47 +43,50 @@ def denoise(
     n_jobs: int | None = None,
     progress: bool | Callable[[int, int], Any] = False,
 ) -> npt.NDArray[np.floating[Any]]:
-    """Remove noise from an image.
+    """Remove noise from an image, a volume or a sequence.
+
+    Without further arguments the noise is estimated from the image itself.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        Of any real dtype; never modified. All axes but `channel_axis` are of space or time:
-        (D, H, W) is a volume or a sequence, (T, D, H, W) a sequence of volumes. Three axes of
-        which the first or the last has 3 or 4 pixels need either `channel_axis` or `spacing`.
+        Image of any real dtype; never modified. All axes but `channel_axis` are of space or time:
+        (D, H, W) is a volume or a sequence, (T, D, H, W) a sequence of volumes. An array of three
+        axes whose first or last has length 3 or 4 could be in color or a volume: give
+        `channel_axis` or `spacing` to decide.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0 to 255,
         25/255 for values from 0 to 1); an array of the image's shape gives that of each pixel.
-        0, or less than a millionth of half the image's range, leaves a channel as it is. A
-        `NoiseModel` describes Poisson, correlated, or row and column noise. Default: the noise
-        is estimated by `estimate_noise`; if `residual_structure` shows that texture was removed
-        with it, the image is denoised again without its correlated part.
+        With 0 a channel is returned unchanged. A `NoiseModel` describes Poisson, correlated, or row
+        and column noise. Default: the noise is estimated by `estimate_noise`; if
+        `residual_structure` then shows that texture was mistaken for correlated noise, the image is
+        denoised again as if the noise were uncorrelated.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
-        as long for 0.1 to 0.2 dB. 'sgw' keeps the 3 lowest of 7 spectral graph wavelet bands on the
-        NNK graph of the image's neighborhoods.
+        as long for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
+        smooth part of the image on this graph, the 3 lowest of 7 spectral graph wavelet bands.
     channel_axis : int, optional
-        Axis of the channels, which would else be an axis of space or time.
+        Axis of the channels, such as -1 for RGB. Default: the image has no channels.
     channels : {'colors', 'independent'}
-        'colors' (default) denoises the channels jointly: in opponent colors with patches matched
-        on luminance, or ('sgw') on one graph. 'independent' denoises each channel by
-        itself, for stains and others that show different things.
+        'colors' (default) denoises the channels together, because colors of a photograph show the
+        same edges. 'independent' denoises each channel by itself, for channels that show different
+        things, such as the stains of a microscope.
     spacing : float or sequence of float, optional
-        Distance of neighboring pixels along each axis, such as the size of a voxel; only their
-        ratios count. Default: all equal.
+        Distance of neighboring pixels along each axis, such as the size of a voxel, in any unit:
+        only ratios matter. Default: all equal.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part; the others are returned unchanged, and may be NaN.
     strength : float
         Factor of the standard deviation of the noise, 1 by default: larger values give a smoother
         image, smaller ones keep more grain.
     guide : ImageGraph, optional
-        For 'sgw': graph to filter on, made from another image of the same scene (less noisy, in
-        color, of another sensor). Default: the graph of `image`.
+        Graph to filter on, for method 'sgw' only, made by `image_graph` from another image of the
+        same scene, such as one with less noise. Default: the graph of `image`.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar; a callable gets ``(done, total)``. It begins again if the image
-        is denoised twice, see `sigma`.
+        True shows a progress bar; a callable is called with ``(done, total)``; default False. It
+        begins again if the image is denoised twice, see `sigma`.
 
     Returns
     -------
@@ -103,14 +106,32 @@ def denoise(
     UserWarning
         If `sigma` exceeds the range of the image's values, such as 20 for values from 0 to 1.
 
+    See Also
+    --------
+    estimate_noise : The estimate that is used by default.
+    denoise_bands : For many bands or volumes of one scene.
+    denoise_tiles : For images larger than memory.
+
+    Notes
+    -----
+    'fast' and 'best' replace each patch by a linear combination of similar patches, which is
+    chosen to minimize the expected error [1]_. Colors are rotated to luminance and two color
+    differences (opponent channels) first; similar patches are searched in the luminance.
+
+    'sgw' follows [2]_, section 3.1.3.2, with three changes: the graph compares the smoothed
+    surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau
+    the mean degree [3]_; the polynomial filter is damped such that it does not overshoot (Jackson).
+
+    A sigma below a millionth of half the image's range counts as 0.
+
     References
     ----------
-    'sgw': S. Shekkizhar's thesis, section 3.1.3.2. Beyond it, the graph compares neighborhoods
-    (their Gaussian mean and its derivatives) instead of pixels, the Laplacian is regularized,
-    ``(D + tau I)^-1 (D - W)`` with tau the mean degree (T. Qin, K. Rohe, "Regularized spectral
-    clustering under the degree-corrected stochastic blockmodel", 2013), and the polynomial is
-    Jackson-damped. The other methods: S. Herbreteau, C. Kervrann, "Unsupervised linear and
-    iterative combinations of patches for image denoising", arXiv 2212.00422.
+    .. [1] S. Herbreteau, C. Kervrann, "Unsupervised linear and iterative combinations of patches
+       for image denoising", arXiv 2212.00422.
+    .. [2] S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
+       regression", PhD thesis, 2023.
+    .. [3] T. Qin, K. Rohe, "Regularized spectral clustering under the degree-corrected stochastic
+       blockmodel", 2013.
 
     Examples
     --------

@@ -42,29 +42,34 @@ def denoise_bands(
     progress: bool | Callable[[int, int], Any] = False,
     return_info: bool = False,
 ) -> Any:
-    """Remove noise from many bands or volumes of one scene, such as spectra or diffusion MRI.
+    """Remove noise from many bands of one scene, such as a hyperspectral image or diffusion MRI.
+
+    The bands show the same things with different contrast. So they are replaced by few images that
+    explain them all (principal components), these are denoised, and the bands are computed back.
 
     Parameters
     ----------
     cube : (H, W, B) or (D, H, W, B) array_like
-        Of any real dtype, with more pixels than bands; never modified.
+        B bands of an image or volume, of any real dtype, with more pixels than bands; never
+        modified.
     sigma : float, sequence of one float per band, ndarray or NoiseModel, optional
-        Standard deviation of the noise, which is independent from band to band, in the cube's own
-        units; an array of the shape without bands gives that of each pixel. Bands of level 0 are
-        returned as they are. Default: one level per band is estimated. For magnitudes of MRI give a
-        model with ``rician``, as from ``estimate_noise(cube, channel_axis=-1, kind="rician")``,
-        which estimates one level for all bands.
+        Standard deviation of the noise in the cube's own units; an array of the shape without
+        bands gives that of each pixel. The noise must be independent from band to band. Bands of
+        sigma 0 are returned unchanged. Default: one value per band is estimated. For magnitude
+        images of MRI give ``estimate_noise(cube, channel_axis=-1, kind="rician")``, which estimates
+        one value for all bands.
     axis : int
         Axis of the bands, the last one by default.
     method, spacing, n_jobs
-        As in `denoise`, for each component image; `spacing` is that of all axes but the bands.
+        As in `denoise`, which each component image is given to; `spacing` is that of all axes but
+        the bands.
     mask : bool array_like of the cube's shape without bands, optional
         True for the pixels that take part; the others are returned unchanged, and may be NaN.
     progress : bool or callable
-        True shows a progress bar per component; a callable gets ``(done, total)``.
+        True shows a progress bar per component; a callable is called with ``(done, total)``.
     return_info : bool
-        Whether to return a dict as well: `sigma`, the (B,) levels of the noise, and `components`,
-        the number of component images.
+        True also returns a dict with `sigma`, the (B,) standard deviations of the noise, and
+        `components`, the number of component images; default False.
 
     Returns
     -------
@@ -81,18 +86,18 @@ def denoise_bands(
 
     Notes
     -----
-    Bands over their levels have white noise. They are projected on the eigenvectors of their
-    covariance whose eigenvalues exceed ``(1 + sqrt(B / N))^2``, the Marchenko-Pastur edge of N
-    pixels [1]_, rotated to the eigenvectors of the covariance of differences of neighboring
-    pixels: few components then hold the detail. Each is denoised at level 1, and the projection
-    is inverted [2]_. Beside the result, one component is in memory. Magnitudes are transformed
-    first, such that their noise has the level 1, and at the end by the unbiased inverse, as in
-    `denoise`; the transformed cube is in memory too.
+    Each band is divided by its sigma, so that all noise has standard deviation 1. Eigenvalues of
+    the covariance of the bands above ``(1 + sqrt(B / N))^2`` for N pixels, the largest that noise
+    alone would give [1]_, belong to the signal: the bands are projected on their eigenvectors. The
+    components are rotated such that few hold the detail, each is denoised, and the projection is
+    inverted [2]_. Besides the result, one component is in memory. Magnitudes with Rician noise are
+    transformed to noise of standard deviation 1 first and back without bias at the end, as in
+    `denoise`; then the transformed cube is in memory too.
 
-    Levels begin with the residual of the regression of each band on all others [3]_; then levels
-    and subspace are estimated in turns, as in factor analysis. A band whose residual is smoother
-    than those of others holds signal of its own, as the only image without diffusion gradient does:
-    its level is at most their median. Where bands are too few for their number of components
+    The estimate of sigma begins with what the regression of each band on all others leaves [3]_;
+    then sigma and components are estimated in turns, as in factor analysis. A band that leaves
+    something smoother than others do has signal of its own, such as the only image without
+    diffusion weighting: its sigma is limited to their median. If there are too few bands for this
     (Ledermann's bound), `estimate_sigma` measures each.
 
     References

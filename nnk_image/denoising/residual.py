@@ -21,24 +21,26 @@ def residual_structure(
     channel_axis: int | None = None,
     mask: npt.ArrayLike | None = None,
 ) -> float:
-    """Measure whether more was removed where an image has structure.
+    """Check whether denoising removed texture or edges together with the noise.
+
+    If only noise was removed, as much is removed from structured places as from flat ones.
 
     Parameters
     ----------
     image, denoised : (H, W) array_like, one axis more with `channel_axis`, or volumes
         The noisy image and the result.
     channel_axis : int, optional
-        Axis of the channels of a color image, of which the luminance is compared.
+        Axis of the channels of a color image; only the luminance is compared.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
 
     Returns
     -------
     float
-        Variance of what was removed within blocks of 8 x 8 pixels: its mean over the quarter of
-        the blocks with most structure, over that of the flattest quarter. It is about 1 or less if
-        only noise was removed, because filters spare structure; above 2 texture was removed as
-        well. NaN if there are fewer than 16 usable blocks.
+        About 1 or less if only noise was removed; above 2 texture was removed as well. It is a
+        ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
+        8 x 8 pixels, divided by that in the flattest quarter. NaN if there are fewer than 16
+        usable blocks.
 
     Raises
     ------

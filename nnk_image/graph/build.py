@@ -26,59 +26,71 @@ def image_graph(
     spacing: Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
-    """Build the sparse NNK graph of an image.
+    """Build a sparse graph that links each pixel to few similar pixels nearby.
 
-    Each pixel is linked to the few pixels of its window that non-negative kernel
-    regression would keep.
+    It is an approximation of the NNK (non-negative kernel regression) graph: of all pixels of the
+    window around a pixel only those are kept that say something new about it. A pixel that lies
+    behind a kept one, in the same direction and similar to it, is left out. Filters on this graph
+    respect edges like the bilateral filter, with about 6 % of the links.
 
     Parameters
     ----------
     image : (H, W) array_like, or of 3 or 4 axes
-        Any real dtype and layout; never modified.  All axes but `channel_axis` are of space (or
-        time): (D, H, W) is a volume.  Three axes of which the first or the last has 3 or 4 pixels
-        need either `channel_axis` or `spacing`.
+        Image of any real dtype; never modified.  All axes but `channel_axis` are of space or
+        time: (D, H, W) is a volume.  An array of three axes whose first or last has length 3 or 4
+        could be in color or a volume: give `channel_axis` or `spacing` to decide.
     window : int or sequence of int, optional
-        Side of the window in pixels: odd, 3 to 63; or one per axis, where 1 stands for no
-        neighbors along it.  Default: 11 for two axes, 5 for three, 3 for four.
+        Side of the window in pixels: odd, 3 to 63; or one per axis, where 1 means no
+        neighbors along that axis.  Default: 11 for two axes, 5 for three, 3 for four.
     sigma_d : float
-        Spatial width of the kernel, in units of `spacing`.
+        Width of the kernel in space, in pixels or the units of `spacing`; default 2.
     sigma_f : float, optional
-        Intensity width, in the image's own units.  Default: 10/255 of the data range, which is
-        known for bool, uint8, uint16 and for floats within [0, 1].
+        Width of the kernel in intensity, in the image's own units: differences much larger than
+        this get weights near 0.  Default: 10/255 of the data range, which is known for bool,
+        uint8, uint16 and for floats within [0, 1]; give it for all others.
     channel_axis : int, optional
         Axis of the channels of a color image; pixels are then compared as vectors.
     mask : bool array_like, optional
         Of the image's shape without the channels: True for the pixels that take part; the others
         have no edges and may hold NaN.
     directed : bool
-        Keep the edges each pixel chose.  Default: their union.
+        True keeps in row i of the adjacency only the neighbors that pixel i chose.  False (default)
+        links two pixels as soon as one of them chose the other, which makes it symmetric.
     weights : {'kernel', 'nnk'}
-        'nnk' solves non-negative kernel regression of each pixel on its neighbors for exact
-        weights; in an undirected graph the larger of two.
+        'kernel' (default) weights edges by the bilateral kernel, see Notes. 'nnk' weights the same
+        edges by non-negative kernel regression of each pixel on its neighbors, which is slower;
+        an undirected edge gets the larger weight of its two ends.
     spacing : sequence of float, optional
         Distance of neighboring pixels along each axis, such as the size of a voxel.  Default: 1.
     n_jobs : int, optional
-        Threads at most, fewer for small images; None is 1, -1 all processors.  The graph does
-        not depend on it.
+        Largest number of threads; None (default) is 1, -1 all processors.  The graph does not
+        depend on it.
 
     Returns
     -------
     ImageGraph
-        With weights of the image's floating type, float64 for integers.
+        Its weights have the image's floating type, float64 for integers.
 
     Raises
     ------
     TypeError, ValueError
-        Bad image or parameter; the message names it and says what to do.
+        If the image or a parameter is invalid; the message names it and says what to do.
     MemoryError
-        The graph does not fit; raised before memory is taken, with the figures.
+        If the graph is too large, before memory is taken; the message gives the sizes.
+
+    See Also
+    --------
+    bilateral_graph : The graph of all pixels of each window.
+    nnk_graph : The exact NNK graph of any points.
 
     Notes
     -----
-    Walking outwards, a pixel k is pruned by a kept pixel j that lies in its direction and resembles
-    it, ``(f_j - f_k).(f_j - f_i) <= (sigma_f / sigma_d)^2 (x_k - x_j).(x_j - x_i)``.  This
-    approximates exact NNK on the window, at the cost of comparisons.  Edges carry the bilateral
-    kernel ``exp(-|x_i-x_j|^2 / (2 sigma_d^2)) exp(-|f_i-f_j|^2 / (2 sigma_f^2))``.
+    Let pixel i be at x_i with the intensity f_i. Its window is visited from the nearest pixels
+    outwards, and a pixel k is pruned by a kept pixel j if
+    ``(f_j - f_k).(f_j - f_i) <= (sigma_f / sigma_d)^2 (x_k - x_j).(x_j - x_i)``: seen from i, k
+    then lies behind j. This approximates exact NNK on the window by comparisons alone.  The weight
+    of an edge is the bilateral kernel
+    ``exp(-|x_i-x_j|^2 / (2 sigma_d^2)) exp(-|f_i-f_j|^2 / (2 sigma_f^2))``.
 
     References
     ----------
@@ -123,7 +135,8 @@ def bilateral_graph(
 ) -> ImageGraph:
     """Build the graph of the bilateral filter: each pixel is linked to all others of its window.
 
-    The reference that `image_graph` prunes: same nodes, same weights, some 17 times the edges.
+    This is the reference for `image_graph`, which keeps about 6 % of these edges with the same
+    weights.
 
     Parameters
     ----------

@@ -16,18 +16,18 @@ from nnk_image.graph.build import bilateral_graph
 def grid_graph(
     shape: Sequence[int], window: int | Sequence[int] = 3, *, mask: npt.ArrayLike | None = None
 ) -> csr_array:
-    """Link every pixel with all others of its window, with weight 1.
+    """Build a graph that links every pixel to all others of its window, with weight 1.
 
-    Use it to interpolate where nothing is known of the image yet, or as the candidates of
-    `nnk_graph` where pixels are compared by other features than their values:
+    It depends on the shape of an image only. Use it to interpolate where no pixel values are known
+    yet, or as the candidates of `nnk_graph` to compare pixels by other features than their values:
     ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
 
     Parameters
     ----------
     shape : tuple of int
-        (H, W) of an image, without the channels; of 2 to 4 axes.
+        (H, W) of an image, without its channels; 2 to 4 axes.
     window : int or sequence of int
-        Side of the window in pixels, as for `image_graph`; 3 gives 8 neighbors.
+        Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors.
     mask : bool array_like of that shape, optional
         True for the pixels that take part; the others have no links.
 

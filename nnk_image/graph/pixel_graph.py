@@ -25,23 +25,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageGraph:
-    """Graph whose nodes are the pixels of an image; `image_graph` makes it.
+    """Hold a weighted graph whose nodes are the pixels of an image.
+
+    `image_graph` and `bilateral_graph` make such graphs; there is no need to call the class.
 
     Attributes
     ----------
     edges : EdgePlanes or StoredEdges
-        The edges as planes of bits, from which wavelets are computed directly; or as a matrix,
-        where the graph was read from a file or has exact NNK weights.
+        The edges in internal form. Use `adjacency` instead.
     shape : tuple of int
         (H, W) of the image, (D, H, W) of a volume.
     kind : {'nnk', 'bilateral'}
-        The full graph of the window is 'bilateral'.
+        'bilateral' if each pixel is linked to all others of its window, 'nnk' if only to few.
     window : int or tuple of int
         Side of the window in pixels, or one per axis.
     sigma_d, sigma_f : float
-        Kernel widths: in pixels or units of `spacing`, and in the image's own units.
+        Widths of the kernel that gives the weights: in space, in pixels or the units of `spacing`;
+        and in intensity, in the image's own units.
     directed : bool
-        True where edges are kept as Algorithm 4 chose them for each pixel.
+        True if row i of the adjacency has only the neighbors that pixel i chose itself. False
+        (default) if two pixels are linked as soon as one of them chose the other.
     valid : (H, W) bool ndarray or None
         Pixels that take part; None means all.
     spacing : tuple of float or None
@@ -68,17 +71,17 @@ class ImageGraph:
 
     @property
     def adjacency(self) -> csr_array:
-        """(N, N) scipy.sparse.csr_array of the weights, made when it is first used.
+        """Weights of the edges as an (N, N) scipy.sparse.csr_array, made when it is first used.
 
-        N = H W, node = row * W + column, and in the same manner for more axes.  Columns are sorted;
-        there are no explicit zeros and no self loops; symmetric unless `directed`.  The weights are
-        read-only: copy the matrix to change them.
+        There are N = H W nodes; the pixel at (row, column) is node ``row * W + column``. The matrix
+        is symmetric unless `directed`; it has sorted columns, no explicit zeros and no self loops.
+        It is read-only: copy it to change weights.
         """
         return self._stored.adjacency
 
     @property
     def n_underflow(self) -> int:
-        """Edges left out because their weight is below the smallest normal number of its type."""
+        """Number of edges left out because their weight is so small that it would underflow."""
         return self._stored.n_underflow
 
     @property
@@ -92,12 +95,12 @@ class ImageGraph:
 
     @property
     def grid(self) -> PixelGrid:
-        """Numbers and positions of the pixels, as a `PixelGrid`."""
+        """Numbering of the pixels: which node is which pixel, as a `PixelGrid`."""
         return PixelGrid(self.shape)
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes, one per pixel."""
+        """Number of nodes: one per pixel, masked pixels included."""
         return self.grid.size
 
     @property
@@ -108,12 +111,12 @@ class ImageGraph:
 
     @cached_property
     def degrees(self) -> npt.NDArray[Any]:
-        """(H, W) ndarray: sum of the weights of each pixel's edges."""
+        """Sum of the weights of the edges of each pixel, (H, W) ndarray."""
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
     def neighbor_counts(self) -> npt.NDArray[Any]:
-        """(H, W) integer ndarray: number of neighbors of each pixel."""
+        """Number of neighbors of each pixel, (H, W) ndarray of integers."""
         return np.diff(self.adjacency.indptr).reshape(self.shape)
 
     def laplacian(self, kind: str = "combinatorial") -> csr_array:
@@ -122,10 +125,11 @@ class ImageGraph:
         Parameters
         ----------
         kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-            ``D - W``, ``I - D^-1/2 W D^-1/2``, ``I - D^-1 W``, or ``(D + tau I)^-1
-            (D - W)`` with tau the mean degree of the pixels that have edges, as in
-            regularized spectral clustering.  A pixel without edges has a row of
-            zeros in each.
+            With weights W and the diagonal matrix D of the degrees (the sums of each row of W):
+            'combinatorial' (default) is ``D - W``, 'normalized' ``I - D^-1/2 W D^-1/2``,
+            'random_walk' ``I - D^-1 W`` and 'regularized' ``(D + tau I)^-1 (D - W)``, where tau,
+            the mean degree of pixels with edges, keeps pixels of small degree from dominating. The
+            row of a pixel without edges is zero in each.
 
         Returns
         -------
@@ -134,14 +138,15 @@ class ImageGraph:
         Raises
         ------
         ValueError
-            Unknown kind, or the graph is directed.
+            If the kind is unknown or the graph is directed.
         """
         return laplacian.laplacian(self.adjacency, kind)
 
     def to_pygsp(self) -> pygsp.graphs.Graph:
-        """Convert to a `pygsp.graphs.Graph` with pixel positions as coordinates (x, -y).
+        """Convert to a `pygsp.graphs.Graph`, to use PyGSP's filters and plots.
 
-        Those of a volume are (x, -y, z); beyond three axes there are none.
+        Coordinates are (x, -y) of the pixels, (x, -y, z) of those of a volume, so that plots are
+        upright; a graph with more axes has no coordinates.
         """
         from pygsp.graphs import Graph
 
@@ -150,7 +155,9 @@ class ImageGraph:
         return Graph(self.adjacency.copy(), **coordinates)
 
     def positions(self) -> npt.NDArray[np.float64]:
-        """(N, axes) float ndarray: positions of the pixels, in units of `spacing`."""
+        """Return the position of each pixel along each axis, (N, axes) float ndarray.
+
+        Positions are in the units of `spacing`, in pixels without it."""
         places = self.grid.positions().astype(float)
         return places if self.spacing is None else places * self.spacing
 
@@ -160,11 +167,12 @@ class ImageGraph:
         Returns
         -------
         edge_index : (2, E) int64 ndarray
-            Where edges start, and where they end.  A pixel's edges come from its neighbors, so
-            that a layer which adds up weighted messages multiplies by `adjacency`.  They are sorted
-            by their ends; an undirected edge is there both ways.
+            Row 0 holds the node where each edge starts, row 1 the node where it ends.  Edges lead
+            from a pixel's neighbors to the pixel, so that a layer that sums weighted messages
+            multiplies by `adjacency`.  An undirected edge is listed in both directions; edges are
+            sorted by their ends.
         edge_weight : (E,) float ndarray
-            A copy of their weights.
+            Weight of each edge, as a copy.
 
         Examples
         --------
@@ -191,7 +199,7 @@ class ImageGraph:
         return networkx.from_scipy_sparse_array(self.adjacency, create_using=create_using)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph to an ``.npz`` file, atomically.
+        """Write the graph to an ``.npz`` file, entirely or not at all.
 
         Parameters
         ----------
@@ -201,22 +209,25 @@ class ImageGraph:
         Raises
         ------
         ValueError
-            The name ends in ``.mat``; the message says how to write such a file.
+            If the name ends in ``.mat``; the message says how to write a MATLAB file.
         """
         write_graph(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ImageGraph:
-        """Read a graph written by `save`; nothing in the file is executed.
+        """Read a graph written by `save`.
+
+        No code in the file is executed, so that files of unknown origin are safe to read.
 
         Parameters
         ----------
         path : path-like
+            File to read.
 
         Raises
         ------
         ValueError
-            The file is no such graph or is damaged.
+            If the file is damaged or holds no graph.
         """
         return cls(**read_graph(path))
 

@@ -58,20 +58,20 @@ _MAGIC = {
 def read(
     path: str | os.PathLike[str], *, axes: str | None = None, max_pixels: int | None = None
 ) -> tuple[npt.NDArray[Any], Metadata]:
-    """Read an image, a volume or a sequence, without losing a bit of its depth.
+    """Read an image, a volume or a sequence from a file, in its full bit depth.
 
-    PNG, JPEG, TIFF (also ImageJ hyperstacks and OME-TIFF), PNM, WebP, AVIF, BMP, ``.npy`` and
-    NIfTI, and, of the formats that are not written, GIF and HEIF (``.heic``). The content decides
-    on the format, not the name. :doc:`/files` lists what is read of each format.
+    Formats are PNG, JPEG, TIFF (also ImageJ hyperstacks and OME-TIFF), PNM, WebP, AVIF, BMP,
+    ``.npy`` and NIfTI; GIF and HEIF (``.heic``) are read but not written. The format is recognized
+    by the content, not by the name. :doc:`/files` lists what is read of each format.
 
     Parameters
     ----------
     path : str or path-like
         The file to read.
     axes : str, optional
-        One letter for each axis of the stored array: T time; Z, Y, X space; C channels; S the
-        colors of a pixel; any other letter for independent images. Default: as the file says;
-        where it says nothing, a third axis is Z and a fourth T.
+        Meaning of the axes of the stored array, one letter each: T time; Z, Y, X space; C channels;
+        S the colors of a pixel; any other letter for independent images. Default: read from the
+        file; if it does not say, a third axis is Z and a fourth T.
     max_pixels : int, optional
         Refuse larger arrays before decoding them. Default: about 89 million pixels for a picture
         (``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
@@ -170,14 +170,16 @@ def write(
     array: npt.ArrayLike,
     metadata: Metadata | Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an image, a volume or a sequence, entirely or not at all.
+    """Write an image, a volume or a sequence to a file, entirely or not at all.
+
+    The ending of the name decides on the format. An interrupted call leaves no half-written file.
 
     Parameters
     ----------
     path : str or path-like
-        .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .webp, .avif, .bmp, .npy, .nii or .nii.gz;
-        may be the file that was read. JPEG and AVIF are written at quality 95 without chroma
-        subsampling, WebP without loss.
+        Name of the file: .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .webp, .avif, .bmp,
+        .npy, .nii or .nii.gz. It may be the file that was read. JPEG and AVIF are written at
+        quality 95 without chroma subsampling, WebP without loss.
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.

@@ -29,7 +29,7 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Metadata:
-    """What an image file says beside its pixels.
+    """Hold what an image file says besides its pixels; `read` returns it and `write` takes it.
 
     Attributes
     ----------
@@ -37,29 +37,29 @@ class Metadata:
         Format of the bytes, whatever the name of the file: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM,
         PGM and PPM), 'WEBP', 'AVIF', 'HEIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
     axes : str
-        One letter for each axis of the array: T time; Z, Y, X space; C channels; S the colors of
-        a pixel; any other letter for independent images.
+        Meaning of the axes of the array, one letter each: T time; Z, Y, X space; C channels; S the
+        colors of a pixel; any other letter for independent images.
     axes_assumed : bool
-        True if the file does not name all of its axes.
+        True if the file does not name all of its axes, so that some were guessed.
     spacing : tuple of float or None
         Distance between neighbors along each axis, None where unknown: in `unit` along Z, Y and
         X, in seconds along T.
     unit : str or None
         Unit of length, such as 'um' or 'mm'.
     dtype : numpy.dtype or None
-        Type of the array that was read; floating-point results are rounded and clipped to it.
+        Type of the array that was read. `write` rounds and clips floating-point results to it.
     alpha : ndarray of shape (H, W) or None
-        Opacity, of the type of the array; 0 is transparent.
+        Opacity of each pixel, of the type of the array; 0 is transparent.
     icc_profile : bytes or None
         Color profile.
     dpi : tuple of two floats or None
         Horizontal and vertical resolution in pixels per inch.
     exif, xmp : bytes or None
-        What camera and programs say of a picture: EXIF with GPS, after the header ``Exif\\0\\0``
-        and without the orientation, which the pixels follow; XMP as XML.
+        Data of the camera and of programs. EXIF includes GPS and begins with ``Exif\\0\\0``; its
+        orientation is removed, because the pixels are already upright. XMP is XML text.
     original : object
-        What is written again only to the format it came from: the NIfTI header, or descriptions,
-        resolution and compression of a TIFF.
+        Data that can only be written to a file of the same format: the NIfTI header, or
+        descriptions, resolution and compression of a TIFF.
     """
 
     format: str = ""

@@ -115,25 +115,26 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 
 
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
-    """Classify by non-negative kernel regression (NNK) neighbors.
+    """Classify by the weighted neighbors that non-negative kernel regression (NNK) selects.
 
-    The probability of a class is the share of the weights of the query's neighbors that have it.
+    It is a nearest-neighbor classifier without redundant neighbors: see `nnk_neighbors`. The
+    probability of a class is its share in the weights of the query's neighbors.
 
     Parameters
     ----------
     n_neighbors : int
-        Candidates of each query; default 30; all points if there are fewer.
+        Number of nearest points among which the neighbors of a query are selected; default 30.
     kernel, kernel_params, sigma : optional
-        As for `nnk_neighbors`.
+        Kernel and its width, as for `nnk_neighbors`; default: a Gaussian of a width that is
+        computed from the data.
     sigma_scale : float
-        Factor of the width, default 1. Search over it rather than over the width, because it does
-        not depend on the units of the data.
+        Factor that `sigma` is multiplied by; default 1. In a grid search vary this rather than
+        `sigma`, because it does not depend on the units of the data.
     method, method_params : optional
-        As for `nnk_neighbors`. ``method='knn'`` weights all candidates by the kernel (weighted kNN;
-        Nadaraya-Watson if all points are candidates).
+        How neighbors are weighted, as for `nnk_neighbors`; default 'nnk'. 'knn' is weighted kNN.
     neighbors : estimator, optional
-        Search for candidates, as for `nnk_neighbors`: an estimator or transformer, which is
-        cloned.
+        How the nearest points are searched, as for `nnk_neighbors`: an estimator or transformer,
+        which is cloned.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
@@ -141,20 +142,21 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     ----------
     classes_ : (n_classes,) ndarray, or a list of one per output
     sigma_ : float
-        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
+        Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
+        for kernels without a width.
     n_neighbors_ : int
-        Candidates of a query.
+        Number of candidates of a query in use.
     n_samples_fit_, n_features_in_ : int
+        Number of fitted points and of their features.
 
     Notes
     -----
-    A query whose similarities all vanish takes its nearest point's class, as narrow kernels
-    do in the limit; for kernels without distances (cosine, linear, polynomial, precomputed,
-    functions) the probabilities are the frequencies of the classes.
+    A query so far from all points that all similarities are 0 gets the class of its nearest point;
+    for kernels without distances (cosine, linear, polynomial, precomputed, functions) the
+    probabilities are the frequencies of the classes.
 
-    `predict` and `predict_proba` of None leave each fitted point out in turn. The leave-one-out
-    error of each of several sets of features, such as the channels of a network's layer after each
-    epoch, shows without a validation set which of them still learn (section 2.6.2).
+    ``predict(None)`` and ``predict_proba(None)`` predict each fitted point from the others, which
+    is the leave-one-out validation behind `leave_one_out_error`.
 
     References
     ----------
@@ -179,28 +181,37 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
 
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
-    """Classify by k*-nearest neighbors, whose number adapts to each query.
+    """Classify by nearest neighbors whose number is chosen for each query (k*-nearest neighbors).
 
-    The number and the weights ``alpha_j ~ max(lambda - (L/C) d_j, 0)`` of a query's neighbors
-    minimize a bound of the prediction's error, with L the Lipschitz constant of the
-    class probabilities and C their noise.
+    A query with many points close by gets many neighbors, one with few points close by gets few.
+    There is one parameter to tune, `lc_ratio`, in place of a number of neighbors.
 
     Parameters
     ----------
     lc_ratio : float
-        L / C, per unit of distance; default 1. The larger, the fewer neighbors. To be searched
-        over.
+        How quickly the weight of a point falls with its distance, in 1 / unit of distance; default
+        1. The larger, the fewer neighbors. Choose it by cross-validation.
     n_neighbors : int, optional
-        Candidates of each query; default: all points.
+        Largest number of neighbors of a query, its nearest points; default: all points.
     neighbors : estimator, optional
-        As for `NNKClassifier`.
+        How nearest points are searched, as for `NNKClassifier`.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
     Attributes
     ----------
     classes_ : (n_classes,) ndarray, or a list of one per output
+        The classes.
     n_samples_fit_, n_features_in_ : int
+        Number of fitted points and of their features.
+
+    Notes
+    -----
+    A neighbor at distance d has a weight in proportion to ``lambda - lc_ratio d``; points with
+    negative values are left out. The paper's algorithm chooses lambda for each query such that a
+    bound on the error of the prediction is smallest. `lc_ratio` stands for L / C: L is the
+    Lipschitz constant of the class probabilities (how fast they change with distance), and C
+    the noise of the labels.
 
     References
     ----------

@@ -20,13 +20,16 @@ _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to mak
 def lle_embedding(
     weights: Weights, n_components: int = 2, *, return_eigenvalues: bool = False
 ) -> Array | tuple[Array, Array]:
-    """Embed points such that their neighbors still regress them with the same weights.
+    """Embed points in few dimensions by locally linear embedding (LLE) with given weights.
+
+    The weights say how each point is a weighted sum of its neighbors; the low-dimensional
+    coordinates are those that keep these sums best.
 
     Parameters
     ----------
     weights : Neighborhoods, or (N, N) scipy.sparse matrix
-        Weights of the neighbors of each point, for instance of ``nnk_neighbors(X, method="lnp")``
-        or with ``kernel="lle"``. Rows are scaled to add up to 1.
+        Weights of the neighbors of each point, such as ``nnk_neighbors(X, kernel="lle")`` or
+        ``nnk_neighbors(X, method="lnp")``. Rows are scaled to sum to 1.
     n_components : int
         Number of coordinates, below N; default 2.
     return_eigenvalues : bool
@@ -42,8 +45,8 @@ def lle_embedding(
     Warns
     -----
     UserWarning
-        The points fall into parts that are not linked; the first coordinates then only tell
-        these parts apart.
+        If the points fall into parts without links between them: the first coordinates then only
+        separate these parts.
 
     Notes
     -----

@@ -28,30 +28,30 @@ _STEPS, _TOL = 200, 1e-13
 def interpolate(
     graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike, *, tau: float = 0.0
 ) -> Array:
-    """Compute values of all nodes of a graph from those of some.
+    """Fill in missing values on a graph from the known ones, such as missing pixels of an image.
 
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph with non-negative weights.
     values : array_like of real numbers
-        One value per node, in the shape of `known`, or several: (N, C), (H, W, C). Unknown values
-        may be anything, NaN too.
+        One value per node, in the shape of `known`, or C values: (N, C), (H, W, C). Values of
+        unknown nodes are ignored and may be NaN.
     known : (N,) or (H, W) array_like of bool
         Nodes whose values are known, in any shape of N elements.
     tau : float
-        Weight of smoothness against closeness to the known values. With 0, the default, known
-        values stay as they are.
+        How strongly known values are smoothed as well: 0 (default) keeps them as they are, larger
+        values trust them less.
 
     Returns
     -------
     float64 ndarray of the shape of `values`
-        Between the smallest and the largest known value, up to rounding.
+        Values of all nodes, between the smallest and the largest known value up to rounding.
 
     Warns
     -----
     UserWarning
-        Nodes that are not linked to any known one get the mean of the known values.
+        If nodes are connected to no known node; they get the mean of the known values.
 
     See Also
     --------
@@ -59,9 +59,10 @@ def interpolate(
 
     Notes
     -----
-    With ``tau=0`` each unknown node has the weighted mean of its neighbors: the harmonic function,
-    which minimizes ``x' L x``. With ``tau > 0`` the result minimizes ``sum over known i of
-    (x_i - y_i)^2 + tau x' L x`` (Tikhonov regularization).
+    With ``tau=0`` each unknown node gets the weighted mean of its neighbors. Such values are called
+    harmonic; they minimize the variation ``x' L x``, with L the graph Laplacian. With ``tau > 0``
+    the result minimizes ``sum over known i of (x_i - y_i)^2 + tau x' L x`` (Tikhonov
+    regularization).
 
     The equations of more than 2000 nodes are solved by conjugate gradients, as in
     `nnk_image.solvers.smooth`, but to rounding; by elimination where these need too many steps, as

@@ -31,15 +31,15 @@ def label_propagation(
     labels : (N,) array_like of int
         Class of each node, -1 where unknown.
     laplacian : {'combinatorial', 'normalized'}
-        The L of ``min y' L y``; the normalized one does not favor classes whose labeled nodes have
-        large degrees.
+        Laplacian of the graph, see `ImageGraph.laplacian`. 'combinatorial' (default) favors classes
+        whose labeled nodes have large degrees, 'normalized' does not.
     return_scores : bool
-        Also return the scores; default False.
+        True also returns the scores of all classes; default False.
 
     Returns
     -------
     labels : (N,) ndarray
-        Class of the largest score; known labels stay. Of the dtype given.
+        Class of the largest score of each node, of the dtype of the argument; known labels stay.
     scores : (N, C) float64 ndarray
         Only if `return_scores`. Columns are the classes, ``np.unique`` of the known labels; rows
         add up to 1, or are 0 where no label can be reached.
@@ -47,7 +47,7 @@ def label_propagation(
     Warns
     -----
     UserWarning
-        Nodes that are not linked to any label get the most frequent one.
+        If nodes are connected to no labeled node; they get the most frequent label.
 
     Notes
     -----
@@ -114,7 +114,9 @@ def few_shot_labels(
     n_accept: int = 1,
     n_jobs: int | None = None,
 ) -> Array:
-    """Label all queries together, from few labeled points (transduction).
+    """Label many queries together, from few labeled points (transductive few-shot learning).
+
+    Queries that are labeled with confidence help to label the others.
 
     Parameters
     ----------
@@ -125,11 +127,11 @@ def few_shot_labels(
     Q : (n, d) array_like
         Queries.
     n_neighbors : int
-        Most candidates of a query; default 30.
+        Number of nearest labeled points among which the neighbors are selected; default 30.
     kernel, sigma, method : optional
         As for `nnk_neighbors`; the default kernel is 'cosine'.
     n_accept : int
-        Queries accepted for each predicted class in each round; default 1.
+        Number of queries per class that get their final label in each round; default 1.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
@@ -141,14 +143,14 @@ def few_shot_labels(
     Warns
     -----
     UserWarning
-        Queries that are similar to no labeled point get the most frequent label.
+        If queries are similar to no labeled point; they get the most frequent label.
 
     Notes
     -----
-    Queries are classified by their neighbors among the labeled points. The most confident
-    predictions of each class join the labeled points; then the other queries are classified again.
-    Confidence is the share of the predicted class in the query's weights. Ties go to the query
-    that its neighbors regress best, then to the lowest index.
+    Queries are classified by their NNK neighbors among the labeled points. In each round the most
+    confident predictions of each class join the labeled points, and the other queries are
+    classified again. Confidence is the share of the predicted class in the query's weights. Ties go
+    to the query that its neighbors reconstruct best, then to the lowest index.
 
     References
     ----------

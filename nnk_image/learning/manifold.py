@@ -26,37 +26,45 @@ class ManifoldMetrics(NamedTuple):
 def manifold_metrics(
     X: npt.ArrayLike, neighborhoods: Weights, *, normalize: bool = True, norm: str = "min_rank"
 ) -> ManifoldMetrics:
-    """Measure dimension, extent and curvature of data by its neighborhoods.
+    """Measure the local dimension, extent and curvature of data from its neighborhoods.
 
     Parameters
     ----------
     X : (N, d) array_like
         Points.
     neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbors of the points themselves.
+        Neighbors of each point, from `nnk_neighbors`.
     normalize : bool
-        Scale points to length 1 before measuring diameters, which are then in 0 to 2; default True.
+        True (default) scales points to length 1 before diameters are measured, which then range
+        from 0 to 2.
     norm : {'min_rank', 'product'}
-        Divisor of the squared cosines of the principal angles between two spaces, under the root of
-        the affinity: the smaller dimension, so that 1 means that one space holds the other; or, as
-        printed in the thesis, the product of the numbers of neighbors.
+        How the affinity is normalized, see Notes. 'min_rank' (default): 1 means that one space
+        contains the other. 'product': as printed in the thesis.
 
     Returns
     -------
     A named tuple of arrays:
 
     dimension : (N,) int64 ndarray
-        Number of neighbors of each point: the local dimension (eq. 4.8).
+        Number of neighbors of each point, which grows with the local dimension.
     diameter : (N,) float64 ndarray
-        Largest distance between two neighbors of each point (eq. 4.6), 0 for fewer than two: low
-        where data is contracted.
+        Largest distance between two neighbors of each point, small where data is dense; 0 for
+        fewer than two neighbors.
     affinity : (nnz,) float64 ndarray
-        For each point and each of its neighbors, row by row, how well the spaces spanned by their
-        neighbors are aligned, in 0 to 1 (eq. 4.7): low where data is curved.
+        For each point and each of its neighbors, row by row: how parallel the spaces spanned by
+        their neighbors are, from 0 to 1. It is small where data is curved.
     dimension_vector : (m + 1,) float64 ndarray
-        Mean over the points of their weights, largest first, then 0 (Chen et al., eq. 8). For
-        weights that add up to 1, such as those of ``method="lnp"``, on an evenly sampled curve it
-        is close to (1/2, 1/2, 0); ``np.argmax(-np.diff(dimension_vector))`` is the dimension.
+        The largest weight of each point averaged over the points, then the second largest, and so
+        on, with a 0 at the end. For weights that sum to 1, such as those of ``method="lnp"``,
+        ``np.argmax(-np.diff(dimension_vector))`` is the dimension; on an evenly sampled curve it is
+        close to (0.5, 0.5, 0).
+
+    Notes
+    -----
+    The affinity is the root of the sum of the squared cosines of the principal angles between the
+    two spaces, divided by a norm: the smaller dimension of the two ('min_rank'), or the product of
+    the numbers of neighbors ('product'). Dimension, diameter and affinity are equations 4.8, 4.6
+    and 4.7 of the thesis; the dimension vector is equation 8 of Chen et al.
 
     References
     ----------
@@ -91,22 +99,23 @@ def manifold_metrics(
 def intrinsic_dimension(
     neighborhoods: Weights, X: npt.ArrayLike | None = None, *, threshold: float = 0.05
 ) -> Array:
-    """Estimate the local dimension of data at each point.
+    """Estimate the local dimension of data at each point, such as 1 on a curve and 2 on a surface.
 
     Parameters
     ----------
     neighborhoods : Neighborhoods, or scipy.sparse matrix
-        Neighbors of queries; with `X`, of the points themselves.
+        Neighbors of each point, from `nnk_neighbors`; without `X` also of other queries.
     X : (N, d) array_like, optional
-        Points. If given, count the directions in which the neighbors spread, by principal
-        component analysis. Default: count the neighbors.
+        Points. If given, the directions in which neighbors spread are counted (principal component
+        analysis). Default: the neighbors are counted, which gives 2 on a curve.
     threshold : float
-        With `X`, eigenvalues count that are larger than this part of the largest one; default 0.05.
+        With `X`: a direction counts if its eigenvalue exceeds this fraction of the largest one;
+        default 0.05.
 
     Returns
     -------
     (n,) int64 ndarray
-        0 for a point without neighbors; with `X`, also if they equal the point.
+        The dimension at each point; 0 for a point without neighbors, or whose neighbors equal it.
 
     Notes
     -----

@@ -86,57 +86,60 @@ class MeansOptions(BaseEstimator):
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
-    """Learn atoms, and code points by non-negative kernel regression on them (NNK-Means).
+    """Summarize points by a few representative ones, the atoms (NNK-Means).
 
-    In k-means a point is described by one center; here by a non-negative combination of the
-    few atoms around it. Atoms are combinations of the points in the kernel's feature space,
-    updated by least squares. With ``n_neighbors=1`` it is k-means apart from the atoms' lengths.
+    It is like k-means, but a point is described by a weighted sum of the few atoms around it, with
+    non-negative weights (its code), and not by one center. Atoms live in the feature space of the
+    kernel. With ``n_neighbors=1`` it is k-means, except that atoms may be rescaled.
 
     Parameters
     ----------
     n_clusters : int
         Number of atoms; default 10.
     n_neighbors : int
-        Most atoms that code a point, the nearest in feature space; default 10.
+        Largest number of atoms in the code of a point, the nearest ones; default 10.
     kernel : str or callable
         As for `nnk_neighbors`, but not 'lle' or 'angular'.
     kernel_params : dict, optional
         As for `nnk_neighbors`.
     sigma : float or {'median', 'kth'}
-        Width of the kernel: a number, or a rule as for `nnk_neighbors` with 30 candidates.
+        Width of the kernel: a number, or a rule of `nnk_neighbors` with 30 candidates; default
+        'median'.
     sigma_scale : float
-        Factor of the width; default 1.
+        Factor that `sigma` is multiplied by; default 1.
     init : {'k-means++', 'random'}
-        The points that are the first atoms: spread out, or random.
+        Which points are the first atoms: points far from each other (default), or random ones.
     max_iter : int
-        Most updates; default 30.
+        Largest number of updates of the atoms; default 30.
     tol : float
-        Stop when the objective falls by no more than this part of it; default 1e-4.
+        Stop when an update lowers the objective by less than this fraction; default 1e-4.
     random_state : int, RandomState or None
-        For the first atoms.
+        Seed of the choice of the first atoms.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors.
 
     Attributes
     ----------
     atoms_ : (N, n_clusters) float64 ndarray
-        Each atom as a combination of the fitted points in feature space; ``atoms_.T @ X``
-        are the atoms themselves for the linear kernel.
+        Column j holds the weights of the fitted points whose sum, in feature space, is atom j; for
+        the linear kernel the atoms are ``atoms_.T @ X``.
     labels_ : (N,) ndarray
-        The atom of largest weight of each point.
+        Number of the atom of largest weight in the code of each point.
     inertia_ : float
-        Objective: sum of the points' squared distances from their codes in feature space.
+        Objective: sum of the squared distances in feature space between points and their codes.
     inertia_history_ : (``n_iter_`` + 1,) ndarray
         The objective before the first update and after each; it never rises.
     n_iter_ : int
         Number of updates.
     sigma_ : float
-        Width of the kernel, scaled; NaN for kernels without one.
+        Width of the kernel in use, times `sigma_scale`; NaN for kernels without a width.
     n_features_in_ : int
+        Number of features.
 
     Notes
     -----
-    An atom that no point uses is replaced by one of the points that are coded worst. With fewer
+    Codes and atoms are computed in turns, the atoms by least squares. An atom that no point uses is
+    replaced by one of the points with the largest error. With fewer
     neighbors than atoms an update may raise the objective, because it changes which atoms are
     the nearest; such an update is undone and ends the iteration.
 
@@ -260,7 +263,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return labels
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Return the atom of largest weight of each query, or the nearest one if all are 0.
+        """Return the atom of largest weight of each query, the nearest one if all weights are 0.
 
         Parameters
         ----------
@@ -274,7 +277,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return self._labels(self._checked(X))
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
-        """Return the codes of queries: their non-negative weights of the atoms.
+        """Return the code of each query: its non-negative weights of the atoms.
 
         Parameters
         ----------
@@ -287,19 +290,18 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return csr_array(self._coded(self._checked(X))[0])
 
     def reconstruction_error(self, X: npt.ArrayLike) -> Array:
-        """Return the squared distance (n,) in feature space of each query from its code.
+        """Return the squared distance in feature space of each query from its code, (n,) ndarray.
 
-        For a precomputed kernel queries are assumed to have similarity 1 with themselves.
+        For ``kernel='precomputed'`` each query is assumed to have the kernel value 1 with itself.
         """
         queries = self._checked(X)
         error: Array = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
         return np.maximum(error, 0, out=error)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return how well each query (n,) fits the atoms: the lower, the more of an outlier.
+        """Return how well the atoms describe each query, (n,) ndarray: low for outliers.
 
-        It is minus the `reconstruction_error`, the score of outliers in EC-NNK-Means
-        (arXiv:2407.13141), whose entropy constraint on the atoms is not imposed here.
+        It is minus the `reconstruction_error`, a score of outliers proposed in arXiv:2407.13141.
 
         Examples
         --------
@@ -313,7 +315,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return -self.reconstruction_error(X)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
-        """Return minus the objective of queries: the larger, the better they are coded."""
+        """Return minus the sum of the reconstruction errors of the queries; larger is better."""
         return -float(self.reconstruction_error(X).sum())
 
     @property

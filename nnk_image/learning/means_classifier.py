@@ -15,12 +15,15 @@ from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
 class NNKMeansClassifier(ClassifierMixin, MeansOptions):
-    """Classify by reconstruction error from the atoms of each class, learned by `NNKMeans`.
+    """Classify by which class describes a query best, each class summarized by `NNKMeans`.
+
+    Each class has atoms of its own; a query gets the class whose atoms reconstruct it with the
+    smallest error.
 
     Parameters
     ----------
     n_clusters : int
-        Atoms of each class, default 10; all points of a class that has fewer.
+        Number of atoms of each class; default 10. A smaller class has its points as atoms.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
 random_state, n_jobs : optional
         As for `NNKMeans`; the width of the kernel is computed from all points and common to
@@ -29,13 +32,15 @@ random_state, n_jobs : optional
     Attributes
     ----------
     classes_ : (n_classes,) ndarray
+        The classes.
     means_ : list of NNKMeans
-        One per class.
+        The fitted atoms of each class.
     sigma_ : float
-        Width of the kernel, scaled; NaN for kernels without one.
+        Width of the kernel in use, times `sigma_scale`; NaN for kernels without a width.
     n_iter_ : int
-        Updates of the class that took most.
+        Largest number of updates that a class needed.
     n_features_in_ : int
+        Number of features.
 
     References
     ----------
@@ -98,7 +103,7 @@ random_state, n_jobs : optional
         return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Predict the class of smallest reconstruction error, of equal ones the first.
+        """Predict the class whose atoms reconstruct each query with the smallest error.
 
         Parameters
         ----------
@@ -113,9 +118,9 @@ random_state, n_jobs : optional
         return predicted
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Return how much of a query the atoms of each class explain.
+        """Return how much of each query the atoms of each class explain; larger is better.
 
-        It is the query's similarity with itself minus the squared error of its code.
+        It is the kernel of the query with itself minus the reconstruction error of the class.
 
         Parameters
         ----------
@@ -124,7 +129,7 @@ random_state, n_jobs : optional
         Returns
         -------
         (n, n_classes) ndarray, or for two classes (n,) ndarray
-            For two classes the second's minus the first's.
+            One value per class; for two classes, that of the second minus that of the first.
         """
         errors = self._errors(X)
         return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

@@ -17,29 +17,32 @@ def nnk_distance(
     sigma: float | str = "kth",
     n_jobs: int | None = None,
 ) -> float:
-    """Measure how badly the points of one data set regress those of another.
+    """Measure how far one data set is from another, point by point (NNK distance).
+
+    Each point of A is reconstructed from its NNK neighbors in B; the distance is the mean squared
+    error.
 
     Parameters
     ----------
     A, B : (n, d) and (N, d) array_like
-        Points that are regressed, and points that regress them.
+        Points that are reconstructed, and points that they are reconstructed from.
     n_neighbors : int
-        Candidates in B of each point of A; default 30.
+        Number of nearest points of B among which the neighbors are selected; default 30.
     kernel, sigma, n_jobs : optional
-        As for `nnk_neighbors`, with B as the points. The rules for sigma measure B; give a number
-        if distances are to be compared.
+        As for `nnk_neighbors`. The default width depends on B: give `sigma` as a number to compare
+        distances to different sets.
 
     Returns
     -------
     float
-        ``NNK(A|B)``: the mean over A of the squared distance, in the kernel's space, from the
-        best non-negative combination of the nearest points in B. It is 0 if A is a part of B, and
-        at most the mean of ``K_xx``, which is 1 for a Gaussian.
+        Mean squared error in the feature space of the kernel: 0 if all points of A are in B, and
+        at most 1 for a Gaussian kernel (in general the mean of the kernel of points of A with
+        themselves).
 
     Notes
     -----
-    It is not symmetric, and contrary to Proposition 3.4 of the thesis the triangle inequality does
-    not hold. The definition as printed lacks the factor 2 of its middle term.
+    It is not symmetric, and the triangle inequality does not hold, contrary to Proposition 3.4 of
+    the thesis. The printed definition lacks a factor 2 in its middle term.
 
     References
     ----------
@@ -73,18 +76,19 @@ def nalac(
     Parameters
     ----------
     X, Y : (N, d) and (N, e) array_like
-        Points and their embedding.
+        Points, and the same points in the embedding.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
         Neighbors of the points, and of the embedded points.
     soft : bool
-        Ignore the order of the neighbors; default False.
+        True compares sets of neighbors, False (default) lists sorted by distance.
 
     Returns
     -------
     float
-        In 0 to 1, the mean over the points: the share of places, nearest first, at which a point
-        has the same neighbor in both; if `soft`, the number of common neighbors over that of the
-        larger set. A point without neighbors in both counts as 1, in one of them as 0.
+        From 0 to 1, where 1 means that all points keep their neighbors. It is the mean over the
+        points of the fraction of places in the two lists, nearest neighbor first, that hold the
+        same neighbor; with `soft`, of the number of common neighbors divided by the size of the
+        larger set. A point without neighbors counts as 1 if it has none in both, else as 0.
 
     References
     ----------

@@ -55,7 +55,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     """
 
     def neighborhoods(self, X: npt.ArrayLike | None = None) -> Neighborhoods:
-        """Return the neighbors of queries and their shares in the prediction.
+        """Return the neighbors of each query and their shares in its prediction.
 
         Parameters
         ----------
@@ -65,9 +65,9 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Returns
         -------
         Neighborhoods
-            Indices of fitted points; the weights of a query add up to 1. A query whose
-            similarities all vanish has its nearest point as neighbor for a kernel of distances,
-            and none for other kernels.
+            Indices of fitted points, and weights that sum to 1 for each query. If all
+            similarities of a query are 0, its only neighbor is the nearest point for a kernel of
+            distances; for other kernels it has none.
         """
         check_is_fitted(self)
         queries = self._checked_queries(X)
@@ -109,15 +109,15 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much leave-one-out scores differ between a point and its neighbors.
+        """Measure how much the predictions at a point and at its neighbors differ.
 
         Returns
         -------
         spread : (N,) float64 ndarray
-            ``mean_j |eta_i - eta_j|^2`` over the neighbors j of each fitted point, eta the
-            leave-one-out scores: predictions of a regressor; class probabilities of a
-            classifier, with half the squared distance, so that two classes give
-            ``(p_i - p_j)^2``. Near 0 where the data are smooth, NaN without neighbors.
+            For each fitted point the mean over its neighbors of the squared difference of their
+            leave-one-out predictions: values of a regressor, class probabilities of a
+            classifier (half the squared distance between them). Near 0 where the data are
+            smooth, NaN without neighbors.
 
         References
         ----------

@@ -76,10 +76,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
 
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
-    """Predict values by non-negative kernel regression (NNK) neighbors.
+    """Predict values by the weighted neighbors that non-negative kernel regression (NNK) selects.
 
-    The prediction is the weighted mean of the neighbors' values; at a fitted point it is
-    that point's value.
+    The prediction is the weighted mean of the values of a query's neighbors, see `nnk_neighbors`;
+    at a fitted point it is that point's value.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ n_jobs : optional
 
     Notes
     -----
-    A query whose similarities all vanish takes its nearest point's value, as narrow kernels
-    do in the limit; for kernels without distances (cosine, linear, polynomial, precomputed,
-    functions) it takes the mean of all values.
+    A query so far from all points that all similarities are 0 gets the value of its nearest point;
+    for kernels without distances (cosine, linear, polynomial, precomputed, functions) it gets the
+    mean of all values.
 
-    ``predict(None)`` leaves each fitted point out in turn.
+    ``predict(None)`` predicts each fitted point from the others (leave-one-out).
 
     References
     ----------
@@ -119,10 +119,10 @@ n_jobs : optional
 
 
 class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
-    """Predict values by k*-nearest neighbors, whose number adapts to each query.
+    """Predict values by k*-nearest neighbors, whose number is chosen for each query.
 
-    The number and the weights of a query's neighbors are those of `KStarNeighborsClassifier`, with
-    L the Lipschitz constant of the values and C their noise.
+    The prediction is the weighted mean of the values of the neighbors. Their number and weights are
+    those of `KStarNeighborsClassifier`.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
 
     Examples
     --------
-    The paper's protocol: one half to choose `lc_ratio`, the other for the mean absolute error.
+    Choose `lc_ratio` on one half of the data; the mean absolute error on the other half is 45:
 
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.model_selection import GridSearchCV, train_test_split

@@ -19,14 +19,17 @@ from nnk_image.neighbors.options import SYMMETRIZE
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator
 ):
-    """Transform points to their sparse NNK graph, for estimators that take a precomputed one.
+    """Transform points to their sparse NNK graph, as a step of a scikit-learn pipeline.
+
+    Estimators such as ``SpectralClustering(affinity="precomputed")`` take the graph in place of the
+    points. See `nnk_graph` for what the graph is.
 
     Parameters
     ----------
     n_neighbors : int
-        Candidates of each query; default 30; all points if there are fewer.
+        Number of nearest points among which the neighbors of a point are selected; default 30.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        Which weight two points get that disagree, as for `nnk_graph`.
+        How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
     kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs : optional
         As for `NNKClassifier`.
 
@@ -35,10 +38,12 @@ class NNKGraphTransformer(
     graph_ : (N, N) scipy.sparse.csr_array
         The graph of the fitted points, as `nnk_graph` gives it.
     error_ : (N,) float64 ndarray
-        Error of each point's regression.
+        How badly the neighbors reconstruct each point, as `Neighborhoods.error`.
     sigma_ : float
-        Width of the kernel, scaled; one per point for ``sigma='local'``; NaN without one.
+        Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
+        for kernels without a width.
     n_neighbors_, n_samples_fit_, n_features_in_ : int
+        Number of candidates, of fitted points and of their features.
 
     References
     ----------
@@ -94,7 +99,7 @@ class NNKGraphTransformer(
         Parameters
         ----------
         X : (N, d) array_like
-            Points; (N, N) for precomputed kernels.
+            Points; for ``kernel='precomputed'`` the (N, N) matrix of the kernel between them.
         y : ignored
 
         Returns
@@ -113,18 +118,18 @@ class NNKGraphTransformer(
         return self
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
-        """Return rows of the graph: those of fitted points, and new ones for new points.
+        """Return the links of points to the fitted points, one row per point.
 
         Parameters
         ----------
         X : (n, d) array_like
-            A row that equals a fitted point, the first of equal ones, is that point.
+            Points. One that equals a fitted point counts as that point (the first, if several do).
 
         Returns
         -------
         (n, N) scipy.sparse.csr_array
-            For a fitted point its row of `graph_`; for a new one the weights of the fitted
-            points in its regression.
+            For a fitted point its row of `graph_`; for a new point the weights of its NNK neighbors
+            among the fitted points.
         """
         check_is_fitted(self)
         queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])

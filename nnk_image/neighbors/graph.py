@@ -25,24 +25,25 @@ def nnk_graph(
     neighbors: Any = None,
     n_jobs: int | None = None,
 ) -> csr_array:
-    """Compute the sparse NNK graph of points.
+    """Build a sparse graph of points by non-negative kernel regression (NNK).
 
-    Each point chooses neighbors and weights as in `nnk_neighbors`; `symmetrize` says how two
-    points that disagree are reconciled, which decides the number of edges in high dimension.
+    Each point chooses few neighbors and their weights as in `nnk_neighbors`: nearby points, without
+    those that lie behind another one. Two points may choose differently, so that a rule,
+    `symmetrize`, makes the graph undirected. In high dimensions it decides on the number of edges.
 
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points, a sparse matrix is made dense; for ``kernel='precomputed'`` their (N, N) Gram
-        matrix.
+        Points; a sparse matrix is made dense. For ``kernel='precomputed'``: the (N, N) matrix of
+        the kernel between all points.
     n_neighbors : int, default: 30
         Number of candidates of each point.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one. 'min_error' (default): Algorithm 3 of the paper;
-        only pairs that are each other's candidates can be linked, with the weight chosen by the
-        point whose error is smaller, or the larger weight where errors are equal.
-        'min_error_onesided': pairs of which only one point has the other as a candidate keep
-        their weight too. 'max', 'mean', 'min' of the two weights. None: directed, row i holds the
+        How the two weights of a pair become one. 'min_error' (default): the weight chosen by the
+        point whose regression error is smaller, or the larger weight if errors are equal; only
+        pairs that are each other's candidates are linked. 'min_error_onesided': the same, but a
+        pair of which only one point has the other as a candidate keeps its weight. 'max', 'mean',
+        'min': that of the two weights. None: the graph stays directed, and row i holds the
         weights that point i chose.
     kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
         As for `nnk_neighbors`.
@@ -56,9 +57,9 @@ def nnk_graph(
     Raises
     ------
     TypeError, ValueError
-        Bad points or options; the message names them and says what to do.
+        If points or options are invalid; the message names them and says what to do.
     MemoryError
-        More memory is needed than is free.
+        If more memory is needed than is free.
 
     References
     ----------

@@ -7,13 +7,11 @@ from nnk_image.neighbors.weights import check_problem
 
 
 def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-    """Test which candidates are hidden behind which, seen from the query.
+    """Test which candidates hide which others from the query.
 
-    Of two candidates alone, i and j, non-negative kernel regression gives i a weight exactly if
-    ``K_ij / K_jj < K_qi / K_qj``; otherwise i is hidden behind j. Both are neighbors if the ratio
-    ``K_qi / K_qj`` lies in the kernel ratio interval, from ``K_ij / K_jj`` to ``K_ii / K_ij``.
-    The test is computed without quotients, which makes it exact for every kernel: similarities
-    may be negative, and those of points with themselves may differ from 1.
+    Candidate i is hidden behind j if non-negative kernel regression on these two alone gives i the
+    weight 0: i is so similar to j that it adds nothing. This is a way to see why a point is no
+    neighbor of a query.
 
     Parameters
     ----------
@@ -25,16 +23,22 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     Returns
     -------
     hidden : (..., k, k) bool ndarray
-        ``hidden[i, j]``: candidate i has weight 0 if j is the only other one. Equal candidates
+        ``hidden[i, j]`` is True if candidate i is hidden behind candidate j. Equal candidates
         hide each other; none hides itself.
 
     Raises
     ------
     TypeError, ValueError
-        Shapes that do not fit, numbers that are not finite, K not symmetric.
+        If shapes do not match, numbers are not finite or K is not symmetric.
 
     Notes
     -----
+    Of i and j alone, i has a positive weight exactly if ``K_ij / K_jj < K_qi / K_qj`` for a query
+    q. Both have one if the ratio ``K_qi / K_qj`` lies between ``K_ij / K_jj`` and ``K_ii / K_ij``,
+    the kernel ratio interval. The test is computed without divisions, which makes it exact for
+    every kernel: similarities may be negative, and those of points with themselves may differ from
+    1.
+
     The test is about two candidates: one that is hidden behind another can have a positive weight
     when there is a third. `nnk_weights` solves the whole problem.
 
@@ -45,8 +49,8 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
 
     Examples
     --------
-    For the linear kernel candidates are vectors, and the longer of two alike hides the
-    other:
+    With the linear kernel (products of vectors) the longer of two vectors of similar direction
+    hides the other: here candidate 1 hides candidate 0.
 
     >>> import numpy as np
     >>> from nnk_image.neighbors import kernel_ratio_test

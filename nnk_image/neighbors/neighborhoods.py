@@ -25,22 +25,23 @@ def nnk_neighbors(
     neighbors: Any = None,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Find the NNK neighbors of points: those that non-negative kernel regression keeps.
+    """Find the few neighbors of each point that non-negative kernel regression (NNK) needs.
 
-    Of its `n_neighbors` most similar candidates each query keeps the few that regress it with
-    non-negative weights, ``min 1/2 theta' K_SS theta - K_Sq' theta``. A candidate behind a kept
-    one, seen from the query, adds nothing and gets weight 0. The weights are exact.
+    Like k nearest neighbors, but without redundant ones. Of the `n_neighbors` points most similar
+    to a query, its candidates, a weighted sum with non-negative weights is fitted to the query, in
+    the feature space of a kernel. Most weights turn out to be 0: a candidate that lies behind a
+    kept one, seen from the query, adds nothing. The rest are the NNK neighbors.
 
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points, a sparse matrix is made dense; for ``kernel='precomputed'`` their (N, N) Gram
-        matrix.
+        Points; a sparse matrix is made dense. For ``kernel='precomputed'``: the (N, N) matrix of
+        the kernel between all points.
     n_neighbors : int, default: 30
         Number of candidates of each query.
     queries : (n, d) array_like, optional
-        Queries; for ``kernel='precomputed'`` their (n, N) kernel with the points. Default: the
-        points themselves, each with the others as candidates.
+        Points whose neighbors are sought; for ``kernel='precomputed'`` their (n, N) kernel with the
+        points of X. Default: the points of X, each with all others as candidates.
     kernel : str or callable, default: 'gaussian'
         'gaussian' ``exp(-|x-y|^2 / (2 sigma^2))``, 'laplacian' ``exp(-|x-y| / sigma)``, 'cosine',
         'shifted_cosine' ``(1 + cosine) / 2``, 'linear', 'polynomial' ``(gamma x.y +
@@ -48,46 +49,56 @@ def nnk_neighbors(
         'angular' (eq. 7 of the paper), 'precomputed', or a function ``kernel(A, B)`` that returns
         the matrix between two sets of points.
     kernel_params : dict, optional
-        degree (default: 3), gamma (1 / d) and coef0 (1) of 'polynomial'; keyword arguments of a
-        function; diagonal, the kernel of each of the `queries` with itself (1), of 'precomputed'.
+        Parameters of the kernel. 'polynomial': degree (default 3), gamma (1 / d) and coef0 (1).
+        'precomputed': diagonal, the kernel of each query with itself (1). A function: its keyword
+        arguments.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
         Width of the Gaussian or Laplacian kernel. 'kth': a third of the mean distance from a
         point of X to its farthest candidate; 'local': the same for each query by itself;
         'median': the median distance from the points to their candidates.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
-        How candidates are weighted. 'nnk': exactly; 'omp', 'mp': the same problem by (orthogonal)
-        matching pursuit, where 'omp' gives the same weights; 'knn': weights are the similarities;
-        'mutual_knn': of pairs that are each other's candidates; 'kstar': k*-nearest neighbors,
-        weights sum to 1, `error` is the paper's lambda; 'lnp': local non-negative pursuit,
-        weights sum to 1, `error` is half the squared distance from the query to its
-        reconstruction. 'kstar' and 'lnp' use distances and no kernel.
+        How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
+        (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is
+        approximate. 'knn': all candidates, weighted by their similarity. 'mutual_knn': only pairs
+        that are each other's candidates. 'kstar': k*-nearest neighbors, see
+        `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit, which reconstructs the query
+        from few points near it. Weights of 'kstar' and 'lnp' sum to 1; both use distances and no
+        kernel.
     method_params : dict, optional
-        l1 (default: 0): penalty on the sum of the weights (eq. 9). tol (1e-8): weights below tol
-        times the query's largest similarity are dropped. duplicates ('first'): of equal
-        candidates the first takes all the weight; 'share': all take equal shares. psd ('warn'):
-        whether to 'warn' or 'raise' where a kernel matrix is not positive semi-definite, so that
-        the weights are not optimal, or to 'clip' its negative eigenvalues. lc_ratio (1), of
-        'kstar': Lipschitz constant of the labels divided by their noise; the smaller, the more
-        neighbors.
+        Parameters of the method. l1 (default 0): penalty on the sum of the weights. tol (1e-8):
+        weights below tol times the query's largest similarity are dropped. duplicates: of equal
+        candidates the first takes all the weight ('first', default) or all take equal shares
+        ('share'). psd: what to do if a kernel matrix is not positive semi-definite, so that the
+        weights are not optimal: 'warn' (default), 'raise', or 'clip' its negative eigenvalues.
+        lc_ratio (1): for 'kstar', see `KStarNeighborsClassifier`.
     neighbors : optional
-        Where candidates come from. Default: exact search, by scipy's kd-tree for up to 15 features
-        and else by scikit-learn's comparison of all pairs, ties to the lower index. Or an
+        Where candidates come from. Default: an exact search for the nearest points. Or an
         estimator with `kneighbors`; a transformer whose `transform` returns a sparse graph, such
         as ``pynndescent.PyNNDescentTransformer``; a tuple (indices, distances) or only indices,
-        of shape (n, k), with -1 for missing ones; or a sparse (n, N) matrix whose entries name
-        the candidates. Estimators are fitted unless they are. Similarities are always computed
-        from X.
+        of shape (n, k), with -1 for missing ones; or a sparse (n, N) matrix whose nonzero entries
+        mark the candidates. Estimators that are not fitted yet are fitted to X.
     n_jobs : int, optional
         Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
     Neighborhoods
+        Indices and weights of the neighbors of each query, and the error of its regression.
 
     Raises
     ------
     TypeError, ValueError
-        Bad points or options; the message names them and says what to do.
+        If points or options are invalid; the message names them and says what to do.
+
+    Notes
+    -----
+    With K the kernel, S the candidates and q the query, the weights theta are the exact minimum of
+    ``1/2 theta' K_SS theta - K_Sq' theta`` over ``theta >= 0``.
+
+    The attribute `error` of the result is half the squared distance in feature space from the query
+    to the weighted sum; for 'lnp' it is measured in the space of the points, and for 'kstar' it is
+    the paper's lambda. The exact search is scipy's kd-tree for up to 15 features, scikit-learn's
+    comparison of all pairs for more; of equally near points the lower index comes first.
 
     References
     ----------

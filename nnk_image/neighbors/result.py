@@ -23,24 +23,29 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighborhoods:
-    """Weighted neighbors of queries; iterates as (indices, indptr, weights, error, sigma).
+    """Hold the neighbors of each query and their weights, as returned by `nnk_neighbors`.
+
+    It can be unpacked: ``indices, indptr, weights, error, sigma = nnk_neighbors(X)``.
 
     Attributes
     ----------
     indices : (nnz,) int32 or int64 ndarray
-        Neighbors of query i, in ascending order: ``indices[indptr[i]:indptr[i + 1]]``.
+        Neighbors of all queries, one after the other; those of query i, in ascending order, are
+        ``indices[indptr[i]:indptr[i + 1]]``.
     indptr : (n + 1,) ndarray
+        Where the neighbors of each query begin in `indices` and `weights`.
     weights : (nnz,) float64 ndarray
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
-        ``J = 1/2 K_qq - b' theta + 1/2 theta' K theta`` of each query.
+        How badly the neighbors reconstruct each query: half the squared distance in the kernel's
+        feature space, ``1/2 K_qq - b' theta + 1/2 theta' K theta`` with the weights theta.
     sigma : float or (n,) float64 ndarray
-        Width of the kernel, for each query where it is local; NaN for kernels without one.
+        Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
     n_points : int
-        Number of points the neighbors are chosen from.
+        Number of points that the neighbors were chosen from.
     residual : (n,) float64 ndarray
-        Violation of the optimality conditions divided by max(b): rounding for a kernel that is
-        positive semi-definite.
+        How far the weights of each query are from optimal, relative to its largest similarity:
+        about 1e-16 (rounding), unless the kernel is not positive semi-definite.
 
     Examples
     --------
@@ -67,16 +72,16 @@ class Neighborhoods:
 
     @property
     def n_kept(self) -> NDArray[Any]:
-        """Number of neighbors that each query kept of its candidates, (n,) ndarray."""
+        """Number of neighbors of each query, (n,) ndarray."""
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the neighbors of one query and their weights."""
+        """Return the indices of the neighbors of one query, and their weights."""
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 
     def to_csr(self) -> csr_array:
-        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, a row per query."""
+        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, one row per query."""
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -85,9 +90,10 @@ class Neighborhoods:
         Returns
         -------
         edge_index : (2, nnz) int64 ndarray
-            Neighbors, among the points, and the queries that they lead to, in ascending order.
+            Row 0 holds the neighbor where each link starts, row 1 the query where it ends; links
+            are sorted by query.
         edge_weight : (nnz,) float64 ndarray
-            A copy of `weights`.
+            Weight of each link, as a copy.
 
         Examples
         --------

@@ -23,7 +23,7 @@ _FEWEST = 3  # points: two have one link, whatever the scale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NNKScale:
-    """Points as seen at one scale, and their NNK neighborhoods; made by `nnk_scales`.
+    """Hold points merged at one scale, and their NNK neighborhoods; `nnk_scales` returns a list.
 
     Attributes
     ----------
@@ -72,14 +72,13 @@ def nnk_scales(
     tol: float = TOL,
     n_jobs: int | None = None,
 ) -> list[NNKScale]:
-    """Compute NNK neighborhoods and graphs of points at several scales.
+    """Compute NNK neighborhoods and graphs of points at several scales, from fine to coarse.
 
-    The scale is the width of the kernel, not the number of candidates. As the width grows,
-    points become alike; those that do are merged into their mean until no two are more
-    similar than `max_coherence`. The number of candidates of a point stays the same, and
-    they reach farther, because the spacing of the points grows with the width. A
-    neighborhood then shows the shape of the data at that scale: below it is noise, above
-    it curvature.
+    It shows the shape of the data at each scale: noise at fine scales, curves and surfaces at
+    coarser ones. The scale is the width of the kernel. As it grows, nearby points become
+    indistinguishable; they are merged into their mean, until no two points are more similar than
+    `max_coherence`. So the remaining points lie farther apart, and neighborhoods reach farther with
+    the same number of candidates.
 
     Parameters
     ----------
@@ -106,17 +105,15 @@ def nnk_scales(
     Raises
     ------
     TypeError, ValueError
-        Bad points or options; the message names them and says what to do.
+        If points or options are invalid; the message names them and says what to do.
 
     Notes
     -----
-    The thesis postulates that the width decides the scale at which a set of candidates
-    represents a query, and proposes to raise it while merging the points that collapse. The
-    merging rule is this library's. In each round all pairs of points that are each other's
-    nearest are merged into the mean of the points they stand for, if their similarity exceeds
-    `max_coherence`, until none does. The next scale continues from there, so that the merged
-    sets are nested. Means average noise away, and nearest pairs give the same result in every
-    order.
+    The thesis proposes to raise the width while merging points; the merging rule is this library's.
+    In each round all pairs of points that are each other's nearest are merged into the mean of the
+    points they stand for, if their similarity exceeds `max_coherence`, until none does. The next
+    scale continues from there, so that the merged sets are nested. Means average noise away, and
+    nearest pairs give the same result in every order.
 
     References
     ----------

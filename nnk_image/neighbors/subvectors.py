@@ -17,14 +17,14 @@ from nnk_image.neighbors.result import Neighborhoods
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SubvectorNeighborhoods:
-    """Result of `subvector_neighbors`.
+    """Hold the neighbors found by `subvector_neighbors`: in each part of the features, and in all.
 
     Attributes
     ----------
     parts : tuple of Neighborhoods
-        Of the points in each of the subvector spaces.
+        Neighbors by each part of the features alone.
     joint : Neighborhoods
-        In the space of all features, chosen from the neighbors in the parts.
+        Neighbors by all features, chosen from the neighbors in the parts.
     graph : (N, N) scipy.sparse.csr_array
         The undirected graph of `joint`.
     """
@@ -52,12 +52,11 @@ def subvector_neighbors(
     tol: float = TOL,
     n_jobs: int | None = None,
 ) -> SubvectorNeighborhoods:
-    """Find NNK neighbors in parts of the features, and from them those in all features.
+    """Find NNK neighbors in each part of the features, and then in all features together.
 
-    The parts are, for instance, the channels of a network's layer, or several views of
-    the same objects. Each is searched separately, in few dimensions; the neighbors in the
-    parts are the candidates in the space of all features, instead of the nearest points of
-    that space.
+    The parts (subvectors) are, for instance, the channels of a layer of a network, or several views
+    of the same objects. Each part is searched by itself, in few dimensions. The neighbors found in
+    any part become the candidates for the search in all features, in place of the nearest points.
 
     Parameters
     ----------
@@ -67,10 +66,9 @@ def subvector_neighbors(
     n_neighbors : int, default: 30
         Number of candidates of each point in each part.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
-        Width of the Gaussian kernels. A number is the width everywhere, and the joint kernel
-        is then that of the concatenated features. A rule gives each part its own width; the
-        parts are concatenated in units of their widths (for 'local' of the median width), and
-        the rule gives the joint width again.
+        Width of the Gaussian kernels: one number for all, or a rule of `nnk_neighbors`, which
+        gives each part its own width. With a rule, the parts are divided by their widths before
+        they are concatenated, and the rule is applied to the result again.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
     l1, tol, n_jobs
@@ -83,7 +81,7 @@ def subvector_neighbors(
     Raises
     ------
     TypeError, ValueError
-        Parts of different points, bad points or options.
+        If the parts have different numbers of points, or points or options are invalid.
 
     Notes
     -----

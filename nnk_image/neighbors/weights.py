@@ -25,19 +25,21 @@ def nnk_weights(
     psd: str = "warn",
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Compute the non-negative kernel regression weights of one query, or of many.
+    """Compute the weights of non-negative kernel regression (NNK) from kernel values.
 
-    They are the exact minimum of ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``.
+    This is the step within `nnk_neighbors` that weights the candidates of a query, for kernels and
+    candidates of your own. The weights are the exact minimum of
+    ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``; many are 0.
 
     Parameters
     ----------
     K : (..., k, k) array_like
-        Kernel between the candidates: symmetric and positive semi-definite; it may be singular
-        (equal candidates). Leading axes number independent problems.
+        Kernel between the k candidates: symmetric and positive semi-definite; it may be singular.
+        Leading axes are for many independent queries.
     b : (..., k) array_like
         Kernel between the query and its candidates.
     l1 : float, default: 0
-        Penalty on the sum of the weights.
+        Penalty on the sum of the weights: the larger, the fewer and smaller weights.
     tol : float, default: 0
         Weights below ``tol * max(b)`` are set to 0.
     self_similarity : float or (...) array_like, default: 1
@@ -51,12 +53,12 @@ def nnk_weights(
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights. Of equal candidates the first takes all.
+        Weights of the candidates. Of equal candidates the first takes all the weight.
 
     Raises
     ------
     TypeError, ValueError
-        Shapes that do not fit, numbers that are not finite.
+        If shapes do not match or numbers are not finite.
 
     Notes
     -----

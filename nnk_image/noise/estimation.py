@@ -81,39 +81,40 @@ def estimate_noise(
     kind: str | None = None,
     uneven: bool = False,
 ) -> NoiseModel:
-    """Estimate the noise of an image.
+    """Estimate how strong the noise of an image is, and of which kind.
 
-    The model has a white part, a correlated part, and a level that may depend on the brightness;
-    parts that the image does not show are left out. In a grayscale image whose variance grows in
-    a straight line with the brightness, noise is that of counts (Poisson). Row and column noise is
-    estimated besides.
+    By default the image decides on the kind: whether the noise of neighboring pixels is correlated,
+    whether it depends on the brightness, and whether rows or columns have offsets. Noise of a
+    grayscale image whose variance grows in proportion to the brightness is modeled as Poisson
+    (shot) noise.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         At least 8 pixels high and wide, unless constant; far more for a reliable result.
-        Of a volume, slices along its last two axes are used: correlation across slices, and row
-        and column noise, are not estimated.
+        Of a volume, slices along its last two axes are used; correlation across slices and row
+        and column noise are not estimated then.
     channel_axis : int, optional
         Axis of the channels of a color image.
     spacing : float or sequence of float, optional
-        Marks an array as a volume where one of its axes could be that of colors, as in
-        `image_graph`.
+        Distance of neighboring pixels along each axis. It only tells a volume from a color image
+        where the shape leaves this open, as in `image_graph`; the values do not matter.
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
     kind : {"white", "poisson", "correlated", "rician"}, optional
-        What is known of the noise: independent between pixels and of one level; independent, of a
-        variance that grows in a straight line with the intensity (grayscale images); correlated,
-        and nothing in the flattest places is texture; independent, of magnitudes of complex values
-        as in magnetic resonance imaging. By default the image decides, but never for "rician".
+        Kind of the noise, if known. "white": the same everywhere and independent from pixel to
+        pixel; "poisson": independent, with a variance that grows linearly with the intensity
+        (grayscale images only); "correlated": all that the flattest places show is noise, not
+        texture; "rician": magnitudes of complex values, as in magnetic resonance imaging.
+        Default: the image decides between the first three.
     uneven : bool
-        Whether the level of white or Rician noise changes smoothly in space, as in parallel
-        imaging: then the model has `levels`, one per pixel.
+        True if the standard deviation of white or Rician noise changes smoothly across the image,
+        as in parallel MRI: the model then has `levels`, one value per pixel. Default False.
 
     Returns
     -------
     NoiseModel
-        In the image's own units; its `uncertainty` is the relative error of the level.
+        In the image's own units. Its `uncertainty` is the relative standard error of `sigma`.
 
     Raises
     ------
@@ -122,13 +123,14 @@ def estimate_noise(
 
     Notes
     -----
-    What all flat places of an image have in common counts as noise as far as it does not look like
-    texture, see ``nnk_image.noise.trust``. Fine texture everywhere cannot be distinguished for
-    certain from noise.
+    The noise is measured in the flattest blocks of the image. What they have in common counts as
+    noise, unless it looks like texture. Fine texture that covers the whole image cannot be
+    distinguished from noise with certainty: give `kind` or look at `residual_structure` in doubt.
 
     References
     ----------
-    See ``nnk_image.noise.blocks``, ``nnk_image.noise.levels`` and ``nnk_image.noise.estimation``.
+    The sources are named in the modules ``nnk_image.noise.blocks``, ``nnk_image.noise.levels`` and
+    ``nnk_image.noise.estimation``.
 
     Examples
     --------
@@ -309,6 +311,9 @@ def estimate_sigma(
 ) -> float | Floats:
     """Estimate the standard deviation of white Gaussian noise in an image.
 
+    White means independent from pixel to pixel and equally strong everywhere; for other noise use
+    `estimate_noise`.
+
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
@@ -321,7 +326,7 @@ def estimate_sigma(
     mask : bool array_like of the image's shape, optional
         True for the pixels that take part.
     per_channel : bool
-        Return one estimate per channel instead of their mean.
+        True returns one estimate per channel, False (default) their mean.
 
     Returns
     -------
@@ -336,7 +341,8 @@ def estimate_sigma(
     References
     ----------
     G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
-    ICCV 2015; the variances are those of blocks that are chosen by another part of them.
+    ICCV 2015. Here flat blocks are chosen by some of their frequencies and measured by others, so
+    that the choice does not bias the estimate.
 
     Examples
     --------

@@ -34,12 +34,13 @@ _BRIGHTNESS_WIDTH = 2.0  # pixels, standard deviation of the Gaussian that smoot
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseModel:
-    """Noise of an image, in the image's own units.
+    """Describe the noise of an image, for `denoise`.
 
-    A pixel of true intensity x has the mean x and the variance ``gain (x - offset) + sigma^2``:
-    Poisson (shot) noise and read noise. Noise of neighboring pixels may be correlated, its level
-    may change across the image or with the brightness, and all pixels of a row or column may
-    share a random offset. Magnitudes of complex values have Rician noise.
+    `estimate_noise` returns such a model; make one yourself if you know the noise, for instance the
+    gain and the read noise of a camera. A pixel of true intensity x has the mean x and the variance
+    ``gain (x - offset) + sigma^2``: Poisson (shot) noise plus read noise. All numbers are in the
+    image's own units. Further arguments describe noise that is correlated, that changes across the
+    image or with the brightness, that is common to rows or columns, or that is Rician.
 
     Parameters
     ----------
@@ -47,31 +48,32 @@ class NoiseModel:
         Standard deviation of the noise; with a `gain`, of the read noise alone. Default: the
         root mean square of `levels` or `curve`, else 0.
     gain : float or sequence of one float per channel
-        Growth of the variance with the intensity, in image units: 1 for an image of photon
-        counts, 0 (default) for noise that does not depend on the intensity.
+        Increase of the variance for each unit of intensity: 1 for an image of photon counts,
+        0 (default) for noise that does not depend on the intensity.
     offset : float or sequence of one float per channel
-        Value of a pixel without light, 0 by default.
+        Value of a pixel without light; default 0.
     correlation : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like, optional
-        Correlation of the noise of two pixels by their offset, from (-a, -b) to (a, b), with 1
-        in the middle; or that of each channel with each other. With three axes, that of a volume.
-        Default: white noise. See `from_autocovariance` and `from_psd`.
+        Correlation of the noise of two pixels for each displacement between them, from (-a, -b) to
+        (a, b), with 1 in the middle; with two leading axes, that of each channel with each other;
+        with three axes, that of a volume. Default: no correlation (white noise). See
+        `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
-        Standard deviation of each pixel. Where `sigma` is given too, only ratios of `levels`
-        count.
+        Standard deviation of the noise of each pixel. If `sigma` is given too, only the ratios of
+        `levels` matter.
     curve : (2, n) array_like, optional
-        Standard deviation by brightness: n >= 2 rising intensities and the standard deviations
-        there, interpolated between them and constant beyond. The brightness of a pixel is the
-        smoothed mean of its channels. Where `sigma` is given too, only ratios count: the curve
-        is stored with mean square 1.
+        Standard deviation as a function of the brightness: row 0 holds n >= 2 rising intensities,
+        row 1 the standard deviations there. It is interpolated between them and constant beyond.
+        The brightness of a pixel is the smoothed mean of its channels. If `sigma` is given too,
+        only ratios matter: the curve is stored with mean square 1.
     rows, columns : float
-        Standard deviation of the offsets that all pixels of a row, or of a column, share.
+        Standard deviation of the random offset that all pixels of a row, or of a column, have in
+        common; default 0.
     uncertainty : float, optional
-        Relative standard error of the level, for a model that was estimated.
+        Relative standard error of `sigma`, such as 0.02 for 2 %, if it was estimated.
     rician : bool or int
-        Whether pixels are magnitudes of complex values, as in magnetic resonance imaging: then
-        `sigma` or `levels` are those of the real part, and magnitudes are never negative. An
-        integer is the number of coils whose squares were summed, 1 (True) for Rician noise, more
-        for noncentral chi noise.
+        True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
+        or `levels` are then those of the real part. An integer is the number of coils whose squares
+        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, no magnitudes.
 
     Raises
     ------
@@ -171,15 +173,16 @@ class NoiseModel:
     ) -> Self:
         """Make a model of correlated noise from its autocovariance.
 
-        What all pixels of a row or a column have in common becomes `rows` and `columns`.
+        Covariance that extends along whole rows or columns becomes `rows` and `columns`.
 
         Parameters
         ----------
         autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like
-            Covariance of the noise of two pixels by their offset, the variance in the middle; or
-            of each channel with each other. With three axes, that of a volume.
+            Covariance of the noise of two pixels for each displacement between them, with the
+            variance in the middle; with two leading axes, that of each channel with each other;
+            with three axes, that of a volume.
         sigma, gain, curve
-            As for `NoiseModel`. With `sigma` or `gain` only the shape of `autocovariance` counts.
+            As for `NoiseModel`. If `sigma` or `gain` is given, `autocovariance` is rescaled to it.
 
         Returns
         -------
@@ -219,9 +222,10 @@ class NoiseModel:
         Parameters
         ----------
         psd : (H, W) array_like
-            Mean of ``abs(fft2(noise)) ** 2 / (H * W)``, frequency 0 first; the variance on average.
-        sigma
-            As for `NoiseModel`; with it only the shape of `psd` counts.
+            Mean of ``abs(fft2(noise)) ** 2 / (H * W)`` over images of noise, in the order of
+            ``numpy.fft.fft2``: frequency 0 first. The mean of all its values is the variance.
+        sigma : float or sequence of one float per channel, optional
+            Standard deviation of the noise, which `psd` is rescaled to. Default: that of `psd`.
 
         Returns
         -------
@@ -236,28 +240,28 @@ class NoiseModel:
 
     @property
     def is_white(self) -> bool:
-        """Whether all pixels have independent noise of the same level."""
+        """Whether the noise is independent from pixel to pixel and equally strong everywhere."""
         more = self.correlation, self.levels, self.curve
         other = any(self.gain) or self.has_row_or_column_noise or self.rician
         return not other and all(m is None for m in more)
 
     @property
     def is_uneven(self) -> bool:
-        """Whether `levels` differ across the image."""
+        """Whether the standard deviation changes across the image, as given by `levels`."""
         return self.levels is not None and bool(np.ptp(self.levels) > 0)
 
     @property
     def is_joint(self) -> bool:
-        """Whether the correlation of each channel with each other is known."""
+        """Whether the model knows how the noise of different channels is correlated."""
         return self.correlation is not None and self.correlation.ndim == 4
 
     @property
     def has_row_or_column_noise(self) -> bool:
-        """Whether pixels of a row or of a column share an offset."""
+        """Whether all pixels of a row, or of a column, have a random offset in common."""
         return self.rows > 0 or self.columns > 0
 
     def scaled(self, factor: float) -> Self:
-        """Return the model with all standard deviations multiplied by `factor`."""
+        """Return the model of the same noise, `factor` times as strong."""
         return replace(
             self,
             sigma=tuple(factor * s for s in self.sigma),
@@ -273,7 +277,7 @@ class NoiseModel:
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
-        """Return the model of the noise of one of n channels."""
+        """Return the model for channel number `channel` of an image of n channels."""
         model = self.for_channels(n)
         own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
         if self.is_joint:
@@ -292,21 +296,21 @@ class NoiseModel:
         return float(down), float(right)
 
     def mean_correlation(self) -> npt.NDArray[np.float64] | None:
-        """Return the mean over channels of the correlation by offset; None if noise is white."""
+        """Return `correlation` averaged over the channels, or None if the noise is white."""
         own: npt.NDArray[np.float64] | None = self.correlation
         if own is None or own.ndim < 4:
             return own
         return np.asarray(np.mean([own[c, c] for c in range(len(own))], axis=0))
 
     def to_json(self) -> str:
-        """Return the model as JSON text; `from_json` of it gives an equal model."""
+        """Return the model as JSON text, which `from_json` reads again."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
         return json.dumps({"noise_model": _VERSION, **plain})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the model that `to_json` has written.
+        """Read a model from JSON text that `to_json` returned.
 
         Raises
         ------
@@ -316,9 +320,20 @@ class NoiseModel:
         try:
             values = json.loads(text)
         except json.JSONDecodeError as error:
-            raise ValueError(f"this is no noise model: not JSON ({error})") from None
-        if not isinstance(values, dict) or values.pop("noise_model", None) != _VERSION:
-            raise ValueError(f'this is no noise model: it has no "noise_model": {_VERSION}')
+            if text.strip().startswith("{"):
+                raise ValueError(f"the text is not valid JSON: {error}") from None
+            raise ValueError(
+                f"{text[:80]!r} is not the JSON text of a noise model; if it is the name of a "
+                "file, pass its content: Path(name).read_text()"
+            ) from None
+        if not isinstance(values, dict) or "noise_model" not in values:
+            raise ValueError("the text is JSON, but not that of a noise model, as from to_json()")
+        version = values.pop("noise_model")
+        if version != _VERSION:
+            raise ValueError(
+                f"the noise model has format {version!r}; this version of nnk_image reads format "
+                f"{_VERSION}: estimate it again"
+            )
         unknown = set(values) - {f.name for f in fields(cls)}
         if unknown:
             raise ValueError(f"the noise model has unknown entries: {', '.join(sorted(unknown))}")

@@ -28,7 +28,7 @@ def plot_neighbors(
     *,
     radius: int | None = None,
 ) -> Axes:
-    """Draw the links of one pixel over the image around it.
+    """Draw the links of one pixel on top of the image around it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def plot_neighbors(
 
 
 def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | None = None) -> Axes:
-    """Draw all links within a small part of the image.
+    """Draw all links between pixels of a small part of an image.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
 
 
 def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = False) -> Axes:
-    """Draw a map of the degrees of the pixels.
+    """Draw the degree of each pixel, the sum of the weights of its links, as an image.
 
     Parameters
     ----------

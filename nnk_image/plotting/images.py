@@ -31,12 +31,13 @@ def plot_comparison(
     axes : sequence of matplotlib.axes.Axes, optional
         One for each image, and one for the difference. Default: a new figure.
     value_range : (float, float), optional
-        Values shown black and white. Default: the extremes of `clean`, or of the first image.
+        Values that are drawn black and white. Default: the least and the largest value of `clean`,
+        without it those of the first image.
     clean : array_like, optional
         The image without noise. Titles then show the root mean square errors.
     difference : bool
-        Also draw what distinguishes the last image from `clean`, or without it what was removed
-        from the first image; default False.
+        True also draws the difference of the last image from `clean`, without it from the first
+        image; default False.
 
     Returns
     -------

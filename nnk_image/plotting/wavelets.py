@@ -28,13 +28,14 @@ def plot_bands(
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
-        Absolute value per band at which colors saturate, for instance those of the bands of
-        another graph. Default: the 99th percentile of each band.
+        Absolute value at which the colors of each band saturate; give the same ones to compare two
+        graphs. Default: the 99th percentile of each band.
 
     Returns
     -------
     list of matplotlib.axes.Axes
-        The lowest band in gray, the others blue below and red above zero.
+        One per band: the lowest band is gray; in the others negative values are blue and positive
+        ones red.
 
     Examples
     --------
@@ -63,7 +64,9 @@ def plot_bands(
 
 
 def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
-    """Draw the share of the energy that is left above each band, and in blocks if there are any.
+    """Draw how much energy is left above each wavelet band: low curves mean good graphs.
+
+    If the results have block transforms, their energy is drawn as well.
 
     Parameters
     ----------

@@ -31,33 +31,43 @@ def gglr(
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> Any:
-    """Find the piecewise planar signal on a graph that is close to a given one.
+    """Denoise a signal on a graph such that it becomes piecewise planar.
+
+    Smoothing that favors constant signals (`smooth`, `total_variation`) flattens slopes. Here
+    slopes cost nothing, only their changes do: planes stay as they are. Missing values are filled
+    in on the way. The name is that of a method by Chen et al., the gradient graph Laplacian
+    regularizer.
 
     Parameters
     ----------
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with weights that are not negative.
+        Undirected graph with non-negative weights.
     signal : array_like of real numbers
-        The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
+        One value per node: (H, W) for an image graph, else (N,). One more axis holds channels.
     strength : float
-        Weight of flatness. With 0, known values are kept.
+        How strongly the signal is smoothed toward planes: the larger, the flatter the pieces. 0
+        keeps known values and fills in the others.
     stiffness : float
-        Weight of changes of the slope against deviations from it, in squared units of the
-        coordinates; default 0.1.
+        How strongly changes of the slope between neighbors are penalized, in squared units of the
+        coordinates; default 0.1. Large values bend the result less, small values let the slope
+        follow the signal.
     known : bool array_like with an element per node, optional
-        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
+        True where the signal is known; other values are ignored and may be NaN. Default:
+        everywhere.
     coordinates : (N, K) array_like, optional
-        Places of the nodes, of at most 8 coordinates. Default: those of the pixels.
+        Positions of the nodes, in at most 8 dimensions. Default: those of the pixels.
     start : SolverInfo or array_like, optional
-        A first guess, or the report of an earlier call.
+        First guess of the result, or the `SolverInfo` of an earlier call, to continue from there.
     tol : float
-        Stop at this norm of the residual, relative to that of zero; default 1e-4.
+        Stop when the residual of the equations, relative to that of a zero signal, is below this;
+        default 1e-4.
     max_iterations : int
-        Most iterations, of one product with the graph each; default 2000.
+        Largest number of iterations; default 2000. Each multiplies by the graph once.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors. Results do not depend on it.
     return_info : bool
-        Also return the report.
+        True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
+        False.
 
     Returns
     -------
@@ -69,16 +79,17 @@ def gglr(
     Raises
     ------
     TypeError, ValueError
-        Bad arguments, or no coordinates for a graph that is not an image's.
+        If an argument is invalid, or `coordinates` are missing for a graph that is not of an image.
 
     Warns
     -----
     UserWarning
-        `max_iterations` were not enough.
+        If `tol` was not reached within `max_iterations`.
 
     Notes
     -----
-    Minimizes over values x and slopes s, with displacements ``c_ij = p_j - p_i`` of the nodes,
+    With y the signal and ``c_ij = p_j - p_i`` the displacements between nodes, the values x and the
+    slopes s of all nodes minimize
     ``1/2 sum over known i of (x_i - y_i)^2 + strength/2 sum over edges w_ij (d_ij^2 + stiffness
     |s_i - s_j|^2)``, where ``d_ij = x_j - x_i - c_ij (s_i + s_j) / 2``: planes cost nothing. In the
     gradient graph Laplacian regularizer [1]_ the slope of a node is a fixed function of the values

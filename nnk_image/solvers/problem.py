@@ -21,19 +21,19 @@ Graph: TypeAlias = Any
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """How a solver ended; given as `start`, the next call goes on from there.
+    """Report how a solver ended. Give it as `start` to continue from there with the next call.
 
     Attributes
     ----------
     iterations : int
-        The largest number among the channels.
+        Number of iterations, the largest of all channels.
     error : float
-        The largest among the channels: of the residual, relative to that of zero, or of the duality
-        gap, relative to the objective.
+        What the solver compares with `tol`, the largest of all channels: the relative residual
+        (`smooth`, `gglr`) or the relative duality gap (`total_variation`).
     converged : bool
         Whether `error` is at most `tol`.
     state : list of ndarray
-        What the solver goes on from, for each channel.
+        Internal state of the solver, for each channel.
     """
 
     iterations: int

@@ -28,28 +28,35 @@ def smooth(
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> Any:
-    """Smooth a signal on a graph: ``(I + strength L)^-1 y``.
+    """Smooth a signal on a graph, so that strongly linked nodes get similar values.
+
+    This is Tikhonov regularization: the result is ``(I + strength L)^-1 y`` for a signal y that is
+    known everywhere, with L the graph Laplacian. Missing values are filled in on the way.
 
     Parameters
     ----------
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with weights that are not negative.
+        Undirected graph with non-negative weights.
     signal : array_like of real numbers
-        The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
+        One value per node: (H, W) for an image graph, else (N,). One more axis holds channels.
     strength : float
-        Weight of smoothness. With 0, known values are kept and the others are harmonic.
+        How strongly the signal is smoothed. 0 keeps known values and fills in the others with the
+        weighted means of their neighbors.
     known : bool array_like with an element per node, optional
-        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
+        True where the signal is known; other values are ignored and may be NaN. Default:
+        everywhere.
     start : SolverInfo or array_like, optional
-        A first guess, or the report of an earlier call.
+        First guess of the result, or the `SolverInfo` of an earlier call, to continue from there.
     tol : float
-        Stop at this norm of the residual, relative to that of zero; default 1e-6.
+        Stop when the residual of the equations, relative to that of a zero signal, is below this;
+        default 1e-6.
     max_iterations : int
-        Most iterations, of 8 products with the graph each; default 1000.
+        Largest number of iterations; default 1000. Each multiplies by the graph 8 times.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors. Results do not depend on it.
     return_info : bool
-        Also return the report.
+        True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
+        False.
 
     Returns
     -------
@@ -66,11 +73,11 @@ def smooth(
     Warns
     -----
     UserWarning
-        `max_iterations` were not enough.
+        If `tol` was not reached within `max_iterations`.
 
     See Also
     --------
-    nnk_image.learning.interpolate : Exact to rounding, also where nothing is known nearby.
+    nnk_image.learning.interpolate : The same solution, exact to rounding.
 
     Notes
     -----

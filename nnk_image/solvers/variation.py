@@ -34,28 +34,36 @@ def total_variation(
     n_jobs: int | None = None,
     return_info: bool = False,
 ) -> Any:
-    """Find the signal of small total variation on a graph that is close to a given one.
+    """Denoise a signal on a graph such that it becomes piecewise constant (total variation).
+
+    Steps between pieces stay sharp; small differences vanish. Missing values are filled in on the
+    way.
 
     Parameters
     ----------
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with weights that are not negative.
+        Undirected graph with non-negative weights.
     signal : array_like of real numbers
-        The signal y: a value per node, (H, W) or (N,), and optionally one more axis of channels.
+        One value per node: (H, W) for an image graph, else (N,). One more axis holds channels.
     strength : float
-        Weight of the total variation, in units of the signal. With 0, known values are kept.
+        How strongly differences along edges are penalized, in units of the signal: the larger,
+        the fewer pieces. 0 keeps known values and fills in the others.
     known : bool array_like with an element per node, optional
-        Where the signal is known; elsewhere it may be anything, NaN too. Default: everywhere.
+        True where the signal is known; other values are ignored and may be NaN. Default:
+        everywhere.
     start : SolverInfo or array_like, optional
-        The report of an earlier call, or a first guess of the values that are not known.
+        First guess of unknown values, or the `SolverInfo` of an earlier call, to continue from
+        there.
     tol : float
-        Stop at this duality gap, relative to the objective; default 1e-4.
+        Stop when the duality gap (a bound on the error of the objective), relative to the
+        objective, is below this; default 1e-4.
     max_iterations : int
-        Most iterations, of a product with the graph each way; default 5000.
+        Largest number of iterations; default 5000.
     n_jobs : int, optional
         Threads; None is 1, -1 all processors. Results do not depend on it.
     return_info : bool
-        Also return the report.
+        True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
+        False.
 
     Returns
     -------
@@ -72,7 +80,7 @@ def total_variation(
     Warns
     -----
     UserWarning
-        `max_iterations` were not enough.
+        If `tol` was not reached within `max_iterations`.
 
     Notes
     -----

@@ -23,69 +23,79 @@ KEEP = True  # the operator's entries: a transform is used more than once
 
 
 class SpectralGraphWavelets:
-    """Spectral graph wavelet transform by Chebyshev approximation.
+    """Split an image into frequency bands of its graph (spectral graph wavelet transform).
 
-    Band s of a signal f is ``g_s(L) f`` with L a Laplacian of the graph and g_0 the
-    scaling function; each g_s is replaced by a polynomial of degree `order`, so
-    that no eigenvector is ever computed.
+    The frequencies of a graph are the eigenvalues of its Laplacian L: low ones belong to signals
+    that hardly change along edges of large weight. Band s of a signal f is ``g_s(L) f``, where the
+    filter g_s is a function of the eigenvalue. Band 0 (the scaling function) keeps the lowest
+    frequencies; the other bands, the wavelets, follow from low to high.
 
-    Two numbers are kept apart.  `bound` ends the Chebyshev interval: no eigenvalue
-    exceeds it, or the recurrence would explode.  `lmax` is what the filters are
-    designed on: bands spread over [0, lmax].
+    Each filter is approximated by a Chebyshev polynomial, so that only products of L with images
+    are needed, and no eigenvector. The defaults suit images.
 
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph; all but an ImageGraph have signals of shape (N,).
+        Undirected graph. Signals have the image's shape for an ImageGraph, (N,) for all others.
     filters : str, callable, list of callables, or pygsp Filter
-        One of PyGSP's designs ('abspline', 'mexican_hat', 'meyer', 'itersine',
-        'simple_tight', 'half_cosine', and with their own number of bands 'heat',
-        'expwin', 'held', 'papadakis', 'regular', 'simoncelli'), or functions of the
-        eigenvalue.
+        Name of a filter design of PyGSP, default 'abspline': 'abspline', 'mexican_hat', 'meyer',
+        'itersine', 'simple_tight' or 'half_cosine'; or, with a number of bands of their own,
+        'heat', 'expwin', 'held', 'papadakis', 'regular' or 'simoncelli'. Or functions that take
+        an array of eigenvalues and return the response at each.
     n_scales : int
-        Wavelet bands beside the scaling function: ``n_bands = n_scales + 1``.
+        Number of wavelet bands; default 6. The scaling function is one band more.
     order : int
-        Degree of the Chebyshev polynomials.
+        Degree of the Chebyshev polynomials; default 30. Higher ones are closer to the filters
+        and take proportionally longer.
     laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-        As in `ImageGraph.laplacian`.
+        Which Laplacian of the graph to use, as in `ImageGraph.laplacian`.
     lmax : float or 'lanczos', optional
-        Design number.  A value is used for the filters and the interval alike (and
-        must not lie below the largest eigenvalue); 'lanczos' is the same with 1 % above
-        an estimate of that, always with the same result.  Default: `bound`.
+        Eigenvalue at which the highest band ends: the filters divide [0, lmax] among them. A
+        number must not be below the largest eigenvalue; 'lanczos' takes 1.01 times an estimate
+        of the largest eigenvalue. Default: `bound`. Compare "`lmax` and `bound`" in the Notes.
     bound : float, optional
-        End of the Chebyshev interval, not below the largest eigenvalue: the whole
-        image's, where this is a part of it.  Default: `lmax` if that is given, else a
-        guaranteed bound; see Notes.
+        Upper bound on the eigenvalues: the polynomials approximate the filters on [0, bound].
+        Default: `lmax` if that is given, else a bound computed from the graph.
     tau : float, optional
-        Of the regularized Laplacian, in units of the degrees.  Default: the mean degree.
+        Constant added to the degrees in the regularized Laplacian, in the units of the degrees.
+        Default: the mean degree. Other Laplacians do not use it.
     approximation : {'interpolation', 'projection', 'jackson'}
-        How polynomials are fitted; see `nnk_image.wavelets.filter_bank.chebyshev_coefficients`.
+        How the polynomials are fitted: by interpolation (default), as a truncated Chebyshev
+        series, or as such a series with Jackson damping, which does not overshoot.
     n_jobs : int, optional
-        Threads at most, fewer for small images; None is 1, -1 all.  Results do not depend
+        Largest number of threads; None (default) is 1, -1 all processors. Results do not depend
         on it.
 
     Attributes
     ----------
     n_bands : int
+        Number of bands, the scaling function included.
     bound, lmax : float
+        The numbers in use, see Notes.
     coefficients : (n_bands, order + 1) ndarray
         Chebyshev coefficients on [0, bound].
 
     Raises
     ------
     TypeError, ValueError
-        Bad graph or parameter; `lmax` below the largest eigenvalue.
+        If the graph or a parameter is invalid, or `lmax` is below the largest eigenvalue.
 
     Notes
     -----
-    The default bound of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
+    **lmax and bound.** The largest eigenvalue of a large graph is expensive to compute, and two
+    choices depend on it. `bound` is about safety: above it the polynomials grow without limit, so
+    it must not be below the largest eigenvalue. `lmax` is about design: it decides where bands
+    begin and end. By default both are the same bound, which is guaranteed but larger than the
+    largest eigenvalue, so that part of the highest band is empty. With ``lmax='lanczos'`` the bands
+    fit the spectrum closely; the end of the interval then rests on an estimate (30 Lanczos steps)
+    and is guaranteed only if `bound` is given too. To process a part of an image like the whole,
+    give the `bound` of the whole.
+
+    **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
     W`` and ``x = Q d``, d the degrees.  By Collatz and Wielandt no positive x gives less than the
     largest eigenvalue of Q, which is at least that of ``D - W``.  On photographs it is 1.32 to
-    1.42 times the latter.  The other Laplacians have 2, and ``2 d / (d + tau)`` with
-    d the largest degree.
-
-    With ``lmax='lanczos'`` the bands cover hardly more than the spectrum itself.  The interval
-    then rests on 30 Lanczos steps and is not guaranteed, unless `bound` is given.
+    1.42 times the latter.  It is 2 for the normalized and the random-walk Laplacian, and
+    ``2 d / (d + tau)`` with d the largest degree for the regularized one.
 
     References
     ----------
@@ -135,7 +145,7 @@ class SpectralGraphWavelets:
 
     @property
     def laplacian(self) -> str:
-        """Kind of the Laplacian."""
+        """Kind of the Laplacian, such as 'combinatorial'."""
         return self._operator.kind
 
     @property
@@ -145,17 +155,17 @@ class SpectralGraphWavelets:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
+        """Type of the coefficients: float32 or float64, as that of the graph."""
         return self._operator.dtype
 
     def analyze(self, image: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Wavelet coefficients of an image.
+        """Compute the wavelet coefficients of an image: one image per band.
 
         Parameters
         ----------
         image : (H, W) or (H, W, C) array_like; (N,) or (N, C) for a plain adjacency
-            Finite real values, at most the square root of the largest number of `dtype`;
-            channels are transformed one by one.
+            Finite real values of any ordinary size (at most the square root of the largest number
+            of `dtype`). Channels are transformed one by one.
 
         Returns
         -------
@@ -165,21 +175,25 @@ class SpectralGraphWavelets:
         Raises
         ------
         TypeError, ValueError
-            Values that are not such; the message says which.
+            If the values are not finite real numbers, or the shape is not the graph's.
         """
         return self._apply(image, self.coefficients)
 
     def filter(
         self, image: npt.ArrayLike, response: Callable[[npt.NDArray[Any]], npt.ArrayLike]
     ) -> npt.NDArray[Any]:
-        """Apply one function of the Laplacian, as a single polynomial.
+        """Filter an image in the frequency domain of the graph.
+
+        The result is ``response(L) f``: each frequency of the image f is multiplied by the
+        response.
 
         Parameters
         ----------
         image : as for `analyze`
         response : callable
-            Eigenvalues (n,) to values (n,).  A filter that scales bands, ``sum_s a_s
-            g_s(x)``, is one such function: it costs one transform, not n_bands.
+            Function that takes an array of n eigenvalues and returns an array of n factors, such as
+            ``lambda x: np.exp(-x)``. A weighted sum of bands is one such function: it is faster
+            than computing the bands and adding them up.
 
         Returns
         -------
@@ -197,12 +211,16 @@ class SpectralGraphWavelets:
         return self._apply(image, coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Apply the adjoint transform, ``sum_s g_s(L) c_s``.
+        """Filter each band once more and add up the bands: the adjoint of `analyze`.
+
+        The result is ``sum_s g_s(L) c_s`` for the bands c_s. It is not the inverse of `analyze`,
+        unless the filters are a tight frame (their squares add up to 1); see `reconstruct`.
 
         Parameters
         ----------
         coefficients : (n_bands, H, W[, C]) array_like
-            Finite real values, at most the largest number of `dtype` to the power 3/4.
+            Finite real values of any ordinary size (at most the largest number of `dtype` to the
+            power 3/4).
 
         Returns
         -------
@@ -213,17 +231,18 @@ class SpectralGraphWavelets:
         Raises
         ------
         TypeError, ValueError
-            Coefficients that are not such; the message says which.
+            If the coefficients are not finite real numbers, or have the wrong shape.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         with RowExecutor(self.n_jobs) as executor:
             return self._synthesize(values, executor)
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Invert by least squares: ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``.
+        """Compute the image from its wavelet coefficients: the inverse of `analyze`.
 
-        It returns the image whose coefficients these are, or the one whose coefficients
-        come nearest (random walk, regularized: in the inner product of `synthesize`).
+        If the coefficients were changed, so that no image has exactly these, it is the image whose
+        coefficients are closest in the sense of least squares (for the random-walk and the
+        regularized Laplacian in the inner product of `synthesize`).
 
         Parameters
         ----------
@@ -236,13 +255,14 @@ class SpectralGraphWavelets:
         Raises
         ------
         TypeError, ValueError
-            As `synthesize`, or the filters do not determine the signal: rounding in `dtype`
-            might change it by more than a hundredth.
+            As `synthesize`; also if the filters are almost 0 at some frequency, so that rounding in
+            `dtype` could change the image by more than 1 %.
 
         Notes
         -----
-        The inverse is itself a smooth function of the Laplacian: it is applied as one
-        polynomial whose series has converged to rounding, without iterations.
+        The inverse, ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``, is itself a smooth function of the
+        Laplacian: it is applied as one polynomial whose series has converged to rounding, without
+        iterations.
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
@@ -250,12 +270,17 @@ class SpectralGraphWavelets:
             return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
-        """Return frame bounds A, B on [0, bound]: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``.
+        """Return the least and the largest energy of all bands together, for an image of energy 1.
+
+        These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``. If they
+        are equal, the frame is tight: bands keep energies, and those of different graphs can be
+        compared.
 
         Parameters
         ----------
         of : {'polynomials', 'kernels'}
-            The polynomials that are applied, or the functions they approximate.
+            Whether to measure the polynomials that are applied (default), or the filters that they
+            approximate, both over the interval [0, bound].
 
         Returns
         -------
@@ -268,13 +293,13 @@ class SpectralGraphWavelets:
         return filter_bank.frame_bounds(self.evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
-        """Return the same transform with polynomials of another degree, sharing the operator."""
+        """Return the same transform with polynomials of another degree; the graph is not copied."""
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
         return other._fitted()
 
     def at_lmax(self, lmax: float | str) -> Self:
-        """Return the same bands designed for another lmax, which also ends the interval."""
+        """Return the same transform with filters designed for another `lmax`, also the `bound`."""
         if lmax is None:
             raise TypeError("lmax must be a number or 'lanczos', not None")
         other = copy.copy(self)
@@ -291,7 +316,7 @@ class SpectralGraphWavelets:
         return self
 
     def evaluate(self, eigenvalues: npt.ArrayLike) -> npt.NDArray[Any]:
-        """(n_bands, n) values of the applied polynomials at n eigenvalues in [0, bound]."""
+        """Return the response of each band at n eigenvalues in [0, bound], (n_bands, n) ndarray."""
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
         return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
 
