@@ -146,7 +146,7 @@ def test_bad_options(options, error, message):
 
 
 def test_points_that_are_all_equal_have_no_width_of_their_own():
-    with pytest.raises(ValueError, match="give sigmas="):
+    with pytest.raises(ValueError, match="give sigmas"):
         nnk_scales(np.ones((5, 2)))
 
 
