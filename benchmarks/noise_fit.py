@@ -2,15 +2,19 @@
 
 Each picture is denoised with six factors of the correlated part. The weights of
 `nnk_image.noise.trust` are those that come closest to the best factor of each, in the mean over
-sets of pictures. They are fitted on all sets, and again with each one left out.
+sets of pictures. They are fitted on all sets, and again with each one left out: cameras, or the
+pictures under the synthetic noise.
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
+from skimage import data
 
 from benchmarks import cameras, noises
 from benchmarks.noise_scores import psnr
@@ -20,143 +24,194 @@ from nnk_image.io import read
 from nnk_image.noise import trust
 from nnk_image.noise.estimation import measured, model_of
 
-FACTORS = (0.0, 0.3, 0.7, 1.2, 2.0, 3.2)
+FACTORS = 0.0, 0.3, 0.7, 1.2, 2.0, 3.2
+SIDE = 256  # pixels of a crop
 CLEAN = 42.0  # dB to itself that are enough for a picture without noise
 HARM = 3.0  # a loss against the picture as it came counts so many times more
-PENALTY = 0.02  # of squared weights
-DRAWINGS = "horse", "text"
-LEAST_SCORE = -4.0  # dB; one picture must not decide
+PENALTY = 0.003  # of the sum of squared weights
+LEAST_SCORE = -6.0  # dB; one picture must not decide
+SHARES = {"sidd": 4, "cc": 4, "cc as JPEG": 4, "clean": 2}  # of the mean over families, or 1
+FROM_SCIKIT_IMAGE = "rocket", "immunohistochemistry", "hubble_deep_field"
+LEFT_OUT = "horse", "text"  # drawings
+STARTS = 8
 
 
 @dataclass(frozen=True)
 class Trial:
     """One picture: PSNR as it came, signs, and PSNR with each of the `FACTORS`.
 
-    `device` is a set of pictures and, after a comma, the camera, or some of the scenes.
+    `family` is the kind of noise, `source` the camera or the picture under the noise.
     """
 
-    device: str
+    family: str
+    source: str
     noisy: float
     signs: np.ndarray
     scores: np.ndarray
 
-    def score(self, factor):
-        """Return how far the result with this factor is below the best one, in dB."""
-        at = np.log(0.1 + np.array([factor, *FACTORS]))
-        found = np.interp(at[0], at[1:], self.scores)
-        if np.isinf(self.noisy):
-            return max(min(found, CLEAN) - CLEAN, LEAST_SCORE)
-        lost = found - self.scores.max() + (HARM - 1) * min(0.0, found - self.noisy + 0.05)
-        return max(lost, LEAST_SCORE)
-
 
 def trials(folder):
-    """Yield the trials: pairs in the subfolders of `folder`, and bundled pictures with noise."""
-    for device, noisy, clean in _pictures(folder):
-        axis = -1 if noisy.ndim == 3 else None
-        image = check_image(noisy, axis, None)
-        found = measured(image)
-        models = [model_of(found, image, factor) for factor in FACTORS]
-        results = [denoise(noisy, model, channel_axis=axis).clip(0, 255) for model in models]
-        scores = np.array([min(psnr(clean, result), 99.0) for result in results])
-        yield Trial(device, psnr(clean, noisy), trust.signs(found), scores)
+    """Return the trials: pairs in the subfolders of `folder`, and pictures with noise."""
+    pictures = [*_pairs(folder), *_synthetic()]
+    with ProcessPoolExecutor() as executor:
+        return [t for t in executor.map(_trial, pictures, chunksize=4) if t is not None]
 
 
-def _pictures(folder):
-    """Yield (device, noisy, clean)."""
+def _trial(picture):
+    family, source, noisy, clean = picture
+    axis = -1 if noisy.ndim == 3 else None
+    image = check_image(noisy, axis, None)
+    found = measured(image)
+    if not found:
+        return None
+    models = [model_of(found, image, factor) for factor in FACTORS]
+    results = [denoise(noisy, model, channel_axis=axis).clip(0, 255) for model in models]
+    scores = np.array([min(psnr(clean, result), 99.0) for result in results])
+    return Trial(family, source, psnr(clean, noisy), trust.signs(found), scores)
+
+
+def _pairs(folder):
+    """Yield (family, source, noisy, clean) of real noise, and of what is without noise there."""
     for path in sorted(folder.glob("*/*_noisy.png")) if folder else ():
         pair = path, path.with_name(path.name.replace("_noisy", "_clean"))
-        noisy, clean = (read(file)[0] for file in pair)
-        family, device = path.parent.name, path.name.split("_")[0]
+        family, source = path.parent.name, path.name.split("_")[0]
         if family == "sidd":
-            device = f"scenes {int(device) % 5} of 5"
-        yield f"{family}, {device}", noisy, clean
-        if family == "cc":
-            yield f"{family} as JPEG, {device}", cameras.jpeg(noisy, 75), clean
+            source = f"scenes {int(source) % 5} of 5"
+        crops = zip(*(_corners(read(file)[0]) for file in pair), strict=True)
+        for index, (noisy, clean) in enumerate(crops):
+            yield family, source, noisy, clean
+            if family == "cc":
+                quality = (75, 90)[index % 2]
+                yield "cc as JPEG", source, cameras.jpeg(noisy, quality), clean
+                yield from _without_noise(source, clean, quality)
+
+
+def _synthetic():
     for index, shot in enumerate(cameras.shots((60, 300))):
-        yield "simulated camera", cameras.jpeg(shot.noisy, (60, 75, 85, 95)[index % 4]), shot.clean
-    for index, name in enumerate(n for n in standard_images() if n not in DRAWINGS):
-        clean = _middle(standard_image(name))
-        yield "clean", clean, clean
-        yield "clean JPEG", cameras.jpeg(clean, (75, 90)[index % 2]), clean
-        for sigma in (5, 10, 25, 50):
-            noisy = noises.white(clean, sigma, [3, sigma, index])
-            yield f"white {sigma}", noises.as_8_bit(noisy), clean
-        for sigma, kind in ((6, "binomial"), (12, "mild")):
-            noise = noises.grain(kind, clean.shape[:2], [4, index]).noise
-            noise = noise if clean.ndim == 2 else noise[..., None]
-            yield f"correlated, {kind}", noises.as_8_bit(clean + sigma * noise), clean
+        noisy = cameras.jpeg(shot.noisy, (60, 75, 85, 95)[index % 4])
+        yield "simulated camera", _scene(shot.name.split(",")[0]), noisy, shot.clean
+    for number, (source, picture) in enumerate(_clean()):
+        for index, clean in enumerate(_corners(picture)):
+            seed = [3, number, index]
+            yield from _without_noise(source, clean, (75, 90)[index % 2])
+            sigma = (5, 10, 25, 50)[(number + index) % 4]
+            yield f"white {sigma}", source, noises.as_8_bit(noises.white(clean, sigma, seed)), clean
+            kind, sigma = ("binomial", "mild")[index % 2], (5, 8, 12, 20)[(number + index) % 4]
+            noise = _grain(kind, clean.shape, seed, gray=(number + index) % 3 == 0)
+            noisy = noises.as_8_bit(clean + sigma * noise)
+            yield "correlated", source, noisy, clean
+            quality = (70, 80, 90, 95)[(3 * index + number) % 4]
+            yield "correlated as JPEG", source, cameras.jpeg(noisy, quality), clean
 
 
-def _middle(picture):
-    """Return the middle 256 x 256 pixels."""
-    return picture[tuple(slice(max(0, n // 2 - 128), n // 2 + 128) for n in picture.shape[:2])]
+def _clean():
+    """Yield (name, picture); a name is the same for all pictures of one scene."""
+    for name in standard_images():
+        if name not in LEFT_OUT:
+            yield _scene(name), standard_image(name)
+    for name in FROM_SCIKIT_IMAGE:
+        yield _scene(name), getattr(data, name)()
+    yield "motorcycle", data.stereo_motorcycle()[0]
 
 
-def fitted(found, starts=2):
+def _scene(name):
+    return name.split("_")[0]
+
+
+def _without_noise(source, clean, quality):
+    yield "clean", source, clean, clean
+    yield f"clean, JPEG {quality}", source, cameras.jpeg(clean, quality), clean
+
+
+def _grain(kind, shape, seed, gray):
+    """Return correlated noise, the same in all channels if `gray`."""
+    fields = range(1 if gray or len(shape) == 2 else shape[2])
+    noise = np.stack([noises.grain(kind, shape[:2], [*seed, i]).noise for i in fields], axis=-1)
+    return noise[..., 0] if len(shape) == 2 else np.broadcast_to(noise, shape)
+
+
+def _corners(picture):
+    """Yield the squares at the corners of a picture; all of it if it is smaller."""
+    tops, lefts = (sorted({0, max(0, n - SIDE)}) for n in picture.shape[:2])
+    for top, left in product(tops, lefts):
+        yield np.ascontiguousarray(picture[top : top + SIDE, left : left + SIDE])
+
+
+class Scores:
+    """How far results with some factors are below the best ones, in dB, for all trials at once."""
+
+    def __init__(self, found):
+        self.signs = np.array([trial.signs for trial in found])
+        self._results = np.array([trial.scores for trial in found])
+        self._noisy = np.array([trial.noisy for trial in found])
+        families = [trial.family for trial in found]
+        shares = [SHARES.get(family, 1) / families.count(family) for family in families]
+        self._shares = np.array(shares) / np.sum(shares)
+
+    def at(self, factors):
+        """Return one score per trial."""
+        places = np.log(0.1 + np.array(FACTORS))
+        asked = np.log(0.1 + np.clip(factors, 0, FACTORS[-1]))
+        above = np.clip(np.searchsorted(places, asked), 1, len(places) - 1)
+        share = (asked - places[above - 1]) / (places[above] - places[above - 1])
+        number = np.arange(len(asked))
+        values = self._results[number, above] * share
+        values += self._results[number, above - 1] * (1 - share)
+        lost = values - self._results.max(axis=1)
+        lost += (HARM - 1) * np.minimum(0, values - self._noisy + 0.05)
+        lost = np.where(np.isinf(self._noisy), np.minimum(values, CLEAN) - CLEAN, lost)
+        return LEAST_SCORE * np.tanh(lost / LEAST_SCORE)
+
+    def mean(self, weights):
+        """Return the mean over families."""
+        return float(self._shares @ self.at(trust.factor(self.signs, weights)))
+
+
+def fitted(found, starts=STARTS):
     """Return the weights that suit these trials best, and the mean score."""
-    families = [trial.device.split(",")[0] for trial in found]
-    shares = np.array([1 / families.count(family) for family in families]) / len(set(families))
+    scores, rng = Scores(found), np.random.default_rng(0)
 
     def loss(weights):
-        scores = [
-            t.score(factor) for t, factor in zip(found, _factors(found, weights), strict=True)
-        ]
-        return -shares @ scores + PENALTY / len(set(families)) * (np.array(weights) ** 2).mean()
+        return -scores.mean(np.clip(weights, -30, 30)) + PENALTY * np.sum(np.square(weights)) / 10
 
     best = None
-    for start in [
-        np.array(trust.WEIGHTS),
-        *np.random.default_rng(0).normal(0, 1.5, (starts, len(trust.WEIGHTS))),
-    ]:
-        step = minimize(
-            loss, start, method="Nelder-Mead", options={"maxfev": 3000, "adaptive": True}
-        )
-        step = minimize(loss, step.x, method="Powell", options={"maxiter": 8})
+    for number in range(starts):
+        start = np.array(trust.WEIGHTS) if number == 0 else rng.normal(0, 2, len(trust.WEIGHTS))
+        for method in ("Nelder-Mead", "Powell", "Nelder-Mead"):
+            step = minimize(loss, start, method=method, options={"maxfev": 4000})
+            start = step.x
         best = step if best is None or step.fun < best.fun else best
     return best.x, -best.fun
 
 
-def _factors(found, weights):
-    return trust.factor(np.array([trial.signs for trial in found]), np.clip(weights, -30, 30))
-
-
 def _lines(found, weights):
-    """Yield a line for each set: dB below the best factor, in the mean and for the worst."""
-    factors = _factors(found, weights)
-    for device in dict.fromkeys(trial.device for trial in found):
-        own = [(t, f) for t, f in zip(found, factors, strict=True) if t.device == device]
-        scores = [t.score(f) for t, f in own]
-        range_ = f"{min(f for _, f in own):.2f} to {max(f for _, f in own):.2f}"
-        yield f"{device:28} {len(own):3} {np.mean(scores):7.2f} {min(scores):7.2f}   {range_}"
-
-
-def _mean_score(found, weights):
-    pairs = zip(found, _factors(found, weights), strict=True)
-    return np.mean([trial.score(factor) for trial, factor in pairs])
+    """Yield a line for each family: dB below the best factor, in the mean and for the worst."""
+    scores = Scores(found)
+    factors = trust.factor(scores.signs, np.array(weights))
+    families, lost = np.array([trial.family for trial in found]), scores.at(factors)
+    for family in dict.fromkeys(families.tolist()):
+        own, among = lost[families == family], factors[families == family]
+        range_ = f"{among.min():.2f} to {among.max():.2f}"
+        yield f"{family:20} {len(own):3} {own.mean():7.2f} {own.min():7.2f}   {range_}"
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise_fit", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of folders of NAME_noisy and _clean.png")
-    parser.add_argument("--leave-out", action="store_true", help="fit again without each set")
+    parser.add_argument("--leave-out", action="store_true", help="fit again without each source")
     options = parser.parse_args()
-    found = list(trials(options.data))
+    found = trials(options.data)
     weights, score = fitted(found)
     print(f"weights {np.round(weights, 2).tolist()}, {score:.3f}")
     print("set, pictures, dB below the best factor: mean and worst, factors")
     print(*_lines(found, weights), sep="\n", flush=True)
-    print("today's weights:", *_lines(found, trust.WEIGHTS), sep="\n")
-    for device in dict.fromkeys(map(_camera, found)) if options.leave_out else ():
-        own = [t for t in found if _camera(t) == device]
-        without, _ = fitted([t for t in found if _camera(t) != device], 0)
-        both = [_mean_score(own, w) for w in (weights, without)]
-        print(f"{device:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
-
-
-def _camera(trial):
-    """Return the camera, whose pictures as JPEG count as its own; or the set."""
-    return trial.device.split(", ")[-1]
+    print("today's weights:", *_lines(found, trust.WEIGHTS), sep="\n", flush=True)
+    for source in dict.fromkeys(t.source for t in found) if options.leave_out else ():
+        own = [t for t in found if t.source == source]
+        without, _ = fitted([t for t in found if t.source != source], 2)
+        scores = Scores(own)
+        both = [scores.at(trust.factor(scores.signs, w)).mean() for w in (weights, without)]
+        print(f"{source:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,18 @@
 import numpy as np
 
 MOST = 2.6
-WEIGHTS = (-3.6, 8.9, 4.6, -1.6, 1.0, 1.5, 1.2, -3.2)
+WEIGHTS = (-2.8, 7.2, 3.4, -1.9, 3.2, -1.3, 1.8, -2.4, -3.4)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _CHANCE = 0.25  # elasticity that noise alone may show
+_CHROMA = 0.22  # level of the chroma relative to the luminance, of noise and texture alike
+_GRAY = 0.01  # the same, below which an image is gray
+_LEAST_EXCESS = 0.02  # of a level, that is beyond white noise
 
 
 def signs(scales):
-    """Return signs of noise and of texture in the luminance of an image.
+    """Return signs of noise and of texture in an image.
 
     Parameters
     ----------
@@ -19,10 +22,14 @@ def signs(scales):
 
     Returns
     -------
-    (6,) ndarray
+    (7,) ndarray
         - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
-        - Elasticity at low frequencies, and at high ones, 0 to 1.
-        - Flatness, and that at half the size, -4 to 0.
+        - Elasticity at low frequencies, at high ones, and at high ones at half the size, 0 to 1.
+        - Logarithm of the level of the chroma beyond white noise relative to that of the luminance,
+          over a typical one, -1 to 1.5: channels share texture, but hardly noise. 0 in a gray
+          image.
+        - Logarithm of the level at half the size over that at full size, 0 to 2: 0 for white noise,
+          most for texture.
         - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
           seen everywhere.
     """
@@ -30,9 +37,16 @@ def signs(scales):
     level, white = full.typical[0], full.typical_white.mean()
     beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
     low, high = np.clip(full.elasticity, 0, 1)
-    flat, flat_half = np.clip([full.flatness, half.flatness], -4, 0)
+    high_half = np.clip(half.elasticity[1], 0, 1)
+    of_white = np.full(len(full.typical), white - full.shared_white)
+    of_white[0] += len(of_white) * full.shared_white
+    luminance, *others = np.maximum(full.typical - of_white, _LEAST_EXCESS * full.typical)
+    chroma = np.sqrt(np.mean(others) / luminance) if others else 0.0
+    chroma = np.log(chroma / _CHROMA) if chroma > _GRAY else 0.0
+    growth = np.log(max(half.typical[0], 1e-24) / max(level, 1e-24)) / 2
     strong = min(3.0, _strength(level, full.contrast)) * (low + high) / 2
-    return np.array([np.clip(beyond, 0, 1.5), low, high, flat, flat_half, strong])
+    found = np.clip(beyond, 0, 1.5), low, high, high_half, np.clip(chroma, -1, 1.5)
+    return np.array([*found, np.clip(growth, 0, 2), strong])
 
 
 def factor(found, weights=WEIGHTS):

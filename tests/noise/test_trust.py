@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from noises import KERNELS, filtered, skimage_picture
 
+from nnk_image import denoise
 from nnk_image.base.image import check_image
 from nnk_image.noise.estimation import measured
 from nnk_image.noise.trust import MOST, factor, signs, white_trust
@@ -25,9 +26,10 @@ def factor_of(image):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_signs_of_noise(name):
-    beyond, *elasticities, flat, flat_half, strong = signs(scales_of(NOISE[name]))
+    beyond, *elasticities, chroma, growth, strong = signs(scales_of(NOISE[name]))
     assert np.max(elasticities) < 0.3
-    assert min(flat, flat_half) > -0.5
+    assert chroma == 0
+    assert growth < 0.8
     assert 0 <= strong < 0.6
     if name == "white":
         assert beyond < 0.15
@@ -37,17 +39,37 @@ def test_signs_of_noise(name):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_signs_of_texture(name):
-    beyond, *elasticities, flat, flat_half, _ = signs(scales_of(TEXTURE[name]))
+    beyond, *elasticities, _, growth, _ = signs(scales_of(TEXTURE[name]))
     assert 0 <= beyond <= 1.5
     assert np.min(elasticities) > 0.5
-    assert max(flat, flat_half) < -1
+    assert 0 <= growth <= 2
+
+
+def test_channels_share_texture_but_not_noise():
+    """Chroma of independent noise is as strong as luminance, and that of a gray image is absent."""
+    channels = [100 + 10 * filtered(KERNELS["binomial"], SHAPE, seed) for seed in range(3)]
+    shared = channels[0][..., None]
+    weak = shared + 0.1 * (np.stack(channels, axis=-1) - 100)
+    found = [signs(scales_of(image))[4] for image in (np.stack(channels, axis=-1), weak)]
+    assert found[0] == pytest.approx(1.5, abs=0.1)
+    assert found[1] < -0.5
+    assert signs(scales_of(np.repeat(shared, 3, axis=2)))[4] == 0
 
 
 @pytest.mark.parametrize("name", ["binomial", "wide along rows"])
-def test_factor_of_noise_and_of_texture(name):
+def test_factor_of_correlated_noise(name):
     assert factor_of(NOISE[name]) > 0.6 * MOST
-    assert factor_of(TEXTURE[name]) < 0.25 * MOST
+
+
+def test_factor_of_white_noise():
     assert factor_of(NOISE["white"]) < 0.25 * MOST
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_texture_of_changing_strength_is_left(name):
+    """Where the factor takes it for noise, the check of the result does not."""
+    change = denoise(TEXTURE[name]) - TEXTURE[name]
+    assert np.std(change) < 0.01 * np.std(TEXTURE[name])
 
 
 @pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
@@ -83,7 +105,7 @@ def test_the_units_do_not_matter(image):
 @pytest.mark.parametrize("shape", [(8, 8), (8, 90), (70, 64)])
 def test_small_images_have_signs(shape):
     found = signs(scales_of(filtered(KERNELS["binomial"], shape, 4)))
-    assert found.shape == (6,)
+    assert found.shape == (7,)
     assert np.all(np.isfinite(found))
     assert 0 <= factor(found) <= MOST
 
@@ -92,7 +114,7 @@ def test_factors_of_many_images():
     found = np.array([signs(scales_of(image)) for image in NOISE.values()])
     expected = [factor(one) for one in found]
     np.testing.assert_allclose(factor(found), expected)
-    extremes = np.array([[0, 0, 0, 0, 0, 0], [1.5, 1, 1, -4, -4, 3], [1.5, 0, 0, 0, 0, 0]])
+    extremes = np.array([[0] * 7, [1.5, 1, 1, 1, -1, 2, 3], [1.5, 0, 0, 0, 0, 0, 0]])
     assert np.all((factor(extremes) >= 0) & (factor(extremes) <= MOST))
     assert factor(extremes)[2] > 0.8 * MOST
     assert np.all(factor(extremes)[:2] < 0.2 * MOST)
