@@ -87,7 +87,7 @@ class TorchGraph:
         x : (..., H, W) or (..., N) tensor
             Signals.
         coefficients : (order + 1,) or (n_bands, order + 1) tensor
-            Coefficients c of one filter or several, as in `SpectralGraphWavelets.coefficients`.
+            Coefficients c of one filter or several, as in ``SpectralGraphWavelets.coefficients``.
 
         Returns
         -------
