@@ -301,6 +301,11 @@ def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[f
     if valid is not None:
         bad &= valid
     first = tuple(int(i) for i in np.argwhere(bad)[0])
+    if bad.all():
+        raise ValueError(
+            f"no pixel of the image is finite, the first is {pixels[first].squeeze()}; check how "
+            "the image was read or computed"
+        )
     raise ValueError(
         f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place_of(first)} "
         f"({pixels[first].squeeze()}); replace them, or leave them out with "

@@ -315,7 +315,10 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return -self.reconstruction_error(X)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
-        """Return minus the sum of the reconstruction errors of the queries; larger is better."""
+        """Return minus the sum of the `reconstruction_error` of queries; larger is better.
+
+        `y` is ignored.
+        """
         return -float(self.reconstruction_error(X).sum())
 
     @property

@@ -111,7 +111,7 @@ random_state, n_jobs : optional
 
         Returns
         -------
-        (n,) ndarray
+        (n,) ndarray of labels from `classes_`
         """
         best = self._errors(X).argmin(axis=1)
         predicted: Array = self.classes_[best]

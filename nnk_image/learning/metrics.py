@@ -76,7 +76,7 @@ def nalac(
     Parameters
     ----------
     X, Y : (N, d) and (N, e) array_like
-        Points, and the same points in the embedding.
+        Points, and the same points in the embedding. Their distances sort the lists.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
         Neighbors of the points, and of the embedded points.
     soft : bool
@@ -86,9 +86,10 @@ def nalac(
     -------
     float
         From 0 to 1, where 1 means that all points keep their neighbors. It is the mean over the
-        points of the fraction of places in the two lists, nearest neighbor first, that hold the
-        same neighbor; with `soft`, of the number of common neighbors divided by the size of the
-        larger set. A point without neighbors counts as 1 if it has none in both, else as 0.
+        points of the fraction of places in the two lists, nearest neighbor first, up to the end of
+        the shorter one, that hold the same neighbor; with `soft`, of the number of common neighbors
+        divided by the size of the larger set. A point without neighbors counts as 1 if it has none
+        in both, else as 0.
 
     References
     ----------

@@ -29,7 +29,8 @@ class NNKGraphTransformer(
     n_neighbors : int
         Number of nearest points among which the neighbors of a point are selected; default 30.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
+        How the two weights of a pair become one, as for `nnk_graph`. 'min_error' (default): that of
+        the point with the smaller regression error.
     kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs : optional
         As for `NNKClassifier`.
 

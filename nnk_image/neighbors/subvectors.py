@@ -55,8 +55,9 @@ def subvector_neighbors(
     """Find NNK neighbors in each part of the features, and then in all features together.
 
     The parts (subvectors) are, for instance, the channels of a layer of a network, or several views
-    of the same objects. Each part is searched by itself, in few dimensions. The neighbors found in
-    any part become the candidates for the search in all features, in place of the nearest points.
+    of the same objects. Each part is searched by itself, in few dimensions. Two points of which
+    one is a neighbor of the other in any part become candidates of each other for the search in all
+    features, in place of the nearest points.
 
     Parameters
     ----------
@@ -67,8 +68,9 @@ def subvector_neighbors(
         Number of candidates of each point in each part.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
         Width of the Gaussian kernels: one number for all, or a rule of `nnk_neighbors`, which
-        gives each part its own width. With a rule, the parts are divided by their widths before
-        they are concatenated, and the rule is applied to the result again.
+        gives each part its own width. With a rule, the parts are divided by their widths (with
+        'local' by the median of them) before they are concatenated, and the rule is applied to the
+        result again.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
     l1, tol, n_jobs
@@ -77,6 +79,8 @@ def subvector_neighbors(
     Returns
     -------
     SubvectorNeighborhoods
+        `parts` has the neighborhoods in each part, `joint` those in all features, and `graph` is
+        the undirected graph of `joint`.
 
     Raises
     ------

@@ -69,7 +69,8 @@ class NoiseModel:
         Standard deviation of the random offset that all pixels of a row, or of a column, have in
         common; default 0.
     uncertainty : float, optional
-        Relative standard error of `sigma`, such as 0.02 for 2 %, if it was estimated.
+        Relative standard error of `sigma`, such as 0.02 for 2 %, if it was estimated. It is only
+        reported, and does not change the result of `denoise`.
     rician : bool or int
         True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
         or `levels` are then those of the real part. An integer is the number of coils whose squares
@@ -78,7 +79,9 @@ class NoiseModel:
     Raises
     ------
     TypeError, ValueError
-        If a number is negative or not finite, or an array has the wrong shape.
+        If a number is negative or not finite, an array has the wrong shape, or arguments exclude
+        each other: at most one of `gain`, `levels` and `curve`; with `rician` none of `gain`,
+        `offset`, `curve`, `rows` and `columns`.
 
     References
     ----------
@@ -247,7 +250,7 @@ class NoiseModel:
 
     @property
     def is_uneven(self) -> bool:
-        """Whether the standard deviation changes across the image, as given by `levels`."""
+        """Whether the noise level changes across the image: `levels` that are not constant."""
         return self.levels is not None and bool(np.ptp(self.levels) > 0)
 
     @property

@@ -43,7 +43,7 @@ def gglr(
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
         Undirected graph with non-negative weights.
     signal : array_like of real numbers
-        One value per node: (H, W) for an image graph, else (N,). One more axis holds channels.
+        One value per node: (H, W) for an image graph, else (N,). A last axis more holds channels.
     strength : float
         How strongly the signal is smoothed toward planes: the larger, the flatter the pieces. 0
         keeps known values and fills in the others.

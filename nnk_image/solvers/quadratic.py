@@ -38,7 +38,7 @@ def smooth(
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
         Undirected graph with non-negative weights.
     signal : array_like of real numbers
-        One value per node: (H, W) for an image graph, else (N,). One more axis holds channels.
+        One value per node: (H, W) for an image graph, else (N,). A last axis more holds channels.
     strength : float
         How strongly the signal is smoothed. 0 keeps known values and fills in the others with the
         weighted means of their neighbors.

@@ -80,7 +80,9 @@ class TorchGraph:
         return self.chebyshev(x, terms)  # L = bound / 2 (T_0 + T_1)
 
     def chebyshev(self, x: Tensor, coefficients: Tensor) -> Tensor:
-        """Apply polynomials of the Laplacian, ``sum_k c_k T_k(2 L / bound - I) x``.
+        """Apply polynomials of the Laplacian L, ``sum_k c_k T_k(2 L / bound - I) x``.
+
+        T_k are Chebyshev polynomials; `bound` is above all eigenvalues of L.
 
         Parameters
         ----------

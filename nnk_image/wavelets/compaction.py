@@ -130,6 +130,9 @@ def energy_compaction(
     Returns
     -------
     EnergyCompaction
+        `energy`, `normalized` and `cumulative` hold an array (n_orders, n_bands) for each graph by
+        name, lowest band first; `reduction` is the fraction of the edges of 'bilateral' that 'nnk'
+        does without.
 
     Raises
     ------
