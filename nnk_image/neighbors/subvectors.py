@@ -79,7 +79,7 @@ def subvector_neighbors(
     Returns
     -------
     SubvectorNeighborhoods
-        `parts` has the neighborhoods in each part, `joint` those in all features, and `graph` is
+        ``parts`` has the neighborhoods in each part, ``joint`` those in all features; ``graph`` is
         the undirected graph of `joint`.
 
     Raises
