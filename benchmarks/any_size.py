@@ -15,7 +15,7 @@ import numpy as np
 import tifffile
 
 from benchmarks.machine import resident
-from benchmarks.timing import Table
+from benchmarks.timing import Table, add_choice
 from nnk_image import denoise, image_graph, standard_image, tiled
 from nnk_image.denoising import parts
 
@@ -32,14 +32,7 @@ WORKS = {
 
 def add_options(group):
     """Command line of these tables."""
-    group.add_argument(
-        "--any-size",
-        nargs="+",
-        choices=TABLES,
-        default=list(TABLES),
-        metavar="NAME",
-        help=", ".join(TABLES),
-    )
+    add_choice(group, "--any-size", TABLES)
     group.add_argument(
         "--slides",
         nargs="+",

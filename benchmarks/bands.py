@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from benchmarks.noise_scores import cpu, psnr
 from benchmarks.peers import bm3d_filter
-from benchmarks.timing import Table
+from benchmarks.timing import Table, add_choice
 from nnk_image import NoiseModel, denoise, denoise_bands, estimate_noise, standard_image
 
 MAPS = ("astronaut_grey", "camera", "brick", "chelsea_grey", "coffee_grey", "grass", "gravel")
@@ -22,14 +22,7 @@ SIDE = 192
 
 def add_options(group):
     """Command line of these tables."""
-    group.add_argument(
-        "--band-tables",
-        nargs="+",
-        choices=TABLES,
-        default=list(TABLES),
-        metavar="NAME",
-        help=", ".join(TABLES),
-    )
+    add_choice(group, "--band-tables", TABLES)
 
 
 def tables(options):

@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 from skimage.restoration import denoise_nl_means
 
 from benchmarks.noise_scores import cpu, psnr
-from benchmarks.timing import Table
+from benchmarks.timing import Table, add_choice
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.noise.magnitudes import magnitudes
 
@@ -29,14 +29,7 @@ def add_options(group):
         metavar="FOLDER",
         help="scans without noise as NAME.npy, (D, H, W), 0 outside the head",
     )
-    group.add_argument(
-        "--magnitude-tables",
-        nargs="+",
-        choices=TABLES,
-        default=list(TABLES),
-        metavar="NAME",
-        help=", ".join(TABLES),
-    )
+    add_choice(group, "--magnitude-tables", TABLES)
 
 
 def tables(options):

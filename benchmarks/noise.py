@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from benchmarks import noise_synthetic, noise_unknown
+from benchmarks.timing import add_choice
 
 TABLES = {
     "white": noise_synthetic.white,
@@ -18,14 +19,7 @@ TABLES = {
 
 def add_options(group):
     """Command line of this table."""
-    group.add_argument(
-        "--noise-tables",
-        nargs="+",
-        choices=TABLES,
-        default=list(TABLES),
-        metavar="NAME",
-        help=", ".join(TABLES),
-    )
+    add_choice(group, "--noise-tables", TABLES)
     group.add_argument(
         "--noise-images", type=Path, metavar="FOLDER", help="8-bit grey images (default: ours)"
     )

@@ -50,6 +50,18 @@ class Table:
         return "  ".join([first[0].ljust(first[1]), *(c.rjust(w) for c, w in rest)]).rstrip()
 
 
+def add_choice(group, option, names):
+    """Add an option that takes some of the names; all are the default."""
+    group.add_argument(
+        option,
+        nargs="+",
+        choices=names,
+        default=list(names),
+        metavar="NAME",
+        help=", ".join(names),
+    )
+
+
 def comparison(title, contenders, rounds, against, notes=()):
     """A table of median times and of ratios to the contenders named in `against`.
 

@@ -14,7 +14,7 @@ from skimage.metrics import structural_similarity
 import nnk_image
 from benchmarks.machine import interleaved
 from benchmarks.noise_scores import cpu, psnr
-from benchmarks.timing import Table
+from benchmarks.timing import Table, add_choice
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 
 SIGMAS = (10.0, 25.0, 50.0)
@@ -29,14 +29,7 @@ def add_options(group):
         metavar="FOLDER",
         help="volumes as NAME.npy, (D, H, W) with values from 0 to 255",
     )
-    group.add_argument(
-        "--volume-tables",
-        nargs="+",
-        choices=TABLES,
-        default=list(TABLES),
-        metavar="NAME",
-        help=", ".join(TABLES),
-    )
+    add_choice(group, "--volume-tables", TABLES)
 
 
 def tables(options):
