@@ -1,9 +1,8 @@
 """'fast' and 'best': Wiener passes on groups of similar patches.
 
 Where noise is correlated, the image at half size comes first: there patches reach twice as far,
-noise is nearly white, and its covariance is known exactly. Colors are weak and smooth: their pilot
-comes from half their size, in groups of the denoised luminance, and their full size takes few
-passes in the groups of the luminance. The two colors share one filter per group.
+noise is nearly white, and its covariance is known exactly. Colors are weak and smooth: few passes
+in the groups of the denoised luminance are enough, and the two colors share one filter per group.
 """
 
 import math
@@ -74,7 +73,7 @@ class _Run:
     def luminance(self, noisy, noise, again=True):
         """Return a denoised channel (1, H, W), and the groups of its last search."""
         settings = self._settings
-        coarse = _Coarse.of(noisy, noise) if again and not noise.is_white else None
+        coarse = _Coarse.of(noisy, noise) if again else None
         if coarse is not None:
             coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
         groups = self._groups(noisy[0], noise, settings.first, noisy=True)
@@ -91,26 +90,17 @@ class _Run:
             pilot = (pilot + other) / 2
         return _merged(pilot, coarse, LUMINANCE_MERGED), groups
 
-    def colors(self, noisy, noise, luminance, groups):
-        """Return denoised colors (C, H, W), from the denoised luminance and its groups."""
-        coarse = _Coarse.of(noisy, noise)
-        if coarse is None:
-            pilot = groups.first_estimate(noisy, noise, self._executor)
-        else:
-            coarse.denoised = self._coarse_colors(coarse.noisy, coarse.noise, halve(luminance))
-            pilot = double(coarse.levels * coarse.denoised, noisy.shape[1:])
-        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left)
-        return _merged(pilot, coarse, COLORS_MERGED)
-
-    def _coarse_colors(self, noisy, noise, guide, again=True):
-        """Return denoised colors, in groups of a denoised luminance of the same size."""
-        coarse = _Coarse.of(noisy, noise) if again else None
+    def colors(self, noisy, noise, guide, groups, halvings=2):
+        """Return denoised colors (C, H, W), in groups of a denoised luminance of the same size."""
+        coarse = _Coarse.of(noisy, noise) if halvings else None
         if coarse is not None:
-            coarse.denoised = self._coarse_colors(coarse.noisy, coarse.noise, halve(guide), False)
-        groups = self._groups(guide[0], noise, self._settings.coarse_colors)
+            guide = halve(guide)
+            found = self._groups(guide[0], coarse.noise, self._settings.coarse_colors)
+            coarse.denoised = self.colors(coarse.noisy, coarse.noise, guide, found, halvings - 1)
         pilot = groups.first_estimate(noisy, noise, self._executor)
-        pilot = _corrected(pilot, coarse, 1)
-        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, (0.3, 0.0))
+        if coarse is not None:  # what is finer counts for less, the coarser the noise
+            pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
+        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left)
         return _merged(pilot, coarse, COLORS_MERGED)
 
     def _groups(self, image, noise, grouping, noisy=False):
@@ -138,9 +128,9 @@ class _Coarse:
 
     @classmethod
     def of(cls, noisy, noise):
-        """Return them, or None if they would be too small."""
+        """Return them, or None if they are not needed (white noise), or would be too small."""
         shape = noisy.shape[1:]
-        if min(shape) < SMALLEST:
+        if noise.is_white or min(shape) < SMALLEST:
             return None
         halved = noise.halved(shape)
         levels = np.ones(len(noisy)) if halved.levels is None else halved.levels
@@ -166,10 +156,11 @@ def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
     luminance = 2 + sum(1 + len(left) for left in settings.left)
     luminance += 2 * (settings.second_look is not None)
-    half = math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
-    units = PASS_ROWS * luminance * (1 if white else 1 + half)
+    half = 0 if white else math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
+    units = PASS_ROWS * luminance * (1 + half)
     if channels > 1:
-        units += PASS_ROWS * (len(settings.color_left) + 4 * half * (1 + half))
+        passes = 1 + len(settings.color_left)
+        units += PASS_ROWS * (passes + (1 + passes) * half * (1 + half))
     if settings.polished and len(shape) == 2:
         units += graph_smoothing.SWEEPS
     return units
