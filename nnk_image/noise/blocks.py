@@ -39,6 +39,7 @@ _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 """Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
 more. Constant areas, which show no noise, are not excused."""
 
+_SAME_SHARE = 0.15  # by which the share of noise that is white differs between bins
 _LEVELS = 64  # images with fewer values are counts, whose smallest value is not a clipped one
 _DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second highest
 
@@ -77,6 +78,8 @@ class Scale:
         a line by brightness.
     white_luminance : (B,) ndarray
         The same of the luminance.
+    certainty : (B,) ndarray
+        Weight of each bin: less where the share that is white is unusual, because of texture.
     range : (float, float)
         Least and greatest brightness of all blocks.
     flatness : float
@@ -91,6 +94,7 @@ class Scale:
     spectra: np.ndarray
     white: np.ndarray
     white_luminance: np.ndarray
+    certainty: np.ndarray
     range: tuple[float, float]
     flatness: float
     elasticity: np.ndarray
@@ -103,13 +107,13 @@ class Scale:
     @property
     def typical(self):
         """(C,) variances in the middle bin; bins that have lost their noise do not count."""
-        kept = np.where(self.levels > 0.04 * _second_highest(self.levels), self.levels, np.nan)
-        return np.nanmedian(kept, axis=1)
+        kept = self.levels >= 0.04 * _second_highest(self.levels)
+        return _medians(self.levels, self.certainty * kept)
 
     @property
     def typical_white(self):
         """(C,) variances of white noise in the middle bin."""
-        return np.median(self.white, axis=1)
+        return _medians(self.white, self.certainty)
 
     @property
     def shared_white(self):
@@ -117,7 +121,8 @@ class Scale:
         white = self.typical_white
         if len(white) == 1:
             return 0.0
-        shared = (np.median(self.white_luminance) - white.mean()) / (len(white) - 1)
+        luminance = _medians(self.white_luminance[None], self.certainty)[0]
+        shared = (luminance - white.mean()) / (len(white) - 1)
         return float(np.clip(shared, 0, white.min()))
 
 
@@ -193,11 +198,10 @@ def _measure(coefficients, brightness, rotation, independent):
     itself = np.einsum("kc,nku->cnu", rotation, coefficients)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
     white = np.array(
-        [
-            Line.through(means, _white(own, flat, start, independent)).at(means)
-            for own in (*itself, coefficients[:, 0])
-        ]
+        [_white(own, flat, start, independent) for own in (*itself, coefficients[:, 0])]
     )
+    certainty = _certainty(white[:-1].mean(axis=0), levels[0])
+    white = np.array([Line.through(means, own, certainty).at(means) for own in white])
     at_blocks = np.exp(np.interp(brightness, means, start) / 2)
     units = coefficients[:, 0] / at_blocks[:, None] / np.sqrt(spectra[0])
     return Scale(
@@ -206,6 +210,7 @@ def _measure(coefficients, brightness, rotation, independent):
         np.array(spectra),
         white[:-1],
         white[-1],
+        certainty,
         (float(brightness.min()), float(brightness.max())),
         _flatness(units),
         _elasticity(units),
@@ -303,6 +308,26 @@ def _floor(rows, independent):
         if values[:number].mean() <= np.median(values[:number]):
             break
     return directions[:, :number]
+
+
+def _certainty(white, levels):
+    """Return the weights of bins with these variances of white noise, and of all that is flat.
+
+    The spectrum of noise is much the same at every brightness, and so is the share of it that is
+    white. Where it differs from the share in the quieter half of the bins, there is texture.
+    """
+    share = np.clip(white / np.maximum(levels, _tiny(levels)), 0, 1)
+    usual = np.median(share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]])
+    return 1 / (1 + ((share - usual) / _SAME_SHARE) ** 2)
+
+
+def _medians(values, weights):
+    """Return the (C,) medians of (C, B) values with weights, (B,) or (C, B)."""
+    order = np.argsort(values, axis=1, kind="stable")
+    values = np.take_along_axis(values, order, axis=1)
+    sums = np.cumsum(np.take_along_axis(np.broadcast_to(weights, values.shape), order, 1), axis=1)
+    middle = (sums - np.diff(sums, axis=1, prepend=0) / 2) / sums[:, -1:]
+    return np.array([np.interp(0.5, m, v) for m, v in zip(middle, values, strict=True)])
 
 
 def _flatness(units):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 _LEAST_FACTOR = 0.1  # level of the weakest noise, relative to the typical one
 _CHANGE = 1.2  # of the levels that is worth a curve
@@ -19,23 +20,34 @@ class Line:
     deviation: float
 
     @classmethod
-    def through(cls, brightness, variances):
+    def through(cls, brightness, variances, certainty=1.0):
         """Fit a line to variances, whose errors are relative; texture can only increase them.
 
-        So the farther a variance is above the line, the less it counts.
+        So the farther a variance is above the line, the less it counts. Nowhere between the darkest
+        and the brightest place is the line negative.
+
+        Parameters
+        ----------
+        brightness, variances : (B,) ndarray
+        certainty : float or (B,) ndarray
+            Weight of each variance.
         """
-        points = np.stack([brightness, np.ones_like(brightness)], axis=1)
+        darkest, span = brightness.min(), np.ptp(brightness)
         variances = np.maximum(variances, 1e-24)
+        if span == 0:
+            return cls(0.0, float(variances.mean()), 0.0)
+        place = (brightness - darkest) / span
+        ends = np.stack([1 - place, place], axis=1)
         fitted, above = variances, 1.0
         for _ in range(_ROUNDS):
-            weights = 1 / (above * fitted)
-            slope, intercept = np.linalg.lstsq(
-                points * weights[:, None], variances * weights, rcond=None
-            )[0]
-            fitted = np.maximum(points @ (slope, intercept), 0.05 * np.median(variances))
+            weights = certainty / (above * fitted)
+            first, last = nnls(ends * weights[:, None], variances * weights)[0]
+            fitted = np.maximum(ends @ (first, last), 0.05 * np.median(variances))
             deviations = variances / fitted - 1
             above = 1 + (np.maximum(deviations, 0) / _STRAIGHT) ** 2
-        return cls(float(slope), float(intercept), float(np.sqrt(np.mean(deviations**2))))
+        slope = (last - first) / span
+        deviation = np.sqrt(np.mean(deviations**2))
+        return cls(float(slope), float(first - slope * darkest), float(deviation))
 
     def at(self, brightness):
         """Return the variances there, at least 5 % of the middle one."""

@@ -234,7 +234,7 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     variances = by_brightness(full, in_opponent[0], middle)
     line = Line.through(full.brightness, variances)
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
-        return _counts(line, model, half, center)
+        return _counts(line, model, half, center, full.range[0])
     levels = curve(center + half * full.brightness, variances / (in_opponent[0] + middle))
     if levels is None:
         return model
@@ -242,11 +242,17 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     return replace(model, sigma=tuple(power * s for s in model.sigma), curve=levels)
 
 
-def _counts(line: Line, model: NoiseModel, half: float, center: float) -> NoiseModel:
-    """Return the model with the variances of a line, whose units are `half`, from `center` on."""
+def _counts(
+    line: Line, model: NoiseModel, half: float, center: float, darkest: float
+) -> NoiseModel:
+    """Return the model with the variances of a line, whose units are `half`, from `center` on.
+
+    No light is less than that of the `darkest` block.
+    """
     slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
     at_zero = line.intercept - slope * (center / half)
     read, offset = (half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope)
+    offset = min(offset, max(0.0, center + half * darkest))
     return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
 
 

@@ -12,7 +12,8 @@ frequencies and at half the size.
 """
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
-_CHANCE = 0.25  # elasticity that noise alone may show
+_CHANCE, _TEXTURE = 0.2, 0.8  # elasticity that noise alone may show, and that of texture alone
+_LEAST_TRUST = 0.05
 _CHROMA = 0.22  # level of the chroma relative to the luminance, of noise and texture alike
 _GRAY = 0.01  # the same, below which an image is gray
 _LEAST_EXCESS = 0.02  # of a level, that is beyond white noise
@@ -70,11 +71,13 @@ def factor(found, weights=WEIGHTS):
 def white_trust(scales):
     """Return the share of the white part that is noise: less where strong texture is in it too.
 
-    Among flat blocks the energy of noise does not grow with that of the other part.
+    Among flat blocks only the energy of texture grows with that of the other part. So elasticity
+    grows with the share of texture in the variance.
     """
     full = scales[0]
     strength = min(1.0, _strength(full.typical_white.mean(), full.contrast))
-    return 1 - strength * float(np.clip(full.elasticity[1] - _CHANCE, 0, 0.9))
+    texture = (full.elasticity[1] - _CHANCE) / (_TEXTURE - _CHANCE)
+    return 1 - strength * float(np.clip(texture, 0, 1 - _LEAST_TRUST))
 
 
 def _strength(variance, contrast):
