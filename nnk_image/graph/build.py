@@ -26,12 +26,12 @@ def image_graph(
     spacing: Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
-    """Build a sparse graph that links each pixel to few similar pixels nearby.
+    """Build a sparse graph that links each pixel to a few similar pixels nearby.
 
-    It is an approximation of the NNK (non-negative kernel regression) graph: of all pixels of the
-    window around a pixel only those are kept that say something new about it. A pixel that lies
-    behind a kept one, in the same direction and similar to it, is left out. Filters on this graph
-    respect edges like the bilateral filter, with about 6 % of the links.
+    The graph approximates the NNK (non-negative kernel regression) graph. Each pixel is linked to
+    the non-redundant pixels in the window around it: one that lies behind a neighbor, in the same
+    direction and with a similar value, is left out. Filters on this graph preserve the edges of
+    objects like the bilateral filter, with about 6 % of the links.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def bilateral_graph(
     spacing: Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
-    """Build the graph of the bilateral filter: each pixel is linked to all others of its window.
+    """Build the graph of the bilateral filter: each pixel is linked to all others in its window.
 
-    This is the reference for `image_graph`, which keeps about 6 % of these edges with the same
+    It is the reference for `image_graph`, which keeps about 6 % of these edges with the same
     weights.
 
     Parameters

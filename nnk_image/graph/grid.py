@@ -18,8 +18,8 @@ def grid_graph(
 ) -> csr_array:
     """Build a graph that links every pixel to all others of its window, with weight 1.
 
-    It depends on the shape of an image only. Use it to interpolate where no pixel values are known
-    yet, or as the candidates of `nnk_graph` to compare pixels by other features than their values:
+    It depends only on the shape of the image. Use it for interpolation if no pixel values are known
+    yet, or as the candidates of `nnk_graph` to compare pixels by features other than their values:
     ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
 
     Parameters

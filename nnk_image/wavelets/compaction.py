@@ -30,7 +30,7 @@ class EnergyCompaction:
     orders : tuple of int
         Degrees of the Chebyshev polynomials.
     energy : dict from str to (n_orders, n_bands) ndarray
-        For each graph the energy of each band, divided by that of the image without its mean.
+        For each graph, the energy of each band, divided by that of the image without its mean.
     n_edges : dict from str to int
         Number of edges of each graph.
     lmax : dict from str to float
@@ -52,7 +52,7 @@ class EnergyCompaction:
 
     @property
     def normalized(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Share of each band in the energy of all bands: what to compare between graphs."""
+        """Share of each band in the energy of all bands; compare these between graphs."""
         return {name: e / e.sum(axis=1, keepdims=True) for name, e in self.energy.items()}
 
     @property
@@ -67,10 +67,10 @@ class EnergyCompaction:
 
     @property
     def coding_gain(self) -> dict[str, float]:
-        """Coding gain of each block transform in dB: the larger, the fewer bits a codec would need.
+        """Coding gain of each block transform in dB; a larger gain needs fewer bits in a codec.
 
-        It is the arithmetic over the geometric mean of the shares in `blocks`, where shares below
-        1e-16 are replaced by that. The bits for sending the graph are not counted.
+        It is the ratio of the arithmetic to the geometric mean of the shares in `blocks`. Shares
+        below 1e-16 count as 1e-16. The bits for sending the graph are not counted.
         """
         logs = {name: np.log10(np.maximum(e, 1e-16)) for name, e in self.blocks.items()}
         return {n: float(-10 * (log.mean() + np.log10(len(log)))) for n, log in logs.items()}
@@ -101,9 +101,9 @@ def energy_compaction(
 ) -> EnergyCompaction:
     """Measure how much of an image's energy each spectral graph wavelet band holds.
 
-    The energy is the sum of the squares of all pixels, less the mean. The more of it lies in the
-    few lowest bands, the better the graph fits the image: this is energy compaction. By default the
-    sparse NNK graph is compared with the full bilateral graph.
+    The energy is the sum of the squares of all pixels after the mean is subtracted. The more of it
+    lies in the lowest bands, the better the graph fits the image: this is energy compaction. By
+    default, the sparse NNK graph is compared with the full bilateral graph.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def energy_compaction(
     EnergyCompaction
         `energy`, `normalized` and `cumulative` hold an array (n_orders, n_bands) for each graph by
         name, lowest band first; `reduction` is the fraction of the edges of 'bilateral' that 'nnk'
-        does without.
+        leaves out.
 
     Raises
     ------
