@@ -10,7 +10,7 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     """Test which candidates hide which others from the query.
 
     Candidate i is hidden behind j if non-negative kernel regression on these two alone gives i the
-    weight 0: i is so similar to j that it adds nothing. This is a way to see why a point is no
+    weight 0: i is so similar to j that it adds nothing. Use the test to see why a point is not a
     neighbor of a query.
 
     Parameters

@@ -272,8 +272,8 @@ class SpectralGraphWavelets:
         """Return the smallest and the largest total energy of the bands, for an image of energy 1.
 
         These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``. If they
-        are equal, the frame is tight: the energies of the bands add up to A times that of the image,
-        and can be compared between graphs.
+        are equal, the frame is tight: the energies of the bands add up to A times that of the
+        image, and can be compared between graphs.
 
         Parameters
         ----------
