@@ -23,7 +23,7 @@ def residual_structure(
 ) -> float:
     """Check whether denoising removed texture or edges together with the noise.
 
-    If only noise was removed, as much is removed from structured places as from flat ones.
+    If only noise was removed, the same amount was removed from structured and from flat areas.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def residual_structure(
     Returns
     -------
     float
-        About 1 or less if only noise was removed; above 2 texture was removed as well. It is a
+        About 1 or less if only noise was removed; above 2 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
         8 x 8 pixels, divided by that in the flattest quarter. NaN if there are fewer than 16
         usable blocks.

@@ -40,8 +40,8 @@ def nnk_neighbors(
     n_neighbors : int, default: 30
         Number of candidates of each query.
     queries : (n, d) array_like, optional
-        Points whose neighbors are computed; for ``kernel='precomputed'`` their (n, N) kernel with the
-        points of X. Default: the points of X, each with all others as candidates.
+        Points whose neighbors are computed; for ``kernel='precomputed'``, their (n, N) kernel with
+        the points of X. Default: the points of X, each with all others as candidates.
     kernel : str or callable, default: 'gaussian'
         'gaussian' ``exp(-|x-y|^2 / (2 sigma^2))``, 'laplacian' ``exp(-|x-y| / sigma)``, 'cosine',
         'shifted_cosine' ``(1 + cosine) / 2``, 'linear', 'polynomial' ``(gamma x.y +

@@ -31,7 +31,7 @@ def smooth(
     """Smooth a signal on a graph, so that strongly linked nodes get similar values.
 
     This is Tikhonov regularization: the result is ``(I + strength L)^-1 y`` for a signal y that is
-    known everywhere, with L the graph Laplacian. Missing values are filled in on the way.
+    known everywhere, with L the graph Laplacian. Missing values are filled in as well.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ def total_variation(
 ) -> Any:
     """Denoise a signal on a graph such that it becomes piecewise constant (total variation).
 
-    Steps between pieces stay sharp; small differences vanish. Missing values are filled in on the
-    way.
+    Steps between pieces stay sharp, and small differences vanish. Missing values are filled in as
+    well.
 
     Parameters
     ----------
