@@ -38,9 +38,9 @@ class NoiseModel:
 
     `estimate_noise` returns such a model. Create one yourself if you know the noise, for instance
     the gain and the read noise of a camera. A pixel of true intensity x has the mean x and the
-    variance ``gain (x - offset) + sigma^2``: Poisson (shot) noise plus read noise. All numbers are in the
-    image's own units. Further arguments describe noise that is correlated, that changes across the
-    image or with the brightness, that is common to rows or columns, or that is Rician.
+    variance ``gain (x - offset) + sigma^2``: Poisson (shot) noise plus read noise. All numbers are
+    in the image's own units. Further arguments describe noise that is correlated, that changes
+    across the image or with the brightness, that is common to rows or columns, or that is Rician.
 
     Parameters
     ----------
