@@ -72,8 +72,8 @@ def denoise(
         same edges. 'independent' denoises each channel by itself, for channels that show different
         things, such as the stains of a microscope.
     spacing : float or sequence of float, optional
-        Distance of neighboring pixels along each axis, such as the size of a voxel, in any unit:
-        only ratios matter. Default: all equal.
+        Distance between neighboring pixels along each axis, such as the size of a voxel. Only
+        ratios matter. Default: all equal.
     mask : bool array_like of the image's shape, optional
         True for valid pixels; the others are ignored, returned unchanged, and may be NaN.
     strength : float

@@ -64,7 +64,7 @@ def denoise_bands(
         As in `denoise`, which is applied to each component image; `spacing` has no entry for the
         axis of the bands.
     mask : bool array_like of the cube's shape without bands, optional
-        True for the pixels that take part; the others are returned unchanged, and may be NaN.
+        True for valid pixels; the others are ignored, returned unchanged, and may be NaN.
     progress : bool or callable
         True shows a progress bar per component; a callable is called with ``(done, total)``.
     return_info : bool
@@ -82,7 +82,7 @@ def denoise_bands(
     TypeError, ValueError
         If the cube, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
-        If the cube is too large, before memory is taken.
+        If the cube is too large; raised before memory is allocated.
 
     Notes
     -----

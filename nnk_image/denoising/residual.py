@@ -32,7 +32,7 @@ def residual_structure(
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part.
+        True for valid pixels; the others are ignored.
 
     Returns
     -------

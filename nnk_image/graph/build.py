@@ -51,8 +51,8 @@ def image_graph(
     channel_axis : int, optional
         Axis of the channels of a color image; pixels are then compared as vectors.
     mask : bool array_like, optional
-        Of the image's shape without the channels: True for the pixels that take part; the others
-        have no edges and may hold NaN.
+        Of the image's shape without the channels: True for valid pixels; the others have no edges
+        and may be NaN.
     directed : bool
         True keeps in row i of the adjacency only the neighbors that pixel i chose.  False (default)
         links two pixels as soon as one of them chose the other, which makes it symmetric.
@@ -61,7 +61,7 @@ def image_graph(
         edges by non-negative kernel regression of each pixel on its neighbors, which is slower;
         an undirected edge gets the larger weight of its two ends.
     spacing : sequence of float, optional
-        Distance of neighboring pixels along each axis, such as the size of a voxel.  Default: 1.
+        Distance between neighboring pixels along each axis, such as the voxel size.  Default: 1.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all processors.  The graph does not
         depend on it.
@@ -76,7 +76,7 @@ def image_graph(
     TypeError, ValueError
         If the image or a parameter is invalid; the message names it and says what to do.
     MemoryError
-        If the graph is too large, before memory is taken; the message gives the sizes.
+        If the graph is too large; raised before memory is allocated. The message gives the sizes.
 
     See Also
     --------

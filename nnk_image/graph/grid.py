@@ -29,7 +29,7 @@ def grid_graph(
     window : int or sequence of int
         Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors.
     mask : bool array_like of that shape, optional
-        True for the pixels that take part; the others have no links.
+        True for valid pixels; the others have no links.
 
     Returns
     -------
@@ -39,9 +39,9 @@ def grid_graph(
     Raises
     ------
     TypeError, ValueError
-        Bad shape, window or mask.
+        If the shape, the window or the mask is invalid.
     MemoryError
-        The graph does not fit; raised before memory is taken.
+        If the graph does not fit; raised before memory is allocated.
 
     Examples
     --------

@@ -46,9 +46,9 @@ class ImageGraph:
         True if row i of the adjacency has only the neighbors that pixel i chose itself. False
         (default) if two pixels are linked as soon as one of them chose the other.
     valid : (H, W) bool ndarray or None
-        Pixels that take part; None means all.
+        True for valid pixels; None means all.
     spacing : tuple of float or None
-        Distance of neighboring pixels along each axis; None means 1.
+        Distance between neighboring pixels along each axis; None means 1.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def subvector_neighbors(
     ----------
     Xs : sequence of (N, d_s) array_like
         The parts of the features: row i of each belongs to the same point. An (n_parts, N,
-        d) array is one too.
+        d) array is accepted too.
     n_neighbors : int, default: 30
         Number of candidates of each point in each part.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
@@ -89,7 +89,7 @@ def subvector_neighbors(
 
     Notes
     -----
-    Of two candidates alone, one that is hidden behind the other in every part is hidden behind
+    For two candidates alone: if one is hidden behind the other in every part, it is hidden behind
     it in all features, for any widths: with Gaussian kernels `kernel_ratio_test` compares sums
     over features. So a candidate that no part keeps is rarely needed. This is not true of three
     or more candidates, contrary to Propositions 2.5 and 2.6 of the thesis: a neighbor in every

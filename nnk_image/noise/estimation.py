@@ -92,7 +92,7 @@ def estimate_noise(
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         At least 8 pixels high and wide, unless constant; far more for a reliable result.
-        Of a volume, slices along its last two axes are used; correlation across slices and row
+        For a volume, slices along its last two axes are used; correlation across slices and row
         and column noise are not estimated then.
     channel_axis : int, optional
         Axis of the channels of a color image.
@@ -100,7 +100,7 @@ def estimate_noise(
         Distance between neighboring pixels along each axis. If given, an array of ambiguous shape
         is a volume and not a color image, as in `image_graph`; the values do not matter.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part.
+        True for valid pixels; the others are ignored.
     kind : {"white", "poisson", "correlated", "rician"}, optional
         Kind of the noise, if known. "white": the same everywhere and independent from pixel to
         pixel; "poisson": independent, with a variance that grows linearly with the intensity
@@ -318,14 +318,14 @@ def estimate_sigma(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant. Of a volume, slices along its last two
+        At least 8 pixels high and wide, unless constant. For a volume, slices along its last two
         axes are used.
     channel_axis : int, optional
         Axis of the channels of a color image.
     spacing : float or sequence of float, optional
         As in `estimate_noise`.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part.
+        True for valid pixels; the others are ignored.
     per_channel : bool
         True returns one estimate per channel, False (default) their mean.
 

@@ -75,7 +75,7 @@ def total_variation(
     Raises
     ------
     TypeError, ValueError
-        Bad arguments.
+        If an argument is invalid; the message names it and says what to do.
 
     Warns
     -----

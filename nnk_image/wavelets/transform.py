@@ -52,7 +52,7 @@ class SpectralGraphWavelets:
     lmax : float or 'lanczos', optional
         Eigenvalue at which the highest band ends: the filters divide [0, lmax] among them. A
         number must not be below the largest eigenvalue; 'lanczos' takes 1.01 times an estimate
-        of the largest eigenvalue. Default: `bound`. Compare "`lmax` and `bound`" in the Notes.
+        of the largest eigenvalue. Default: `bound`. See Notes.
     bound : float, optional
         Upper bound on the eigenvalues: the polynomials approximate the filters on [0, bound].
         Default: `lmax` if that is given, else a bound computed from the graph.
