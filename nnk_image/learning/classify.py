@@ -53,7 +53,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return self
 
     def predict(self, X: npt.ArrayLike | None) -> Array:
-        """Predict the most probable class, of equally probable ones the first in `classes_`.
+        """Predict the most probable class; if several are, the first of them in `classes_`.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return np.column_stack(labels) if self.outputs_2d_ else labels[0]
 
     def predict_proba(self, X: npt.ArrayLike | None) -> Any:
-        """Predict the probabilities of the classes: the shares of the neighbors that have them.
+        """Predict the probabilities of the classes: their shares in the weights of the neighbors.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return parts if self.outputs_2d_ else parts[0]
 
     def leave_one_out_error(self) -> float:
-        """Return the share of the fitted points that are misclassified when left out.
+        """Return the leave-one-out error: the share of fitted points misclassified by the others.
 
         Returns
         -------

@@ -114,7 +114,7 @@ def few_shot_labels(
     n_accept: int = 1,
     n_jobs: int | None = None,
 ) -> Array:
-    """Label many queries together, from few labeled points (transductive few-shot learning).
+    """Label many queries jointly from a few labeled points (transductive few-shot learning).
 
     Queries that are labeled with high confidence are used to label the others.
 

@@ -7,7 +7,7 @@ from nnk_image.neighbors.weights import check_problem
 
 
 def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-    """Test which candidates hide which others from the query.
+    """Test which candidates of a query make other candidates redundant (hide them).
 
     Candidate i is hidden behind j if non-negative kernel regression on these two alone gives i the
     weight 0: i is so similar to j that it adds nothing. Use the test to see why a point is not a

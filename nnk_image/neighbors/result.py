@@ -77,7 +77,20 @@ class Neighborhoods:
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the indices of the neighbors of one query, and their weights."""
+        """Return the indices of the neighbors of one query, and their weights.
+
+        Parameters
+        ----------
+        query : int
+            Number of the query, from 0.
+
+        Returns
+        -------
+        indices : (k,) ndarray of int
+            Neighbors in ascending order.
+        weights : (k,) float64 ndarray
+            Their positive weights.
+        """
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 

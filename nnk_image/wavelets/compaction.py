@@ -34,13 +34,13 @@ class EnergyCompaction:
     n_edges : dict from str to int
         Number of edges of each graph.
     lmax : dict from str to float
-        Eigenvalue at which the highest band ends, for each graph.
+        For each graph, the eigenvalue at which the highest band ends.
     blocks : dict from str to (block_size**2,) ndarray
         For each block transform the share of the energy in each coefficient, from low to high
         frequency: 'dct', the `block_gft` by name of its graph, and 'klt' after `with_klt`. Empty
         without `block_size`.
     moments : (block_size**2, block_size**2) ndarray
-        Mean product of each two pixels of a block, divided by the mean energy of a block.
+        Mean product of every pair of pixels in a block, divided by the mean energy of a block.
     """
 
     orders: tuple[int, ...]
@@ -78,8 +78,18 @@ class EnergyCompaction:
     def with_klt(self, others: Iterable[EnergyCompaction]) -> EnergyCompaction:
         """Return a copy whose `blocks` also have the KLT, fitted to blocks of other images.
 
-        The Karhunen-Loeve transform (KLT, principal components) is the best fixed transform of the
-        images it is fitted to."""
+        The Karhunen-Loeve transform (KLT, principal components) is the fixed block transform with
+        the largest coding gain on the images that it is fitted to.
+
+        Parameters
+        ----------
+        others : iterable of EnergyCompaction
+            Results of `energy_compaction` for the other images, with the same `block_size`.
+
+        Returns
+        -------
+        EnergyCompaction
+        """
         fitted = sum((other.moments for other in others), np.zeros_like(self.moments))
         vectors = np.linalg.eigh(fitted)[1][:, ::-1]
         energy = ((self.moments @ vectors) * vectors).sum(axis=0)
