@@ -17,7 +17,7 @@ PACKAGES = ("numpy", "scipy", "pygsp", "scikit-image", "scikit-learn", "dask", "
 
 
 def show_config(mode: str = "print") -> dict[str, Any] | None:
-    """Print what to include in a bug report: versions, processor features, threads, memory, BLAS.
+    """Print facts for a bug report: versions, processor features, threads, memory, BLAS.
 
     The output names neither the machine nor its user.
 

@@ -70,7 +70,7 @@ def denoise_tiles(
     ----------
     source : path or array_like
         Image to read: a .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices,
-        such as a memory map or a zarr, HDF5 or dask array.  Of a pyramid the first level is read.
+        such as a memory map or a zarr, HDF5 or dask array.  For a pyramid, the first level is read.
         Integers of at most 16 bits in files are processed as float32, which represents them
         exactly.
     target : path or array_like

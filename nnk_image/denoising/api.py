@@ -72,10 +72,10 @@ def denoise(
         same edges. 'independent' denoises each channel by itself, for channels that show different
         things, such as the stains of a microscope.
     spacing : float or sequence of float, optional
-        Distance of neighboring pixels along each axis, such as the size of a voxel, in any unit:
-        only ratios matter. Default: all equal.
+        Distance between neighboring pixels along each axis, such as the size of a voxel. Only
+        ratios matter. Default: all equal.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part; the others are returned unchanged, and may be NaN.
+        True for valid pixels; the others are ignored, returned unchanged, and may be NaN.
     strength : float
         Factor of the standard deviation of the noise, 1 by default: larger values give a smoother
         image, smaller ones keep more grain.
@@ -86,7 +86,7 @@ def denoise(
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
         True shows a progress bar; a callable is called with ``(done, total)``; default False. It
-        begins again if the image is denoised twice, see `sigma`.
+        restarts if the image is denoised twice, see `sigma`.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def denoise(
     TypeError, ValueError
         If image, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
-        If the image is too large, before memory is taken; `denoise_tiles` handles such images.
+        If the image is too large; raised before memory is allocated. Use `denoise_tiles` instead.
 
     Warns
     -----

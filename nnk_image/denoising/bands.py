@@ -44,8 +44,8 @@ def denoise_bands(
 ) -> Any:
     """Remove noise from many bands of one scene, such as a hyperspectral image or diffusion MRI.
 
-    The bands show the same things with different contrast. So they are replaced by few images that
-    explain them all (principal components), these are denoised, and the bands are computed back.
+    All bands show the same scene with different contrast. They are therefore reduced to a few
+    component images (principal components). These are denoised and transformed back to bands.
 
     Parameters
     ----------
@@ -61,10 +61,10 @@ def denoise_bands(
     axis : int
         Axis of the bands, the last one by default.
     method, spacing, n_jobs
-        As in `denoise`, which each component image is given to; `spacing` is that of all axes but
-        the bands.
+        As in `denoise`, which is applied to each component image; `spacing` has no entry for the
+        axis of the bands.
     mask : bool array_like of the cube's shape without bands, optional
-        True for the pixels that take part; the others are returned unchanged, and may be NaN.
+        True for valid pixels; the others are ignored, returned unchanged, and may be NaN.
     progress : bool or callable
         True shows a progress bar per component; a callable is called with ``(done, total)``.
     return_info : bool
@@ -82,23 +82,24 @@ def denoise_bands(
     TypeError, ValueError
         If the cube, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
-        If the cube is too large, before memory is taken.
+        If the cube is too large; raised before memory is allocated.
 
     Notes
     -----
-    Each band is divided by its sigma, so that all noise has standard deviation 1. Eigenvalues of
-    the covariance of the bands above ``(1 + sqrt(B / N))^2`` for N pixels, the largest that noise
-    alone would give [1]_, belong to the signal: the bands are projected on their eigenvectors. The
-    components are rotated such that few hold the detail, each is denoised, and the projection is
-    inverted [2]_. Besides the result, one component is in memory. Magnitudes with Rician noise are
-    transformed to noise of standard deviation 1 first and back without bias at the end, as in
-    `denoise`; then the transformed cube is in memory too.
+    Each band is divided by its sigma, so that all noise has standard deviation 1. For N pixels, the
+    eigenvalues of the covariance of noise alone are at most ``(1 + sqrt(B / N))^2`` [1]_. Larger
+    eigenvalues belong to the signal, and the bands are projected on their eigenvectors. The
+    components are rotated such that few of them hold the detail. Each is denoised, and the
+    projection is inverted [2]_. Besides the result, one component is in memory. Magnitudes with
+    Rician noise are first transformed to noise of standard deviation 1, and at the end transformed
+    back without bias, as in `denoise`; then the transformed cube is in memory too.
 
-    The estimate of sigma begins with what the regression of each band on all others leaves [3]_;
-    then sigma and components are estimated in turns, as in factor analysis. A band that leaves
-    something smoother than others do has signal of its own, such as the only image without
-    diffusion weighting: its sigma is limited to their median. If there are too few bands for this
-    (Ledermann's bound), `estimate_sigma` measures each.
+    The estimate of sigma starts from the residual of the regression of each band on all others
+    [3]_. Then sigma and components are estimated alternately, as in factor analysis. If the
+    residual of a band is smoother than those of the others, the band has signal of its own, such as
+    the only image without diffusion weighting. Its sigma is then limited to the median of the
+    others. If there are too few bands for this (Ledermann's bound), each band is measured by
+    `estimate_sigma`.
 
     References
     ----------

@@ -23,7 +23,7 @@ def residual_structure(
 ) -> float:
     """Check whether denoising removed texture or edges together with the noise.
 
-    If only noise was removed, as much is removed from structured places as from flat ones.
+    If only noise was removed, the same amount was removed from structured and from flat areas.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def residual_structure(
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part.
+        True for valid pixels; the others are ignored.
 
     Returns
     -------
     float
-        About 1 or less if only noise was removed; above 2 texture was removed as well. It is a
+        About 1 or less if only noise was removed; above 2 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
         8 x 8 pixels, divided by that in the flattest quarter. NaN if there are fewer than 16
         usable blocks.

@@ -26,12 +26,12 @@ def image_graph(
     spacing: Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
-    """Build a sparse graph that links each pixel to few similar pixels nearby.
+    """Build a sparse graph that links each pixel to a few similar pixels nearby.
 
-    It is an approximation of the NNK (non-negative kernel regression) graph: of all pixels of the
-    window around a pixel only those are kept that say something new about it. A pixel that lies
-    behind a kept one, in the same direction and similar to it, is left out. Filters on this graph
-    respect edges like the bilateral filter, with about 6 % of the links.
+    The graph approximates the NNK (non-negative kernel regression) graph. Each pixel is linked to
+    the non-redundant pixels in the window around it: one that lies behind a neighbor, in the same
+    direction and with a similar value, is left out. Filters on this graph preserve the edges of
+    objects like the bilateral filter, with about 6 % of the links.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def image_graph(
     channel_axis : int, optional
         Axis of the channels of a color image; pixels are then compared as vectors.
     mask : bool array_like, optional
-        Of the image's shape without the channels: True for the pixels that take part; the others
-        have no edges and may hold NaN.
+        Of the image's shape without the channels: True for valid pixels; the others have no edges
+        and may be NaN.
     directed : bool
         True keeps in row i of the adjacency only the neighbors that pixel i chose.  False (default)
         links two pixels as soon as one of them chose the other, which makes it symmetric.
@@ -61,7 +61,7 @@ def image_graph(
         edges by non-negative kernel regression of each pixel on its neighbors, which is slower;
         an undirected edge gets the larger weight of its two ends.
     spacing : sequence of float, optional
-        Distance of neighboring pixels along each axis, such as the size of a voxel.  Default: 1.
+        Distance between neighboring pixels along each axis, such as the voxel size.  Default: 1.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all processors.  The graph does not
         depend on it.
@@ -76,7 +76,7 @@ def image_graph(
     TypeError, ValueError
         If the image or a parameter is invalid; the message names it and says what to do.
     MemoryError
-        If the graph is too large, before memory is taken; the message gives the sizes.
+        If the graph is too large; raised before memory is allocated. The message gives the sizes.
 
     See Also
     --------
@@ -133,9 +133,9 @@ def bilateral_graph(
     spacing: Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
-    """Build the graph of the bilateral filter: each pixel is linked to all others of its window.
+    """Build the graph of the bilateral filter: each pixel is linked to all others in its window.
 
-    This is the reference for `image_graph`, which keeps about 6 % of these edges with the same
+    It is the reference for `image_graph`, which keeps about 6 % of these edges with the same
     weights.
 
     Parameters

@@ -18,8 +18,8 @@ def grid_graph(
 ) -> csr_array:
     """Build a graph that links every pixel to all others of its window, with weight 1.
 
-    It depends on the shape of an image only. Use it to interpolate where no pixel values are known
-    yet, or as the candidates of `nnk_graph` to compare pixels by other features than their values:
+    It depends only on the shape of the image. Use it for interpolation if no pixel values are known
+    yet, or as the candidates of `nnk_graph` to compare pixels by features other than their values:
     ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
 
     Parameters
@@ -29,7 +29,7 @@ def grid_graph(
     window : int or sequence of int
         Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors.
     mask : bool array_like of that shape, optional
-        True for the pixels that take part; the others have no links.
+        True for valid pixels; the others have no links.
 
     Returns
     -------
@@ -39,9 +39,9 @@ def grid_graph(
     Raises
     ------
     TypeError, ValueError
-        Bad shape, window or mask.
+        If the shape, the window or the mask is invalid.
     MemoryError
-        The graph does not fit; raised before memory is taken.
+        If the graph does not fit; raised before memory is allocated.
 
     Examples
     --------

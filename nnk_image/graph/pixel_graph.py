@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageGraph:
-    """Hold a weighted graph whose nodes are the pixels of an image.
+    """Weighted graph whose nodes are the pixels of an image.
 
-    `image_graph` and `bilateral_graph` make such graphs; there is no need to call the class.
+    Create it with `image_graph` or `bilateral_graph`, not by calling the class.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ImageGraph:
     shape : tuple of int
         (H, W) of the image, (D, H, W) of a volume.
     kind : {'nnk', 'bilateral'}
-        'bilateral' if each pixel is linked to all others of its window, 'nnk' if only to few.
+        'bilateral': each pixel is linked to all others in its window. 'nnk': only to a few of them.
     window : int or tuple of int
         Side of the window in pixels, or one per axis.
     sigma_d, sigma_f : float
@@ -46,9 +46,9 @@ class ImageGraph:
         True if row i of the adjacency has only the neighbors that pixel i chose itself. False
         (default) if two pixels are linked as soon as one of them chose the other.
     valid : (H, W) bool ndarray or None
-        Pixels that take part; None means all.
+        True for valid pixels; None means all.
     spacing : tuple of float or None
-        Distance of neighboring pixels along each axis; None means 1.
+        Distance between neighboring pixels along each axis; None means 1.
 
     Examples
     --------
@@ -162,7 +162,9 @@ class ImageGraph:
         return places if self.spacing is None else places * self.spacing
 
     def to_edge_index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """Return the edges in the layout of PyTorch Geometric, which need not be installed.
+        """Return the edges as arrays in the layout of PyTorch Geometric.
+
+        PyTorch Geometric need not be installed.
 
         Returns
         -------
@@ -199,7 +201,7 @@ class ImageGraph:
         return networkx.from_scipy_sparse_array(self.adjacency, create_using=create_using)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph to an ``.npz`` file, entirely or not at all.
+        """Save the graph to an ``.npz`` file.
 
         Parameters
         ----------
@@ -217,7 +219,7 @@ class ImageGraph:
     def load(cls, path: str | os.PathLike[str]) -> ImageGraph:
         """Read a graph written by `save`.
 
-        No code in the file is executed, so that files of unknown origin are safe to read.
+        No code in the file is executed, so files of unknown origin are safe to read.
 
         Parameters
         ----------

@@ -71,7 +71,7 @@ def read(
     axes : str, optional
         Meaning of the axes of the stored array, one letter each: T time; Z, Y, X space; C channels;
         S the colors of a pixel; any other letter for independent images. Default: read from the
-        file; if it does not say, a third axis is Z and a fourth T.
+        file; if it does not specify them, a third axis is Z and a fourth T.
     max_pixels : int, optional
         Refuse larger arrays before decoding them. Default: about 89 million pixels for a picture
         (``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
@@ -82,8 +82,8 @@ def read(
         In native byte order. A picture is of shape (H, W) or (H, W, 3), upright, its transparency
         in ``metadata.alpha``.
     metadata : Metadata
-        What the file says beside its pixels: ``axes``, ``spacing``, ``unit``, ``alpha``,
-        ``icc_profile``, ``dpi``, ``exif`` and more. Give it to `write` to keep all that.
+        Other contents of the file: ``axes``, ``spacing``, ``unit``, ``alpha``, ``icc_profile``,
+        ``dpi``, ``exif`` and more. Pass it to `write` to preserve them.
 
     Raises
     ------
@@ -170,9 +170,9 @@ def write(
     array: npt.ArrayLike,
     metadata: Metadata | Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an image, a volume or a sequence to a file, entirely or not at all.
+    """Write an image, a volume or a sequence to a file.
 
-    The ending of the name decides on the format. An interrupted call leaves no half-written file.
+    The file extension determines the format. An interrupted call leaves no half-written file.
 
     Parameters
     ----------

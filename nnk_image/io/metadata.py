@@ -29,12 +29,12 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Metadata:
-    """Hold what an image file says besides its pixels; `read` returns it and `write` takes it.
+    """Contents of an image file besides its pixels; returned by `read` and accepted by `write`.
 
     Attributes
     ----------
     format : str
-        Format of the bytes, whatever the name of the file: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM,
+        Format of the contents, whatever the name of the file: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM,
         PGM and PPM), 'WEBP', 'AVIF', 'HEIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
     axes : str
         Meaning of the axes of the array, one letter each: T time; Z, Y, X space; C channels; S the

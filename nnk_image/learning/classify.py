@@ -53,7 +53,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return self
 
     def predict(self, X: npt.ArrayLike | None) -> Array:
-        """Predict the most probable class, of equally probable ones the first in `classes_`.
+        """Predict the most probable class; if several are, the first of them in `classes_`.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return np.column_stack(labels) if self.outputs_2d_ else labels[0]
 
     def predict_proba(self, X: npt.ArrayLike | None) -> Any:
-        """Predict the probabilities of the classes: the shares of the neighbors that have them.
+        """Predict the probabilities of the classes: their shares in the weights of the neighbors.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         return parts if self.outputs_2d_ else parts[0]
 
     def leave_one_out_error(self) -> float:
-        """Return the share of the fitted points that are misclassified when left out.
+        """Return the leave-one-out error: the share of fitted points misclassified by the others.
 
         Returns
         -------
@@ -115,10 +115,11 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 
 
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
-    """Classify by the weighted neighbors that non-negative kernel regression (NNK) selects.
+    """Classify by a vote of the neighbors that non-negative kernel regression (NNK) selects.
 
-    It is a nearest-neighbor classifier without redundant neighbors: see `nnk_neighbors`. The
-    probability of a class is its share in the weights of the query's neighbors.
+    It is a nearest-neighbor classifier without redundant neighbors, see `nnk_neighbors`. The
+    neighbors vote with their weights: the probability of a class is the weight of the neighbors in
+    this class divided by that of all neighbors.
 
     Parameters
     ----------
@@ -151,9 +152,9 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
     Notes
     -----
-    A query so far from all points that all similarities are 0 gets the class of its nearest point;
-    for kernels without distances (cosine, linear, polynomial, precomputed, functions) the
-    probabilities are the frequencies of the classes.
+    If a query is so far from all points that all similarities are 0, it gets the class of its
+    nearest point. For kernels without distances (cosine, linear, polynomial, precomputed,
+    functions), the probabilities are then the frequencies of the classes.
 
     ``predict(None)`` and ``predict_proba(None)`` predict each fitted point from the others, which
     is the leave-one-out validation behind `leave_one_out_error`.
@@ -207,7 +208,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
 
     Notes
     -----
-    A neighbor at distance d has a weight in proportion to ``lambda - lc_ratio d``; points with
+    The weight of a neighbor at distance d is proportional to ``lambda - lc_ratio d``; points with
     negative values are left out. The paper's algorithm chooses lambda for each query such that a
     bound on the error of the prediction is smallest. `lc_ratio` stands for L / C: L is the
     Lipschitz constant of the class probabilities (how fast they change with distance), and C

@@ -20,10 +20,10 @@ _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to mak
 def lle_embedding(
     weights: Weights, n_components: int = 2, *, return_eigenvalues: bool = False
 ) -> Array | tuple[Array, Array]:
-    """Embed points in few dimensions by locally linear embedding (LLE) with given weights.
+    """Embed points in a few dimensions by locally linear embedding (LLE) with given weights.
 
-    The weights say how each point is a weighted sum of its neighbors; the low-dimensional
-    coordinates are those that keep these sums best.
+    The weights express each point as a weighted sum of its neighbors. The low-dimensional
+    coordinates are those that satisfy the same sums best.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def lle_embedding(
     Warns
     -----
     UserWarning
-        If the points fall into parts without links between them: the first coordinates then only
-        separate these parts.
+        If the points form several components without links between them: the first coordinates
+        then only separate these components.
 
     Notes
     -----

@@ -114,9 +114,9 @@ def few_shot_labels(
     n_accept: int = 1,
     n_jobs: int | None = None,
 ) -> Array:
-    """Label many queries together, from few labeled points (transductive few-shot learning).
+    """Label many queries jointly from a few labeled points (transductive few-shot learning).
 
-    Queries that are labeled with confidence help to label the others.
+    Queries that are labeled with high confidence are used to label the others.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def few_shot_labels(
 
     Examples
     --------
-    One label at each end of an arc; the other points follow one after the other:
+    One label at each end of an arc; the points between them are labeled step by step:
 
     >>> import numpy as np
     >>> from nnk_image.learning import few_shot_labels

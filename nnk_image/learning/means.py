@@ -86,11 +86,12 @@ class MeansOptions(BaseEstimator):
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
-    """Summarize points by a few representative ones, the atoms (NNK-Means).
+    """Cluster points by representing each as a sum of a few atoms (NNK-Means).
 
-    It is like k-means, but a point is described by a weighted sum of the few atoms around it, with
-    non-negative weights (its code), and not by one center. Atoms live in the feature space of the
-    kernel. With ``n_neighbors=1`` it is k-means, except that atoms may be rescaled.
+    It is like k-means, but a point is not represented by one center: it is represented by a
+    weighted sum of a few atoms around it, with non-negative weights (its code).
+    Atoms are in the feature space of the kernel. With ``n_neighbors=1`` it is k-means, except that
+    atoms may be rescaled.
 
     Parameters
     ----------
@@ -138,10 +139,10 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     Notes
     -----
-    Codes and atoms are computed in turns, the atoms by least squares. An atom that no point uses is
-    replaced by one of the points with the largest error. With fewer
-    neighbors than atoms an update may raise the objective, because it changes which atoms are
-    the nearest; such an update is undone and ends the iteration.
+    Codes and atoms are updated alternately, the atoms by least squares. An atom that no point
+    uses is replaced by one of the points with the largest error. With fewer neighbors than atoms,
+    an update may raise the objective, because it changes which atoms are the nearest. Such an
+    update is undone and ends the iteration.
 
     References
     ----------
@@ -299,9 +300,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return np.maximum(error, 0, out=error)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return how well the atoms describe each query, (n,) ndarray: low for outliers.
+        """Return how well the atoms represent each query, (n,) ndarray; outliers have low scores.
 
-        It is minus the `reconstruction_error`, a score of outliers proposed in arXiv:2407.13141.
+        The score is the negative `reconstruction_error`, as proposed in arXiv:2407.13141.
 
         Examples
         --------

@@ -15,15 +15,16 @@ from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
 class NNKMeansClassifier(ClassifierMixin, MeansOptions):
-    """Classify by which class describes a query best, each class summarized by `NNKMeans`.
+    """Classify a query by the class whose atoms (`NNKMeans`) reconstruct it best.
 
-    Each class has atoms of its own; a query gets the class whose atoms reconstruct it with the
-    smallest error.
+    The atoms of each class are fitted to the points of this class alone. A query gets the class
+    whose atoms reconstruct it with the smallest error.
 
     Parameters
     ----------
     n_clusters : int
-        Number of atoms of each class; default 10. A smaller class has its points as atoms.
+        Number of atoms of each class; default 10. If a class has fewer points, all of them
+        are atoms.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
 random_state, n_jobs : optional
         As for `NNKMeans`; the width of the kernel is computed from all points and common to

@@ -17,7 +17,7 @@ def nnk_distance(
     sigma: float | str = "kth",
     n_jobs: int | None = None,
 ) -> float:
-    """Measure how far one data set is from another, point by point (NNK distance).
+    """Measure the distance from one data set to another by NNK reconstruction (NNK distance).
 
     Each point of A is reconstructed from its NNK neighbors in B; the distance is the mean squared
     error.
@@ -71,12 +71,12 @@ def nalac(
     *,
     soft: bool = False,
 ) -> float:
-    """Measure how well an embedding keeps the neighbors of each point (NaLaC).
+    """Measure how well an embedding preserves the neighbors of each point (NaLaC).
 
     Parameters
     ----------
     X, Y : (N, d) and (N, e) array_like
-        Points, and the same points in the embedding. Their distances sort the lists.
+        Points, and the same points in the embedding. Neighbors are sorted by their distances.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
         Neighbors of the points, and of the embedded points.
     soft : bool
@@ -85,11 +85,11 @@ def nalac(
     Returns
     -------
     float
-        From 0 to 1, where 1 means that all points keep their neighbors. It is the mean over the
-        points of the fraction of places in the two lists, nearest neighbor first, up to the end of
-        the shorter one, that hold the same neighbor; with `soft`, of the number of common neighbors
-        divided by the size of the larger set. A point without neighbors counts as 1 if it has none
-        in both, else as 0.
+        Mean over all points, from 0 to 1, where 1 means that all points keep their neighbors. The
+        value of a point is the fraction of ranks at which both lists have the same neighbor, up to
+        the length of the shorter list. With `soft`, it is the number of common neighbors divided by
+        the size of the larger set. A point without neighbors in both spaces counts as 1, a point
+        without neighbors in one of them as 0.
 
     References
     ----------

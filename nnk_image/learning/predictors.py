@@ -109,7 +109,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much the predictions at a point and at its neighbors differ.
+        """Measure how much the prediction at a point differs from those at its neighbors.
 
         Returns
         -------

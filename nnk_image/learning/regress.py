@@ -54,7 +54,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return scores[:, 0] if self._single_output else scores
 
     def leave_one_out_error(self, loss: str = "squared") -> float:
-        """Return the mean error of the fitted points, each predicted from the others.
+        """Return the leave-one-out error: the mean error of points predicted from the others.
 
         Parameters
         ----------
@@ -76,10 +76,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
 
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
-    """Predict values by the weighted neighbors that non-negative kernel regression (NNK) selects.
+    """Predict values from the neighbors that non-negative kernel regression (NNK) selects.
 
-    The prediction is the weighted mean of the values of a query's neighbors, see `nnk_neighbors`;
-    at a fitted point it is that point's value.
+    The prediction is the weighted mean of the values of a query's neighbors, see `nnk_neighbors`.
+    At a fitted point, it is the value of that point.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     Notes
     -----
-    A query so far from all points that all similarities are 0 gets the value of its nearest point;
-    for kernels without distances (cosine, linear, polynomial, precomputed, functions) it gets the
-    mean of all values.
+    If a query is so far from all points that all similarities are 0, it gets the value of its
+    nearest point. For kernels without distances (cosine, linear, polynomial, precomputed,
+    functions), it then gets the mean of all values.
 
     ``predict(None)`` predicts each fitted point from the others (leave-one-out).
 

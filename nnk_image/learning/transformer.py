@@ -39,7 +39,7 @@ class NNKGraphTransformer(
     graph_ : (N, N) scipy.sparse.csr_array
         The graph of the fitted points, as `nnk_graph` gives it.
     error_ : (N,) float64 ndarray
-        How badly the neighbors reconstruct each point, as ``Neighborhoods.error``.
+        Error of each point's reconstruction from its neighbors, as in ``Neighborhoods.error``.
     sigma_ : float
         Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
         for kernels without a width.

@@ -27,9 +27,10 @@ def nnk_graph(
 ) -> csr_array:
     """Build a sparse graph of points by non-negative kernel regression (NNK).
 
-    Each point chooses few neighbors and their weights as in `nnk_neighbors`: nearby points, without
-    those that lie behind another one. Two points may choose differently, so that a rule,
-    `symmetrize`, makes the graph undirected. In high dimensions it decides on the number of edges.
+    The neighbors of each point and their weights are those of `nnk_neighbors`: nearby points,
+    without those that lie behind another one. Two points may give their common edge different
+    weights, so a rule, `symmetrize`, makes the graph undirected. In high dimensions, this rule
+    strongly affects the number of edges.
 
     Parameters
     ----------

@@ -7,10 +7,10 @@ from nnk_image.neighbors.weights import check_problem
 
 
 def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-    """Test which candidates hide which others from the query.
+    """Test which candidates of a query make other candidates redundant (hide them).
 
     Candidate i is hidden behind j if non-negative kernel regression on these two alone gives i the
-    weight 0: i is so similar to j that it adds nothing. This is a way to see why a point is no
+    weight 0: i is so similar to j that it adds nothing. Use the test to see why a point is not a
     neighbor of a query.
 
     Parameters
@@ -33,7 +33,7 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
 
     Notes
     -----
-    Of i and j alone, i has a positive weight exactly if ``K_ij / K_jj < K_qi / K_qj`` for a query
+    For i and j alone, i has a positive weight exactly if ``K_ij / K_jj < K_qi / K_qj`` for a query
     q. Both have one if the ratio ``K_qi / K_qj`` lies between ``K_ij / K_jj`` and ``K_ii / K_ij``,
     the kernel ratio interval. The test is computed without divisions, which makes it exact for
     every kernel: similarities may be negative, and those of points with themselves may differ from

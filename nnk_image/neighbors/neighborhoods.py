@@ -25,12 +25,12 @@ def nnk_neighbors(
     neighbors: Any = None,
     n_jobs: int | None = None,
 ) -> Neighborhoods:
-    """Find the few neighbors of each point that non-negative kernel regression (NNK) needs.
+    """Find the non-redundant neighbors of each point by non-negative kernel regression (NNK).
 
-    Like k nearest neighbors, but without redundant ones. Of the `n_neighbors` points most similar
-    to a query, its candidates, a weighted sum with non-negative weights is fitted to the query, in
-    the feature space of a kernel. Most weights turn out to be 0: a candidate that lies behind a
-    kept one, seen from the query, adds nothing. The rest are the NNK neighbors.
+    The candidates of a query are the `n_neighbors` points most similar to it. In the feature space
+    of a kernel, NNK approximates the query by a weighted sum of its candidates with non-negative
+    weights. Most weights are 0, because a candidate that lies behind another one, seen from the
+    query, adds nothing. The candidates with positive weights are the neighbors.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def nnk_neighbors(
     n_neighbors : int, default: 30
         Number of candidates of each query.
     queries : (n, d) array_like, optional
-        Points whose neighbors are sought; for ``kernel='precomputed'`` their (n, N) kernel with the
-        points of X. Default: the points of X, each with all others as candidates.
+        Points whose neighbors are computed; for ``kernel='precomputed'``, their (n, N) kernel with
+        the points of X. Default: the points of X, each with all others as candidates.
     kernel : str or callable, default: 'gaussian'
         'gaussian' ``exp(-|x-y|^2 / (2 sigma^2))``, 'laplacian' ``exp(-|x-y| / sigma)``, 'cosine',
         'shifted_cosine' ``(1 + cosine) / 2``, 'linear', 'polynomial' ``(gamma x.y +
@@ -109,7 +109,7 @@ def nnk_neighbors(
 
     Examples
     --------
-    On a line, all but the two nearest points on either side are hidden behind them:
+    On a line, the nearest point on each side hides all points behind it:
 
     >>> import numpy as np
     >>> from nnk_image import nnk_neighbors

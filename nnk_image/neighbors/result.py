@@ -23,7 +23,7 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighborhoods:
-    """Hold the neighbors of each query and their weights, as returned by `nnk_neighbors`.
+    """Neighbors of each query and their weights, as returned by `nnk_neighbors`.
 
     It can be unpacked: ``indices, indptr, weights, error, sigma = nnk_neighbors(X)``.
 
@@ -37,8 +37,9 @@ class Neighborhoods:
     weights : (nnz,) float64 ndarray
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
-        How badly the neighbors reconstruct each query: half the squared distance in the kernel's
-        feature space, ``1/2 K_qq - b' theta + 1/2 theta' K theta`` with the weights theta.
+        Reconstruction error of each query: half the squared distance between the query and the
+        weighted sum of its neighbors in the kernel's feature space. With the weights theta, it is
+        ``1/2 K_qq - b' theta + 1/2 theta' K theta``.
     sigma : float or (n,) float64 ndarray
         Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
     n_points : int
@@ -76,7 +77,20 @@ class Neighborhoods:
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the indices of the neighbors of one query, and their weights."""
+        """Return the indices of the neighbors of one query, and their weights.
+
+        Parameters
+        ----------
+        query : int
+            Number of the query, from 0.
+
+        Returns
+        -------
+        indices : (k,) ndarray of int
+            Neighbors in ascending order.
+        weights : (k,) float64 ndarray
+            Their positive weights.
+        """
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 
@@ -85,7 +99,9 @@ class Neighborhoods:
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links in the layout of PyTorch Geometric, which need not be installed.
+        """Return the links as arrays in the layout of PyTorch Geometric.
+
+        PyTorch Geometric need not be installed.
 
         Returns
         -------

@@ -23,7 +23,7 @@ _FEWEST = 3  # points: two have one link, whatever the scale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NNKScale:
-    """Hold points merged at one scale, and their NNK neighborhoods; `nnk_scales` returns a list.
+    """Points merged at one scale, and their NNK neighborhoods, as returned by `nnk_scales`.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class NNKScale:
     points : (m, d) float64 ndarray
         Means of the points that have merged.
     counts : (m,) int64 ndarray
-        Number of points each of them stands for; their sum is N.
+        Number of original points merged into each of them; their sum is N.
     labels : (N,) int64 ndarray
-        Which of the `points` each of the given points is a part of.
+        Index in `points` that each original point was merged into.
     coherence : float
         Largest similarity ``K_ij`` of two of the `points`, thesis eq. 2.30.
     neighborhoods : Neighborhoods
-        Of the `points` among themselves.
+        Neighborhoods of the `points` among themselves.
     graph : (m, m) scipy.sparse.csr_array
         Their undirected NNK graph.
     """
@@ -77,7 +77,7 @@ def nnk_scales(
     It shows the shape of the data at each scale: noise at fine scales, curves and surfaces at
     coarser ones. The scale is the width of the kernel. As it grows, nearby points become
     indistinguishable; they are merged into their mean, until no two points are more similar than
-    `max_coherence`. So the remaining points lie farther apart, and neighborhoods reach farther with
+    `max_coherence`. The remaining points lie farther apart, so neighborhoods extend farther with
     the same number of candidates.
 
     Parameters

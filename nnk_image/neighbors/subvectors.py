@@ -17,14 +17,14 @@ from nnk_image.neighbors.result import Neighborhoods
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SubvectorNeighborhoods:
-    """Hold the neighbors found by `subvector_neighbors`: in each part of the features, and in all.
+    """Neighbors in each part of the features and in all features, by `subvector_neighbors`.
 
     Attributes
     ----------
     parts : tuple of Neighborhoods
-        Neighbors by each part of the features alone.
+        Neighbors in each part of the features alone.
     joint : Neighborhoods
-        Neighbors by all features, chosen from the neighbors in the parts.
+        Neighbors in all features, chosen from the neighbors in the parts.
     graph : (N, N) scipy.sparse.csr_array
         The undirected graph of `joint`.
     """
@@ -63,7 +63,7 @@ def subvector_neighbors(
     ----------
     Xs : sequence of (N, d_s) array_like
         The parts of the features: row i of each belongs to the same point. An (n_parts, N,
-        d) array is one too.
+        d) array is accepted too.
     n_neighbors : int, default: 30
         Number of candidates of each point in each part.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
@@ -89,10 +89,10 @@ def subvector_neighbors(
 
     Notes
     -----
-    Of two candidates alone, one that is hidden behind the other in every part is hidden behind
+    For two candidates alone: if one is hidden behind the other in every part, it is hidden behind
     it in all features, for any widths: with Gaussian kernels `kernel_ratio_test` compares sums
     over features. So a candidate that no part keeps is rarely needed. This is not true of three
-    or more candidates, unlike Propositions 2.5 and 2.6 of the thesis say: a neighbor in every
+    or more candidates, contrary to Propositions 2.5 and 2.6 of the thesis: a neighbor in every
     part may have weight 0 in all features, and one with weight 0 in every part may be needed.
 
     References

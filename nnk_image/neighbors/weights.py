@@ -27,8 +27,8 @@ def nnk_weights(
 ) -> NDArray[np.float64]:
     """Compute the weights of non-negative kernel regression (NNK) from kernel values.
 
-    This is the step within `nnk_neighbors` that weights the candidates of a query, for kernels and
-    candidates of your own. The weights are the exact minimum of
+    Use it with your own kernel values and candidates; `nnk_neighbors` does this for points. The
+    weights are the exact minimum of
     ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``; many are 0.
 
     Parameters
@@ -53,7 +53,7 @@ def nnk_weights(
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights of the candidates. Of equal candidates the first takes all the weight.
+        Weights of the candidates. If candidates are equal, the first gets all the weight.
 
     Raises
     ------

@@ -81,32 +81,32 @@ def estimate_noise(
     kind: str | None = None,
     uneven: bool = False,
 ) -> NoiseModel:
-    """Estimate how strong the noise of an image is, and of which kind.
+    """Estimate the kind and the level of the noise of an image.
 
-    By default the image decides on the kind: whether the noise of neighboring pixels is correlated,
+    By default, the kind is estimated too: whether the noise of neighboring pixels is correlated,
     whether it depends on the brightness, and whether rows or columns have offsets. Noise of a
-    grayscale image whose variance grows in proportion to the brightness is modeled as Poisson
-    (shot) noise.
+    grayscale image whose variance grows linearly with the brightness is modeled as Poisson (shot)
+    noise.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         At least 8 pixels high and wide, unless constant; far more for a reliable result.
-        Of a volume, slices along its last two axes are used; correlation across slices and row
+        For a volume, slices along its last two axes are used; correlation across slices and row
         and column noise are not estimated then.
     channel_axis : int, optional
         Axis of the channels of a color image.
     spacing : float or sequence of float, optional
-        Distance of neighboring pixels along each axis. It only tells a volume from a color image
-        where the shape leaves this open, as in `image_graph`; the values do not matter.
+        Distance between neighboring pixels along each axis. If given, an array of ambiguous shape
+        is a volume and not a color image, as in `image_graph`; the values do not matter.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part.
+        True for valid pixels; the others are ignored.
     kind : {"white", "poisson", "correlated", "rician"}, optional
         Kind of the noise, if known. "white": the same everywhere and independent from pixel to
         pixel; "poisson": independent, with a variance that grows linearly with the intensity
-        (grayscale images only); "correlated": all that the flattest places show is noise, not
-        texture; "rician": magnitudes of complex values, as in magnetic resonance imaging.
-        Default: the image decides between the first three.
+        (grayscale images only); "correlated": all variation in the flattest blocks counts as
+        noise, not as texture; "rician": magnitudes of complex values, as in magnetic resonance
+        imaging. Default: one of the first three, estimated.
     uneven : bool
         True if the standard deviation of white or Rician noise changes smoothly across the image,
         as in parallel MRI: the model then has `levels`, one value per pixel. Default False.
@@ -114,7 +114,7 @@ def estimate_noise(
     Returns
     -------
     NoiseModel
-        In the image's own units. Its `uncertainty` is the relative standard error of `sigma`.
+        Noise in the image's own units. Its `uncertainty` is the relative standard error of `sigma`.
 
     Raises
     ------
@@ -123,9 +123,10 @@ def estimate_noise(
 
     Notes
     -----
-    The noise is measured in the flattest blocks of the image. What they have in common counts as
-    noise, unless it looks like texture. Fine texture that covers the whole image cannot be
-    distinguished from noise with certainty: give `kind` or look at `residual_structure` in doubt.
+    The noise is measured in the flattest blocks of the image. Variation that all of them share
+    counts as noise, unless it looks like texture. Fine texture that covers the whole image cannot
+    be distinguished from noise with certainty. In such cases, specify `kind`, or check the result
+    of denoising with `residual_structure`.
 
     References
     ----------
@@ -323,14 +324,14 @@ def estimate_sigma(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant. Of a volume, slices along its last two
+        At least 8 pixels high and wide, unless constant. For a volume, slices along its last two
         axes are used.
     channel_axis : int, optional
         Axis of the channels of a color image.
     spacing : float or sequence of float, optional
         As in `estimate_noise`.
     mask : bool array_like of the image's shape, optional
-        True for the pixels that take part.
+        True for valid pixels; the others are ignored.
     per_channel : bool
         True returns one estimate per channel, False (default) their mean.
 

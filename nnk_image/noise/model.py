@@ -34,13 +34,13 @@ _BRIGHTNESS_WIDTH = 2.0  # pixels, standard deviation of the Gaussian that smoot
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseModel:
-    """Describe the noise of an image, for `denoise`.
+    """Model of the noise of an image, for `denoise`.
 
-    `estimate_noise` returns such a model; make one yourself if you know the noise, for instance the
-    gain and the read noise of a camera. A pixel of true intensity x has the mean x and the variance
-    ``gain (x - offset) + sigma^2``: Poisson (shot) noise plus read noise. All numbers are in the
-    image's own units. Further arguments describe noise that is correlated, that changes across the
-    image or with the brightness, that is common to rows or columns, or that is Rician.
+    `estimate_noise` returns such a model. Create one yourself if you know the noise, for instance
+    the gain and the read noise of a camera. A pixel of true intensity x has the mean x and the
+    variance ``gain (x - offset) + sigma^2``: Poisson (shot) noise plus read noise. All numbers are
+    in the image's own units. Further arguments describe noise that is correlated, that changes
+    across the image or with the brightness, that is common to rows or columns, or that is Rician.
 
     Parameters
     ----------
@@ -74,13 +74,14 @@ class NoiseModel:
     rician : bool or int
         True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
         or `levels` are then those of the real part. An integer is the number of coils whose squares
-        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, no magnitudes.
+        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, pixels
+        are not magnitudes.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is negative or not finite, an array has the wrong shape, or arguments exclude
-        each other: at most one of `gain`, `levels` and `curve`; with `rician` none of `gain`,
+        If a number is negative or not finite, an array has the wrong shape, or arguments are
+        incompatible: at most one of `gain`, `levels` and `curve`; with `rician` none of `gain`,
         `offset`, `curve`, `rows` and `columns`.
 
     References
@@ -194,7 +195,7 @@ class NoiseModel:
         Raises
         ------
         TypeError, ValueError
-            If the array is no autocovariance.
+            If the array is not an autocovariance.
 
         Examples
         --------
@@ -237,7 +238,7 @@ class NoiseModel:
         Raises
         ------
         TypeError, ValueError
-            If the array is no power spectral density.
+            If the array is not a power spectral density.
         """
         return cls.from_autocovariance(autocovariance_of_spectrum(psd), sigma)
 
@@ -255,16 +256,16 @@ class NoiseModel:
 
     @property
     def is_joint(self) -> bool:
-        """Whether the model knows how the noise of different channels is correlated."""
+        """Whether `correlation` includes the correlation between different channels."""
         return self.correlation is not None and self.correlation.ndim == 4
 
     @property
     def has_row_or_column_noise(self) -> bool:
-        """Whether all pixels of a row, or of a column, have a random offset in common."""
+        """Whether the noise includes random offsets of whole rows or columns."""
         return self.rows > 0 or self.columns > 0
 
     def scaled(self, factor: float) -> Self:
-        """Return the model of the same noise, `factor` times as strong."""
+        """Return the model with all standard deviations multiplied by `factor`."""
         return replace(
             self,
             sigma=tuple(factor * s for s in self.sigma),
@@ -280,7 +281,7 @@ class NoiseModel:
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
-        """Return the model for channel number `channel` of an image of n channels."""
+        """Return the model for one channel, numbered from 0, of an image with n channels."""
         model = self.for_channels(n)
         own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
         if self.is_joint:
@@ -288,7 +289,7 @@ class NoiseModel:
         return replace(model, **own)
 
     def neighbor_correlation(self) -> tuple[float, float]:
-        """Return the correlation of the noise of neighboring pixels: downward, and to the right."""
+        """Return the correlation of the noise of adjacent pixels: (vertically, horizontally)."""
         own = self.mean_correlation()
         if own is None:
             return 0.0, 0.0
@@ -306,7 +307,7 @@ class NoiseModel:
         return np.asarray(np.mean([own[c, c] for c in range(len(own))], axis=0))
 
     def to_json(self) -> str:
-        """Return the model as JSON text, which `from_json` reads again."""
+        """Return the model as JSON text, which `from_json` converts back exactly."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
         return json.dumps({"noise_model": _VERSION, **plain})
@@ -318,7 +319,7 @@ class NoiseModel:
         Raises
         ------
         ValueError
-            If the text is not JSON, or no noise model.
+            If the text is not JSON, or does not describe a noise model.
         """
         try:
             values = json.loads(text)

@@ -31,13 +31,13 @@ def plot_comparison(
     axes : sequence of matplotlib.axes.Axes, optional
         One for each image, and one for the difference. Default: a new figure.
     value_range : (float, float), optional
-        Values that are drawn black and white. Default: the least and the largest value of `clean`,
-        without it those of the first image.
+        Values that are drawn as black and as white. Default: the minimum and the maximum of
+        `clean`, or of the first image if `clean` is not given.
     clean : array_like, optional
         The image without noise. Titles then show the root mean square errors.
     difference : bool
-        True also draws the difference of the last image from `clean`, without it from the first
-        image; default False.
+        True also draws the difference of the last image from `clean`, or from the first image if
+        `clean` is not given; default False.
 
     Returns
     -------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def plot_noise(
     model: NoiseModel, axes: Any = None, *, value_range: tuple[float, float] = (0, 255)
 ) -> list[Axes]:
-    """Draw how strong noise is at each intensity, and at which frequencies (its power spectrum).
+    """Draw the level of noise by intensity, and its power spectrum.
 
     Parameters
     ----------

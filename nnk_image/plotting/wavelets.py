@@ -64,7 +64,7 @@ def plot_bands(
 
 
 def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
-    """Draw how much energy is left above each wavelet band: low curves mean good graphs.
+    """Draw the share of energy above each wavelet band; the lower the curve, the better the graph.
 
     If the results have block transforms, their energy is drawn as well.
 

@@ -34,8 +34,8 @@ def gglr(
     """Denoise a signal on a graph such that it becomes piecewise planar.
 
     Smoothing that favors constant signals (`smooth`, `total_variation`) flattens slopes. Here
-    slopes cost nothing, only their changes do: planes stay as they are. Missing values are filled
-    in on the way. The name is that of a method by Chen et al., the gradient graph Laplacian
+    slopes are not penalized, only their changes: planes stay unchanged. Missing values are filled
+    in as well. The name refers to a method by Chen et al., the gradient graph Laplacian
     regularizer.
 
     Parameters

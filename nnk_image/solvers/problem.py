@@ -21,14 +21,14 @@ Graph: TypeAlias = Any
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """Report how a solver ended. Give it as `start` to continue from there with the next call.
+    """Convergence of a solver, and its state; pass it as `start` to continue from there.
 
     Attributes
     ----------
     iterations : int
         Number of iterations, the largest of all channels.
     error : float
-        What the solver compares with `tol`, the largest of all channels: the relative residual
+        Value that is compared with `tol`, the largest of all channels: the relative residual
         (`smooth`, `gglr`) or the relative duality gap (`total_variation`).
     converged : bool
         Whether `error` is at most `tol`.

@@ -31,7 +31,7 @@ def smooth(
     """Smooth a signal on a graph, so that strongly linked nodes get similar values.
 
     This is Tikhonov regularization: the result is ``(I + strength L)^-1 y`` for a signal y that is
-    known everywhere, with L the graph Laplacian. Missing values are filled in on the way.
+    known everywhere, with L the graph Laplacian. Missing values are filled in as well.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def smooth(
     Raises
     ------
     TypeError, ValueError
-        Bad arguments.
+        If an argument is invalid; the message names it and says what to do.
 
     Warns
     -----
@@ -83,7 +83,7 @@ def smooth(
     -----
     Minimizes ``1/2 sum over known i of (x_i - y_i)^2 + strength/2 x' L x`` with the combinatorial
     Laplacian L. Conjugate gradients are preconditioned by the diagonal and a Chebyshev polynomial,
-    whose orders are computed together in cache [1]_. Nodes that are linked to no known one keep the
+    whose orders are computed together in cache [1]_. Nodes without a path to a known node keep the
     first guess, by default the mean of the known values.
 
     References

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TorchGraph:
-    """Graph operators that PyTorch differentiates, to learn filters on a graph.
+    """Graph operators that PyTorch can differentiate, to learn filters on a graph.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class TorchGraph:
     Raises
     ------
     ImportError
-        PyTorch is not installed.
+        If PyTorch is not installed.
     TypeError, ValueError
-        Bad graph or parameter.
+        If the graph or a parameter is invalid.
 
     Notes
     -----

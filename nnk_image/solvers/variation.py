@@ -36,8 +36,8 @@ def total_variation(
 ) -> Any:
     """Denoise a signal on a graph such that it becomes piecewise constant (total variation).
 
-    Steps between pieces stay sharp; small differences vanish. Missing values are filled in on the
-    way.
+    Steps between pieces stay sharp, and small differences vanish. Missing values are filled in as
+    well.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def total_variation(
     Raises
     ------
     TypeError, ValueError
-        Bad arguments.
+        If an argument is invalid; the message names it and says what to do.
 
     Warns
     -----

@@ -23,9 +23,9 @@ def block_gft(
 ) -> npt.NDArray[np.float64]:
     """Compute the graph Fourier transform of each square block of an image.
 
-    It is a block transform like the DCT in JPEG, but its basis follows the edges of the image: the
-    basis of a block are the eigenvectors of the Laplacian of the graph within the block. Few
-    coefficients then hold most of the energy.
+    It is a block transform like the DCT in JPEG, but its basis follows the edges of the image. The
+    basis of a block consists of the eigenvectors of the Laplacian of the graph within the block.
+    A few coefficients then hold most of the energy.
 
     Parameters
     ----------

@@ -30,17 +30,17 @@ class EnergyCompaction:
     orders : tuple of int
         Degrees of the Chebyshev polynomials.
     energy : dict from str to (n_orders, n_bands) ndarray
-        For each graph the energy of each band, divided by that of the image without its mean.
+        For each graph, the energy of each band, divided by that of the image without its mean.
     n_edges : dict from str to int
         Number of edges of each graph.
     lmax : dict from str to float
-        Eigenvalue at which the highest band ends, for each graph.
+        For each graph, the eigenvalue at which the highest band ends.
     blocks : dict from str to (block_size**2,) ndarray
         For each block transform the share of the energy in each coefficient, from low to high
         frequency: 'dct', the `block_gft` by name of its graph, and 'klt' after `with_klt`. Empty
         without `block_size`.
     moments : (block_size**2, block_size**2) ndarray
-        Mean product of each two pixels of a block, divided by the mean energy of a block.
+        Mean product of every pair of pixels in a block, divided by the mean energy of a block.
     """
 
     orders: tuple[int, ...]
@@ -52,7 +52,7 @@ class EnergyCompaction:
 
     @property
     def normalized(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Share of each band in the energy of all bands: what to compare between graphs."""
+        """Share of each band in the energy of all bands; compare these between graphs."""
         return {name: e / e.sum(axis=1, keepdims=True) for name, e in self.energy.items()}
 
     @property
@@ -67,10 +67,10 @@ class EnergyCompaction:
 
     @property
     def coding_gain(self) -> dict[str, float]:
-        """Coding gain of each block transform in dB: the larger, the fewer bits a codec would need.
+        """Coding gain of each block transform in dB; a larger gain needs fewer bits in a codec.
 
-        It is the arithmetic over the geometric mean of the shares in `blocks`, where shares below
-        1e-16 are replaced by that. The bits for sending the graph are not counted.
+        It is the ratio of the arithmetic to the geometric mean of the shares in `blocks`. Shares
+        below 1e-16 count as 1e-16. The bits for sending the graph are not counted.
         """
         logs = {name: np.log10(np.maximum(e, 1e-16)) for name, e in self.blocks.items()}
         return {n: float(-10 * (log.mean() + np.log10(len(log)))) for n, log in logs.items()}
@@ -78,8 +78,18 @@ class EnergyCompaction:
     def with_klt(self, others: Iterable[EnergyCompaction]) -> EnergyCompaction:
         """Return a copy whose `blocks` also have the KLT, fitted to blocks of other images.
 
-        The Karhunen-Loeve transform (KLT, principal components) is the best fixed transform of the
-        images it is fitted to."""
+        The Karhunen-Loeve transform (KLT, principal components) is the fixed block transform with
+        the largest coding gain on the images that it is fitted to.
+
+        Parameters
+        ----------
+        others : iterable of EnergyCompaction
+            Results of `energy_compaction` for the other images, with the same `block_size`.
+
+        Returns
+        -------
+        EnergyCompaction
+        """
         fitted = sum((other.moments for other in others), np.zeros_like(self.moments))
         vectors = np.linalg.eigh(fitted)[1][:, ::-1]
         energy = ((self.moments @ vectors) * vectors).sum(axis=0)
@@ -101,9 +111,9 @@ def energy_compaction(
 ) -> EnergyCompaction:
     """Measure how much of an image's energy each spectral graph wavelet band holds.
 
-    The energy is the sum of the squares of all pixels, less the mean. The more of it lies in the
-    few lowest bands, the better the graph fits the image: this is energy compaction. By default the
-    sparse NNK graph is compared with the full bilateral graph.
+    The energy is the sum of the squares of all pixels after the mean is subtracted. The more of it
+    lies in the lowest bands, the better the graph fits the image: this is energy compaction. By
+    default, the sparse NNK graph is compared with the full bilateral graph.
 
     Parameters
     ----------
@@ -132,7 +142,7 @@ def energy_compaction(
     EnergyCompaction
         `energy`, `normalized` and `cumulative` hold an array (n_orders, n_bands) for each graph by
         name, lowest band first; `reduction` is the fraction of the edges of 'bilateral' that 'nnk'
-        does without.
+        leaves out.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class SpectralGraphWavelets:
     lmax : float or 'lanczos', optional
         Eigenvalue at which the highest band ends: the filters divide [0, lmax] among them. A
         number must not be below the largest eigenvalue; 'lanczos' takes 1.01 times an estimate
-        of the largest eigenvalue. Default: `bound`. Compare "`lmax` and `bound`" in the Notes.
+        of the largest eigenvalue. Default: `bound`. See Notes.
     bound : float, optional
         Upper bound on the eigenvalues: the polynomials approximate the filters on [0, bound].
         Default: `lmax` if that is given, else a bound computed from the graph.
@@ -88,8 +88,8 @@ class SpectralGraphWavelets:
     begin and end. By default both are the same bound, which is guaranteed but larger than the
     largest eigenvalue, so that part of the highest band is empty. With ``lmax='lanczos'`` the bands
     fit the spectrum closely; the end of the interval then rests on an estimate (30 Lanczos steps)
-    and is guaranteed only if `bound` is given too. To process a part of an image like the whole,
-    give the `bound` of the whole.
+    and is guaranteed only if `bound` is given too. To get the same result for a part of an image
+    as for the whole, give the `bound` of the whole.
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
     W`` and ``x = Q d``, d the degrees.  By Collatz and Wielandt no positive x gives less than the
@@ -164,8 +164,8 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         image : (H, W) or (H, W, C) array_like; (N,) or (N, C) for a plain adjacency
-            Finite real values of any ordinary size (at most the square root of the largest number
-            of `dtype`). Channels are transformed one by one.
+            Finite real values, at most the square root of the largest number of `dtype`. Channels
+            are transformed one by one.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class SpectralGraphWavelets:
         return self._apply(image, coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Filter each band once more and add up the bands: the adjoint of `analyze`.
+        """Apply the adjoint of `analyze`: filter each band again and add up the bands.
 
         The result is ``sum_s g_s(L) c_s`` for the bands c_s. It is not the inverse of `analyze`,
         unless the filters are a tight frame (their squares add up to 1); see `reconstruct`.
@@ -219,8 +219,7 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         coefficients : (n_bands, H, W[, C]) array_like
-            Finite real values of any ordinary size (at most the largest number of `dtype` to the
-            power 3/4).
+            Finite real values, at most the largest number of `dtype` to the power 3/4.
 
         Returns
         -------
@@ -240,9 +239,9 @@ class SpectralGraphWavelets:
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
 
-        If the coefficients were changed, so that no image has exactly these, it is the image whose
-        coefficients are closest in the sense of least squares (for the random-walk and the
-        regularized Laplacian in the inner product of `synthesize`).
+        If the coefficients were changed, no image may have exactly these. The result is then the
+        image whose coefficients are closest in the sense of least squares (for the random-walk and
+        the regularized Laplacian in the inner product of `synthesize`).
 
         Parameters
         ----------
@@ -270,11 +269,11 @@ class SpectralGraphWavelets:
             return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
-        """Return the least and the largest energy of all bands together, for an image of energy 1.
+        """Return the smallest and the largest total energy of the bands, for an image of energy 1.
 
         These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``. If they
-        are equal, the frame is tight: bands keep energies, and those of different graphs can be
-        compared.
+        are equal, the frame is tight: the energies of the bands add up to A times that of the
+        image, and can be compared between graphs.
 
         Parameters
         ----------
@@ -299,7 +298,7 @@ class SpectralGraphWavelets:
         return other._fitted()
 
     def at_lmax(self, lmax: float | str) -> Self:
-        """Return the same transform with filters designed for another `lmax`, also the `bound`."""
+        """Return the same transform with `lmax` as the end of its filters and as its `bound`."""
         if lmax is None:
             raise TypeError("lmax must be a number or 'lanczos', not None")
         other = copy.copy(self)
