@@ -16,7 +16,6 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
 from nnk_image.graph.planes import EdgePlanes, StoredEdges
-from nnk_image.graph.summary import card
 
 if TYPE_CHECKING:
     import networkx
@@ -240,7 +239,3 @@ class ImageGraph:
             f"{self.n_edges} {edges} ({per_node:.2f} neighbors per pixel), window={self.window}, "
             f"sigma_d={self.sigma_d:g}, sigma_f={self.sigma_f:g}, {self.dtype}{masked}>"
         )
-
-    def _repr_html_(self) -> str:
-        """Return a card with figures and degrees, as notebooks show it."""
-        return card(self)

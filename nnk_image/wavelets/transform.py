@@ -128,8 +128,7 @@ class SpectralGraphWavelets:
         approximation: str = "interpolation",
         n_jobs: int | None = None,
     ) -> None:
-        self._filters = filters
-        self._n_scales = check_count("n_scales", n_scales, 1, 1000)
+        n_scales = check_count("n_scales", n_scales, 1, 1000)
         self.order = check_count("order", order, 0, MAX_ORDER)
         self.n_jobs = n_jobs
         self._approximation = approximation
@@ -139,7 +138,7 @@ class SpectralGraphWavelets:
                 graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau, KEEP)
             self._operator = graph
             self.lmax, self.bound = self._interval(lmax, bound, executor)
-        self.bank = filter_bank.design(filters, self._n_scales, self.lmax)
+        self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
         self._fitted()
 
@@ -296,16 +295,6 @@ class SpectralGraphWavelets:
         """Return the same transform with polynomials of another degree; the graph is not copied."""
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
-        return other._fitted()
-
-    def at_lmax(self, lmax: float | str) -> Self:
-        """Return the same transform with filters designed for another `lmax`, also the `bound`."""
-        if lmax is None:
-            raise TypeError("lmax must be a number or 'lanczos', not None")
-        other = copy.copy(self)
-        with RowExecutor(self.n_jobs) as executor:
-            other.lmax, other.bound = self._interval(lmax, None, executor)
-        other.bank = filter_bank.design(self._filters, self._n_scales, other.lmax)
         return other._fitted()
 
     def _fitted(self) -> Self:
