@@ -13,7 +13,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.learning.inputs import Array, Graph, check_graph
-from nnk_image.solvers.problem import Problem
+from nnk_image.solvers.problem import Problem, check_known
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
@@ -105,10 +105,7 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
 def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[Array, Array]:
     """Return which nodes are known, (N,) bool, and their values as (N, C) float64, 0 elsewhere."""
     known, values = np.asarray(known), np.asarray(values)
-    if known.dtype != bool:
-        raise TypeError(f"known must be a boolean array, True for known values, not {known.dtype}")
-    if known.size != n:
-        raise ValueError(f"known has {known.size} elements, the graph {n} nodes: give one per node")
+    mask = check_known(known, n)
     if values.dtype.kind not in "buif":
         raise TypeError(f"values must be real numbers, not {values.dtype}")
     if values.shape[: known.ndim] != known.shape or values.ndim > known.ndim + 1 or not values.size:
@@ -116,15 +113,12 @@ def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[
             f"values have shape {values.shape}, known {known.shape}: they must be the same, or "
             "values have one more axis, of the channels"
         )
-    known = known.ravel()
-    if not known.any():
-        raise ValueError("known is False everywhere; it must be True for at least one node")
     values = values.reshape(n, -1)
-    given = np.where(known[:, None], values, 0).astype(np.float64)
+    given = np.where(mask[:, None], values, 0).astype(np.float64)
     if not np.isfinite(given).all():
         node = int(np.argmin(np.isfinite(given).all(axis=1)))
         raise ValueError(f"known values must be finite, got {values[node]} at node {node}")
-    return known, given
+    return mask, given
 
 
 def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:

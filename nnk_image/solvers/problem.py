@@ -46,18 +46,9 @@ class SolverInfo:
 class Problem:
     """Checked arguments of a solver.
 
-    Attributes
-    ----------
-    graph : ImageGraph or csr_array
-    values : (C, N) ndarray
-        Of float32 or float64, in which all is computed; 0 where unknown.
-    known : (N,) bool ndarray
-    strength, tol : float
-    max_iterations : int
-    start : list of C ndarrays
-        The `SolverInfo.state` given, or signals (N,).
-    shape : tuple of int
-        Of the signal given.
+    `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
+    `start` holds for each channel the `SolverInfo.state` given, or a signal (N,); `shape` is that
+    of the signal given.
     """
 
     graph: ImageGraph | csr_array
@@ -137,7 +128,11 @@ def check_problem(
         n = graph.shape[0]
     signal = np.asarray(signal)
     channels = _channels("signal", signal, n)
-    mask = _check_known(known, n, strength)
+    if known is None and strength == 0:
+        raise ValueError(
+            "strength=0 keeps known values, and all are known: give a positive strength, or known"
+        )
+    mask = np.ones(n, bool) if known is None else check_known(known, n)
     values = np.where(mask, channels, 0).astype(working_dtype(signal.dtype), order="C")
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
@@ -167,15 +162,8 @@ def _channels(name: str, signal: Array, n: int) -> Array:
     )
 
 
-def _check_known(known: npt.ArrayLike | None, n: int, strength: float) -> Array:
-    """Return the nodes whose values are known, (N,) bool."""
-    if known is None:
-        if strength == 0:
-            raise ValueError(
-                "strength=0 keeps known values, and all are known: give a positive strength, or "
-                "known"
-            )
-        return np.ones(n, bool)
+def check_known(known: npt.ArrayLike, n: int) -> Array:
+    """Return the nodes whose values are known, (N,) bool, at least one of them True."""
     mask = np.asarray(known)
     if mask.dtype != bool:
         raise TypeError(f"known must be a boolean array, True for known values, not {mask.dtype}")

@@ -68,7 +68,7 @@ def smooth(
     Raises
     ------
     TypeError, ValueError
-        Bad arguments.
+        If an argument is invalid; the message names it.
 
     Warns
     -----
