@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import check_method_params
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -170,9 +169,9 @@ class KernelOptions:
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
-        names = ("kernel", "kernel_params", "sigma", "sigma_scale", "method", "n_jobs")
-        params = check_method_params(self.method_params)
-        return {name: getattr(self, name) for name in names} | params
+        kernel = ["kernel", "kernel_params", "sigma", "sigma_scale"]
+        names = [*kernel, "method", "method_params", "n_jobs"]
+        return {name: getattr(self, name) for name in names}
 
 
 class KStarOptions(NeighborhoodPredictor):
@@ -192,7 +191,8 @@ class KStarOptions(NeighborhoodPredictor):
         self.n_jobs = n_jobs
 
     def _options(self) -> dict[str, Any]:
-        return {"method": "kstar", "tol": 0.0, "lc_ratio": self.lc_ratio, "n_jobs": self.n_jobs}
+        params = {"tol": 0.0, "lc_ratio": self.lc_ratio}
+        return {"method": "kstar", "method_params": params, "n_jobs": self.n_jobs}
 
     def _candidates_asked(self, n_points: int) -> int:
         if self.n_neighbors is None:

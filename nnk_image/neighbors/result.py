@@ -119,14 +119,7 @@ class Neighborhoods:
 class Solved:
     """Candidates of queries in ascending order, with their weights: 0 for those not chosen.
 
-    Parameters
-    ----------
-    start : (n + 1,) int64 ndarray
-        There is room for ``start[i + 1] - start[i]`` candidates of query i.
-    index_type : numpy.dtype
-        int32 or int64.
-    n_points : int
-        Number of points the candidates are from.
+    There is room for ``start[i + 1] - start[i]`` candidates of query i, from `n_points` points.
     """
 
     def __init__(self, start: NDArray[np.int64], index_type: np.dtype[Any], n_points: int) -> None:
@@ -162,8 +155,10 @@ class Solved:
         rows = self._compact(self.rows.chosen, n_jobs)
         return Neighborhoods(*rows, self.error, self.sigma, self.n_points, self.residual)
 
-    def undirected(self, rule: str, n_jobs: int | None = None) -> csr_array:
-        """Return the undirected graph; `rule`, of `_core.RULES`, settles disagreements."""
+    def graph(self, rule: str | None, n_jobs: int | None = None) -> csr_array:
+        """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
+        if rule is None:
+            return self.neighborhoods(n_jobs).to_csr()
         t_indptr = np.empty(self.n_points + 1, np.int64)
         self.rows.transpose_counts(t_indptr)
         n = int(t_indptr[-1])
@@ -173,12 +168,6 @@ class Solved:
         known = t_indptr, t_index.view(np.uint8), t_weight, _core.RULES[rule]
         rows = self._compact(lambda *rows: self.rows.symmetric(*known, *rows), n_jobs)
         return _csr(*rows, (len(self), self.n_points))
-
-    def graph(self, rule: str | None, n_jobs: int | None = None) -> csr_array:
-        """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
-        return (
-            self.neighborhoods(n_jobs).to_csr() if rule is None else self.undirected(rule, n_jobs)
-        )
 
     def _compact(
         self, work: Callable[..., None], n_jobs: int | None

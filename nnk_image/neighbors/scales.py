@@ -13,7 +13,7 @@ from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import SYMMETRIZE, TOL
+from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
 from nnk_image.neighbors.widths import check_sigma
 
@@ -69,7 +69,6 @@ def nnk_scales(
     sigmas: Sequence[float] | None = None,
     max_coherence: float = 0.5,
     symmetrize: str = "min_error",
-    tol: float = TOL,
     n_jobs: int | None = None,
 ) -> list[NNKScale]:
     """Compute NNK neighborhoods and graphs of points at several scales, from fine to coarse.
@@ -94,8 +93,8 @@ def nnk_scales(
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graphs are made undirected, as for `nnk_graph`; default 'min_error'.
-    tol, n_jobs
-        As for `nnk_neighbors`; tol is one of its `method_params`.
+    n_jobs : int, optional
+        As for `nnk_neighbors`.
 
     Returns
     -------
@@ -157,7 +156,7 @@ def nnk_scales(
         if len(merged.points) < _FEWEST:
             break
         n = min(n_neighbors, len(merged.points) - 1)
-        model = NeighborhoodModel(merged.points, n, sigma=sigma, tol=tol, n_jobs=n_jobs)
+        model = NeighborhoodModel(merged.points, n, sigma=sigma, n_jobs=n_jobs)
         solved = model.solve()
         found, graph = solved.neighborhoods(n_jobs), solved.graph(symmetrize, n_jobs)
         state = merged.points, merged.counts, merged.labels
