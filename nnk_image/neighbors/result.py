@@ -104,8 +104,7 @@ class Neighborhoods:
         array([[1, 0, 2, 1],
                [0, 1, 1, 2]])
         """
-        edges: tuple[NDArray[np.int64], NDArray[np.float64]] = edges_of(self.to_csr())
-        return edges
+        return edges_of(self.to_csr())
 
     def __repr__(self) -> str:
         sigma = "local" if np.ndim(self.sigma) else format(self.sigma, "g")
