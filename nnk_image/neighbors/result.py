@@ -85,7 +85,7 @@ class Neighborhoods:
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links in the layout of PyTorch Geometric, which need not be installed.
+        """Return the links in the layout of PyTorch Geometric, as `ImageGraph.to_edge_index`.
 
         Returns
         -------
@@ -94,15 +94,6 @@ class Neighborhoods:
             are sorted by query.
         edge_weight : (nnz,) float64 ndarray
             Weight of each link, as a copy.
-
-        Examples
-        --------
-        >>> import numpy as np, nnk_image
-        >>> points = np.array([[0.0], [1.0], [2.0]])
-        >>> result = nnk_image.nnk_neighbors(points, 2, sigma=1.0)
-        >>> result.to_edge_index()[0]
-        array([[1, 0, 2, 1],
-               [0, 1, 1, 2]])
         """
         return edges_of(self.to_csr())
 
