@@ -10,13 +10,7 @@ _EDGES_PER_PIXEL = 20
 
 
 class CsrRecurrence:
-    """The recurrence on plain CSR rows, order by order.
-
-    Parameters
-    ----------
-    adjacency : (N, N) csr_array
-        As from `check_adjacency`, of the dtype to compute in.
-    """
+    """The recurrence on the rows of an adjacency as from `check_adjacency`, in its dtype."""
 
     def __init__(self, adjacency):
         self.n = adjacency.shape[0]

@@ -28,21 +28,10 @@ from nnk_image.spectral.spectrum import bound_of, largest_number
 
 
 class LaplacianOperator:
-    """The Laplacian of a graph as an operator on signals.
+    """The Laplacian of a graph as an operator on signals; `of_graph` makes one.
 
-    Parameters
-    ----------
-    recurrence : GridRecurrence or CsrRecurrence
-        The graph; `of_graph` makes it.
-    kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-        The Laplacian.  The normalized one is evaluated through its similarity to the
-        random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
-    executor : RowExecutor
-        For the work of setting up.
-    tau : float, optional
-        Of the regularized Laplacian; default: the mean degree.
-    bound : float, optional
-        The whole image's bound, where this is a part of it.
+    The normalized Laplacian is evaluated through its similarity to the random walk's, ``p(L_sym) =
+    D^1/2 p(L_rw) D^-1/2``. The `bound` may be that of a whole image, of which this is a part.
 
     Attributes
     ----------
@@ -51,7 +40,7 @@ class LaplacianOperator:
     dtype : numpy.dtype
         float32 or float64: of the signals and all arithmetic.
     tau : float or None
-        As used; None but for the regularized Laplacian.
+        As used, by default the mean degree; None but for the regularized Laplacian.
     bound : float
         No eigenvalue exceeds it (0 for a graph without edges).
     """
@@ -68,8 +57,7 @@ class LaplacianOperator:
             tau = regularization(degree)
         self.tau = tau
         if bound is None:
-            largest = largest_number(recurrence, kind, executor)
-            bound = bound_of(largest, kind, tau, self.dtype)
+            bound = bound_of(largest_number(recurrence, kind, executor), kind, tau, self.dtype)
         self.bound = bound
         recurrence.set_laplacian(self._terms, executor)
 
@@ -84,19 +72,9 @@ class LaplacianOperator:
         return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All polynomials of a bank on one signal.
+        """All polynomials of a bank, (n_bands, order + 1), on one signal: (n_bands, *shape).
 
-        Parameters
-        ----------
-        signal : ndarray of `shape` and `dtype`
-        coefficients : (n_bands, order + 1) float64 ndarray
-        lambda_max : float
-            The spectrum lies in [0, lambda_max].
-        executor : RowExecutor
-
-        Returns
-        -------
-        (n_bands, *shape) ndarray
+        The spectrum lies in [0, lambda_max].
         """
         signal = self._to_random_walk(signal)
         if coefficients.shape[1] == 1:

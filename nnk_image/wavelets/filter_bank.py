@@ -7,6 +7,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.fft import dct
 
+from nnk_image.base.checks import check_choice
+
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
 _PROJECTION_POINTS = 2000  # the quadrature has converged for every design below this
@@ -36,14 +38,7 @@ DESIGNS = (*_SIZED, *_FIXED)
 
 
 class FilterBank:
-    """Functions of the eigenvalue, one per band.
-
-    Attributes
-    ----------
-    n_bands : int
-    name : str
-        The design, or 'custom'.
-    """
+    """Functions of the eigenvalue, one per band; `name` is the design, or 'custom'."""
 
     def __init__(self, evaluate, n_bands, name, recipe):
         self._evaluate = evaluate
@@ -55,13 +50,7 @@ class FilterBank:
         return design, self._recipe  # `_evaluate` is a local function, which cannot be pickled
 
     def evaluate(self, eigenvalues):
-        """(n_bands, n) float64 values at n eigenvalues.
-
-        Raises
-        ------
-        ValueError
-            A filter returns another shape or values that are not finite.
-        """
+        """(n_bands, n) float64 values at n eigenvalues, checked."""
         x = np.asarray(eigenvalues, float)
         values = np.asarray(self._evaluate(x), float)
         if values.shape != (self.n_bands, *x.shape):
@@ -84,18 +73,8 @@ class FilterBank:
 def design(filters, n_scales, lmax):
     """Return a filter bank for the spectrum [0, lmax].
 
-    Parameters
-    ----------
-    filters : str, callable, sequence of callables, or pygsp.filters.Filter
-        Name of one of PyGSP's designs (`DESIGNS`), or functions of the eigenvalue.
-    n_scales : int
-        Wavelets beside the scaling function, for the designs that take a number.
-    lmax : float
-        The designs spread their bands over [0, lmax], and are constant beyond.
-
-    Returns
-    -------
-    FilterBank
+    `filters` and `n_scales` are as for `SpectralGraphWavelets`. The designs spread their bands over
+    [0, lmax], and are constant beyond.
     """
     if isinstance(filters, str):
         return _pygsp_design(filters, n_scales, float(lmax))
@@ -130,8 +109,7 @@ def _values_of(band, values, shape):
 
 @lru_cache(maxsize=64)
 def _pygsp_design(name, n_scales, lmax):
-    if name not in DESIGNS:
-        raise ValueError(f"filter design {name!r} is unknown; choose one of {', '.join(DESIGNS)}")
+    check_choice("filters", name, DESIGNS)
     least = _LEAST_SCALES.get(name, 1)
     if n_scales < least:
         raise ValueError(
@@ -157,30 +135,14 @@ def _pygsp_design(name, n_scales, lmax):
 
 
 def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpolation"):
-    """Chebyshev coefficients of functions on [0, lambda_max].
+    """Chebyshev coefficients (n_bands, order + 1) of functions on [0, lambda_max].
 
-    Parameters
-    ----------
-    evaluate : callable
-        Eigenvalues (n,) to values (n_bands, n).
-    order : int
-        Degree of the polynomials.
-    lambda_max : float
-        Right end of the interval.
-    approximation : {'interpolation', 'projection', 'jackson'}
-        Interpolation at ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated
-        Chebyshev series (converged quadrature), or that series with Jackson damping,
-        which does not overshoot.
-
-    Returns
-    -------
-    (n_bands, order + 1) float64 ndarray
-        In numpy's convention: the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
+    ``evaluate`` maps eigenvalues (n,) to values (n_bands, n). The approximation is interpolation at
+    ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated Chebyshev series (converged
+    quadrature), or that series with Jackson damping, which does not overshoot. In numpy's
+    convention the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
     """
-    if approximation not in APPROXIMATIONS:
-        raise ValueError(
-            f"approximation {approximation!r} is unknown; choose one of {', '.join(APPROXIMATIONS)}"
-        )
+    check_choice("approximation", approximation, APPROXIMATIONS)
     degree = order if approximation == "interpolation" else max(4 * order, _PROJECTION_POINTS)
     points = (chebyshev.chebpts1(degree + 1) + 1) * (lambda_max / 2)
     coefficients = _interpolate(evaluate(points))[:, : order + 1]
@@ -207,28 +169,12 @@ def _jackson(order):
 
 
 def inverse_coefficients(coefficients, dtype=np.float64):
-    """Series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
+    """Chebyshev series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
 
-    Parameters
-    ----------
-    coefficients : (n_bands, order + 1) ndarray
-        Chebyshev coefficients of the p_s.
-    dtype : numpy dtype
-        float32 or float64, of the arithmetic in which they will be applied.
+    It has as many coefficients as rounding leaves a meaning to, in the arithmetic of `dtype` in
+    which they will be applied. ValueError where the sum of squares vanishes, or nearly so: then the
+    bands do not determine the signal.
 
-    Returns
-    -------
-    (n,) ndarray
-        Coefficients, as many as rounding leaves a meaning to.
-
-    Raises
-    ------
-    ValueError
-        The sum of squares vanishes somewhere, or nearly so for the arithmetic: the bands do not
-        determine the signal.
-
-    Notes
-    -----
     With A and B the smallest and largest sum of squares, rounding may change the signal by about
     ``B / A`` units of rounding.  `_MOST_LOSS` of it may be lost.
     """

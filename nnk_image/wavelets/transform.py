@@ -7,7 +7,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_count, check_positive, ready_for_c, working_dtype
+from nnk_image.base.checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    ready_for_c,
+    working_dtype,
+)
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
@@ -285,11 +291,9 @@ class SpectralGraphWavelets:
         -------
         (float, float)
         """
-        if of == "kernels":
-            return filter_bank.frame_bounds(self.bank.evaluate, self.bound)
-        if of != "polynomials":
-            raise ValueError(f"of={of!r} must be 'polynomials' or 'kernels'")
-        return filter_bank.frame_bounds(self.evaluate, self.bound)
+        check_choice("of", of, ("polynomials", "kernels"))
+        evaluate = self.bank.evaluate if of == "kernels" else self.evaluate
+        return filter_bank.frame_bounds(evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
         """Return the same transform with polynomials of another degree; the graph is not copied."""
