@@ -1,14 +1,12 @@
 """Classification by the weighted votes of neighbors."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MultiOutputMixin
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
@@ -37,12 +35,7 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         points, labels = validate_data(self, X, y, **options)
         check_classification_targets(labels)
         if labels.ndim == 2 and labels.shape[1] == 1:
-            warnings.warn(
-                "y is a column vector where (N,) is expected; it is taken as y.ravel()",
-                DataConversionWarning,
-                stacklevel=2,
-            )
-            labels = labels.ravel()
+            labels = column_or_1d(labels, warn=True)
         self.outputs_2d_ = labels.ndim == 2
         coded = [np.unique(column, return_inverse=True) for column in np.atleast_2d(labels.T)]
         classes = [names for names, _ in coded]
@@ -122,21 +115,14 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
     Parameters
     ----------
-    n_neighbors : int
-        Number of nearest points among which the neighbors of a query are selected; default 30.
-    kernel, kernel_params, sigma : optional
-        Kernel and its width, as for `nnk_neighbors`; default: a Gaussian of a width that is
-        computed from the data.
+    n_neighbors, kernel, kernel_params, sigma, method, method_params, n_jobs : optional
+        As for `nnk_neighbors`. ``method='knn'`` is weighted kNN.
     sigma_scale : float
         Factor that `sigma` is multiplied by; default 1. In a grid search vary this rather than
         `sigma`, because it does not depend on the units of the data.
-    method, method_params : optional
-        How neighbors are weighted, as for `nnk_neighbors`; default 'nnk'. 'knn' is weighted kNN.
     neighbors : estimator, optional
         How the nearest points are searched, as for `nnk_neighbors`: an estimator or transformer,
         which is cloned.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
 
     Attributes
     ----------
@@ -193,17 +179,13 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
         1. The larger, the fewer neighbors. Choose it by cross-validation.
     n_neighbors : int, optional
         Largest number of neighbors of a query, its nearest points; default: all points.
-    neighbors : estimator, optional
-        How nearest points are searched, as for `NNKClassifier`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
+    neighbors, n_jobs : optional
+        As for `NNKClassifier`.
 
     Attributes
     ----------
-    classes_ : (n_classes,) ndarray, or a list of one per output
-        The classes.
-    n_samples_fit_, n_features_in_ : int
-        Number of fitted points and of their features.
+    classes_, n_samples_fit_, n_features_in_
+        As of `NNKClassifier`.
 
     Notes
     -----

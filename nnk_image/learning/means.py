@@ -98,10 +98,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Number of atoms; default 10.
     n_neighbors : int
         Largest number of atoms in the code of a point, the nearest ones; default 10.
-    kernel : str or callable
-        As for `nnk_neighbors`, but not 'lle' or 'angular'.
-    kernel_params : dict, optional
-        As for `nnk_neighbors`.
+    kernel, kernel_params, n_jobs : optional
+        As for `nnk_neighbors`, but not the kernels 'lle' and 'angular'.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule of `nnk_neighbors` with 30 candidates; default
         'median'.
@@ -115,8 +113,6 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Stop when an update lowers the objective by less than this fraction; default 1e-4.
     random_state : int, RandomState or None
         Seed of the choice of the first atoms.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
 
     Attributes
     ----------

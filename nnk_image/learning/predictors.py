@@ -229,10 +229,9 @@ def _own_search(search: Any) -> Any:
 
 def _with_neighbor(found: Neighborhoods, rows: Array, points: Array) -> Neighborhoods:
     """Give each of the empty neighborhoods `rows` one of `points` as its only neighbor."""
-    owner = np.repeat(np.arange(len(found)), found.n_kept)
-    owner = np.concatenate([owner, rows])
-    order = np.argsort(owner, kind="stable")
-    indptr = np.searchsorted(owner[order], np.arange(len(found) + 1)).astype(found.indptr.dtype)
-    indices = np.concatenate([found.indices, points.astype(found.indices.dtype)])[order]
-    weights = np.concatenate([found.weights, np.ones(len(rows))])[order]
+    places = found.indptr[rows]
+    indices = np.insert(found.indices, places, points)
+    indptr = found.indptr + np.searchsorted(rows, np.arange(len(found) + 1))
+    indptr = indptr.astype(found.indptr.dtype)
+    weights = np.insert(found.weights, places, 1.0)
     return replace(found, indices=indices, indptr=indptr, weights=weights)

@@ -83,17 +83,14 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    n_neighbors : int
-        Number of nearest points among which the neighbors of a query are selected; default 30.
-    kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs : optional
-        Kernel, its width, how weights are found, and the search, as for `nnk_neighbors`.
-    sigma_scale : float
-        Factor of the kernel width; default 1.
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
+n_jobs : optional
+        As for `NNKClassifier`.
 
     Attributes
     ----------
     sigma_, n_neighbors_, n_samples_fit_, n_features_in_
-        As for `NNKClassifier`.
+        As of `NNKClassifier`.
 
     Notes
     -----

@@ -26,12 +26,10 @@ class NNKGraphTransformer(
 
     Parameters
     ----------
-    n_neighbors : int
-        Number of nearest points among which the neighbors of a point are selected; default 30.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one, as for `nnk_graph`. 'min_error' (default): that of
-        the point with the smaller regression error.
-    kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs : optional
+        How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
+n_jobs : optional
         As for `NNKClassifier`.
 
     Attributes
@@ -40,11 +38,8 @@ class NNKGraphTransformer(
         The graph of the fitted points, as `nnk_graph` gives it.
     error_ : (N,) float64 ndarray
         How badly the neighbors reconstruct each point, as ``Neighborhoods.error``.
-    sigma_ : float
-        Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
-        for kernels without a width.
-    n_neighbors_, n_samples_fit_, n_features_in_ : int
-        Number of candidates, of fitted points and of their features.
+    sigma_, n_neighbors_, n_samples_fit_, n_features_in_
+        As of `NNKClassifier`.
 
     References
     ----------

@@ -211,7 +211,7 @@ def test_several_outputs_are_several_classifiers(estimator, data):
 
 def test_a_column_of_classes_warns(data):
     X, y, _ = data
-    with pytest.warns(DataConversionWarning, match="y.ravel"):
+    with pytest.warns(DataConversionWarning, match="ravel"):
         model = NNKClassifier().fit(X, y[:, None])
     assert model.predict(X).shape == y.shape
 
