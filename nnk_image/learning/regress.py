@@ -7,7 +7,6 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
@@ -53,12 +52,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         scores = self._scores(X)[0]
         return scores[:, 0] if self._single_output else scores
 
-    def leave_one_out_error(self, loss: str = "squared") -> float:
-        """Return the mean error of the fitted points, each predicted from the others.
-
-        Parameters
-        ----------
-        loss : {'squared', 'absolute'}
+    def leave_one_out_error(self) -> float:
+        """Return the mean squared error of the fitted points, each predicted from the others.
 
         Returns
         -------
@@ -70,9 +65,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
         regression", PhD thesis, 2023, eq. 3.21.
         """
-        check_choice("loss", loss, ("squared", "absolute"))
-        difference = np.abs(self._scores(None)[0] - self._targets)
-        return float(np.mean(difference**2 if loss == "squared" else difference))
+        return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
 
 
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
@@ -113,8 +106,8 @@ n_jobs : optional
     >>> model = NNKRegressor(n_neighbors=10).fit(X, np.sin(X[:, 0]))
     >>> bool(abs(model.predict([[1.23]])[0] - np.sin(1.23)) < 0.005)
     True
-    >>> round(model.leave_one_out_error("absolute"), 3)
-    0.01
+    >>> round(model.leave_one_out_error(), 4)
+    0.0006
     """
 
 

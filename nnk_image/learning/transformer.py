@@ -26,11 +26,11 @@ class NNKGraphTransformer(
 
     Parameters
     ----------
-    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
 n_jobs : optional
         As for `NNKClassifier`.
+    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
+        How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
 
     Attributes
     ----------

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.checks import check_choice, check_count, check_number, check_positive
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
-from nnk_image.neighbors.widths import check_sigma
 
 _GROWTH = 2**0.5  # of the width, from one scale to the next
 _FEWEST = 3  # points: two have one link, whatever the scale
@@ -168,10 +167,7 @@ def _rising(sigmas: Sequence[float]) -> list[float]:
     """Check that the widths are positive and in ascending order."""
     if isinstance(sigmas, str) or np.ndim(sigmas) != 1:
         raise ValueError(f"sigmas={sigmas!r} must be a sequence of numbers, such as [0.1, 0.2]")
-    checked = [check_sigma(sigma) for sigma in sigmas]
-    widths = [sigma for sigma in checked if not isinstance(sigma, str) and sigma > 0]
-    if len(widths) < len(checked):
-        raise ValueError(f"sigmas={list(sigmas)!r} must be positive numbers")
+    widths = [check_positive("sigma", sigma, "width of the kernel") for sigma in sigmas]
     if not widths or any(a >= b for a, b in pairwise(widths)):
         raise ValueError(f"sigmas={list(sigmas)!r} must be one or more numbers in ascending order")
     return widths

@@ -16,25 +16,10 @@ _MAX_INVERSE_ORDER = 8192
 _LEAST_RATIO = 1e-10  # of the smallest to the largest sum of squares of a frame
 _MOST_LOSS = 0.01  # part of the signal that rounding may change when the transform is inverted
 
-# Designs of PyGSP by name; those that take Nf get n_scales + 1 filters.
-_SIZED = {
-    "abspline": "Abspline",
-    "half_cosine": "HalfCosine",
-    "itersine": "Itersine",
-    "mexican_hat": "MexicanHat",
-    "meyer": "Meyer",
-    "simple_tight": "SimpleTight",
-}
+# Designs of PyGSP, which spells them HalfCosine; the first ones take n_scales + 1 filters as Nf.
+_SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
 _LEAST_SCALES = {"half_cosine": 2}
-_FIXED = {
-    "expwin": "Expwin",
-    "heat": "Heat",
-    "held": "Held",
-    "papadakis": "Papadakis",
-    "regular": "Regular",
-    "simoncelli": "Simoncelli",
-}
-DESIGNS = (*_SIZED, *_FIXED)
+DESIGNS = (*_SIZED, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
 
 
 class FilterBank:
@@ -123,10 +108,8 @@ def _pygsp_design(name, n_scales, lmax):
         lmax = property(lambda self: lmax)
 
     graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
-    if name in _SIZED:
-        bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
-    else:
-        bank = getattr(filters, _FIXED[name])(graph)
+    make = getattr(filters, name.title().replace("_", ""))
+    bank = make(graph, Nf=n_scales + 1) if name in _SIZED else make(graph)
     # Beyond lmax a design is undefined; some vanish there, and the bands would no longer determine
     # the signal.  So they stay constant.
     return FilterBank(

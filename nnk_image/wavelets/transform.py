@@ -182,7 +182,7 @@ class SpectralGraphWavelets:
         TypeError, ValueError
             If the values are not finite real numbers, or the shape is not the graph's.
         """
-        return self._apply(image, self.coefficients)
+        return self._analyze(self._check_signal(image, (), "image values"), self.coefficients)
 
     def filter(
         self, image: npt.ArrayLike, response: Callable[[npt.NDArray[Any]], npt.ArrayLike]
@@ -213,7 +213,7 @@ class SpectralGraphWavelets:
         coefficients = filter_bank.chebyshev_coefficients(
             bank.evaluate, self.order, self.bound, self._approximation
         )
-        return self._apply(image, coefficients)[0]
+        return self._analyze(self._check_signal(image, (), "image values"), coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Filter each band once more and add up the bands: the adjoint of `analyze`.
@@ -240,7 +240,11 @@ class SpectralGraphWavelets:
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         with RowExecutor(self.n_jobs) as executor:
-            return self._synthesize(values, executor)
+            return self._per_channel(
+                values,
+                1,
+                lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
+            )
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
@@ -270,9 +274,7 @@ class SpectralGraphWavelets:
         iterations.
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
-        values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
-        with RowExecutor(self.n_jobs) as executor:
-            return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
+        return self._analyze(self.synthesize(coefficients), inverse[None])[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
         """Return the least and the largest energy of all bands together, for an image of energy 1.
@@ -390,24 +392,13 @@ class SpectralGraphWavelets:
             )
         return ready
 
-    def _apply(self, image: npt.ArrayLike, coefficients: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        signal = self._check_signal(image, (), "image values")
-        with RowExecutor(self.n_jobs) as executor:
-            return self._analyze(signal, coefficients, executor)
-
     def _analyze(
-        self, signal: npt.NDArray[Any], coefficients: npt.NDArray[Any], executor: RowExecutor
+        self, signal: npt.NDArray[Any], coefficients: npt.NDArray[Any]
     ) -> npt.NDArray[Any]:
-        return self._per_channel(
-            signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
-        )
-
-    def _synthesize(self, values: npt.NDArray[Any], executor: RowExecutor) -> npt.NDArray[Any]:
-        return self._per_channel(
-            values,
-            1,
-            lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
-        )
+        with RowExecutor(self.n_jobs) as executor:
+            return self._per_channel(
+                signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
+            )
 
     def _per_channel(
         self,
