@@ -1,18 +1,18 @@
 """Classification by the weighted votes of neighbors."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, MultiOutputMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
-class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPredictor):
+class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
     """Base class of the classifiers by votes of neighbors."""
 
     _spread_factor = 0.5  # two classes: half of |(p, 1 - p) - (q, 1 - q)|^2 is (p - q)^2
@@ -24,24 +24,17 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         ----------
         X : (N, d) array_like
             Points; (N, N) for precomputed kernels.
-        y : (N,) or (N, n_outputs) array_like
+        y : (N,) array_like
             Classes: numbers or strings.
 
         Returns
         -------
         self
         """
-        options = {"multi_output": True, "dtype": [np.float64, np.float32]}
-        points, labels = validate_data(self, X, y, **options)
+        points, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(labels)
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = column_or_1d(labels, warn=True)
-        self.outputs_2d_ = labels.ndim == 2
-        coded = [np.unique(column, return_inverse=True) for column in np.atleast_2d(labels.T)]
-        classes = [names for names, _ in coded]
-        self.classes_ = classes if self.outputs_2d_ else classes[0]
-        self._codes = np.column_stack([codes for _, codes in coded])
-        self._targets = np.hstack([np.eye(len(names))[codes] for names, codes in coded])
+        self.classes_, self._codes = np.unique(labels, return_inverse=True)
+        self._targets = np.eye(len(self.classes_))[self._codes]
         self._fit_model(points)
         return self
 
@@ -55,14 +48,13 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 
         Returns
         -------
-        (n,) or (n, n_outputs) ndarray
+        (n,) ndarray
         """
-        chosen = self._chosen(self._scores(X)[0])
-        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        labels = [names[i] for names, i in zip(classes, chosen.T, strict=True)]
-        return np.column_stack(labels) if self.outputs_2d_ else labels[0]
+        best = self._scores(X)[0].argmax(axis=1)
+        predicted: Array = self.classes_[best]
+        return predicted
 
-    def predict_proba(self, X: npt.ArrayLike | None) -> Any:
+    def predict_proba(self, X: npt.ArrayLike | None) -> Array:
         """Predict the probabilities of the classes: the shares of the neighbors that have them.
 
         Parameters
@@ -72,10 +64,9 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 
         Returns
         -------
-        (n, n_classes) ndarray, or a list of one per output
+        (n, n_classes) ndarray
         """
-        parts = self._per_output(self._scores(X)[0])
-        return parts if self.outputs_2d_ else parts[0]
+        return self._scores(X)[0]
 
     def leave_one_out_error(self) -> float:
         """Return the share of the fitted points that are misclassified when left out.
@@ -83,28 +74,14 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         Returns
         -------
         float
-            Mean over points and outputs. The kernel's width is that of all points.
+            The kernel's width is that of all points.
 
         References
         ----------
         S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
         regression", PhD thesis, 2023, eq. 3.21.
         """
-        return float(np.mean(self._chosen(self._scores(None)[0]) != self._codes))
-
-    def _per_output(self, scores: Array) -> list[Array]:
-        """Split scores into one array (n, n_classes) per output."""
-        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        return np.split(scores, np.cumsum([len(names) for names in classes])[:-1], axis=1)
-
-    def _chosen(self, scores: Array) -> Array:
-        """Return the codes (n, n_outputs) of the classes with the largest scores."""
-        return np.column_stack([part.argmax(axis=1) for part in self._per_output(scores)])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
+        return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
 
 
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
@@ -126,7 +103,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
     Attributes
     ----------
-    classes_ : (n_classes,) ndarray, or a list of one per output
+    classes_ : (n_classes,) ndarray
     sigma_ : float
         Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
         for kernels without a width.

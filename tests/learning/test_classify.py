@@ -193,21 +193,6 @@ def test_ties_go_to_the_first_class():
     assert model.predict([[0.0]])[0] == "a"
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_several_outputs_are_several_classifiers(estimator, data):
-    X, y, queries = data
-    two = np.column_stack([y, np.where(X[:, 1] > 0, "up", "down")])
-    model = estimator.fit(X, two)
-    predicted, proba = model.predict(queries), model.predict_proba(queries)
-    errors = [model.leave_one_out_error()]
-    for j in range(2):
-        one = estimator.fit(X, two[:, j])
-        assert_array_equal(predicted[:, j], one.predict(queries))
-        assert_allclose(proba[j], one.predict_proba(queries), atol=1e-14)
-        errors.append(one.leave_one_out_error())
-    assert_allclose(errors[0], np.mean(errors[1:]))
-
-
 def test_a_column_of_classes_warns(data):
     X, y, _ = data
     with pytest.warns(DataConversionWarning, match="ravel"):
