@@ -76,17 +76,15 @@ def check_window(window, axes=2):
 
     In a tuple 1 is allowed too: no neighbors along that axis.
     """
-    if isinstance(window, bool) or not isinstance(window, numbers.Integral | tuple | list):
+    each = isinstance(window, tuple | list)
+    sides, least = (list(window), 1) if each else ([window] * axes, 3)
+    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) for n in sides):
         raise TypeError(
             f"window must be an odd integer, the side in pixels, or one per axis, not {window!r}"
         )
-    each = isinstance(window, tuple | list)
-    sides = window if each else [window] * axes
     if len(sides) != axes:
         raise ValueError(f"window has {len(sides)} sides, the image {axes} axes: give one per axis")
-    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) for n in sides):
-        raise TypeError(f"window={window!r} must have odd integers as sides")
-    sides, least = [int(n) for n in sides], 1 if each else 3
+    sides = [int(n) for n in sides]
     if not all(least <= n <= MAX_WINDOW and n % 2 for n in sides):
         raise ValueError(
             f"window={window} must be odd, from {least} to {MAX_WINDOW}: the side in pixels"

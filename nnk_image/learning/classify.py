@@ -74,12 +74,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         Returns
         -------
         float
-            The kernel's width is that of all points.
-
-        References
-        ----------
-        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression", PhD thesis, 2023, eq. 3.21.
+            Eq. 3.21 of the thesis; the kernel's width is that of all points.
         """
         return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
 

@@ -7,18 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import pinvh
 from scipy.sparse import csr_array
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.inputs import Array
+from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 
@@ -26,7 +22,7 @@ _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes th
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
-class MeansOptions(BaseEstimator):
+class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
     def __init__(
@@ -78,11 +74,6 @@ class MeansOptions(BaseEstimator):
             n_jobs=self.n_jobs,
         )
         return Gram(model.points, model.kernel, model.sigma)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):

@@ -19,7 +19,17 @@ from nnk_image.neighbors.result import Neighborhoods
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
 
 
-class NeighborhoodEstimator(BaseEstimator):
+class KernelEstimator(BaseEstimator):
+    """An estimator with an option `kernel`, whose points may be a kernel matrix."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        return tags
+
+
+class NeighborhoodEstimator(KernelEstimator):
     """An estimator that finds neighborhoods among its fitted points.
 
     Subclasses give the options of `NeighborhoodModel` by `_options`.
@@ -38,12 +48,6 @@ class NeighborhoodEstimator(BaseEstimator):
         )
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
         self.sigma_ = self._model.sigma
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
-        return tags
 
 
 class NeighborhoodPredictor(NeighborhoodEstimator):
@@ -108,7 +112,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much the predictions at a point and at its neighbors differ.
+        """Measure how much the predictions at a point and at its neighbors differ (eq. 3.24).
 
         Returns
         -------
@@ -117,11 +121,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
             leave-one-out predictions: values of a regressor, class probabilities of a
             classifier (half the squared distance between them). Near 0 where the data are
             smooth, NaN without neighbors.
-
-        References
-        ----------
-        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression", PhD thesis, 2023, eq. 3.24.
         """
         scores, found = self._scores(None)
         counts = found.n_kept

@@ -58,12 +58,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         Returns
         -------
         float
-            Mean over points and outputs. The kernel's width is that of all points.
-
-        References
-        ----------
-        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression", PhD thesis, 2023, eq. 3.21.
+            Eq. 3.21 of the thesis, the mean over points and outputs. The kernel's width is that of
+            all points.
         """
         return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
 

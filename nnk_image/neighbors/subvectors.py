@@ -118,7 +118,8 @@ def subvector_neighbors(
         parts.append(model.neighborhoods())
         unit = np.median(parts[-1].sigma) if isinstance(sigma, str) else 1.0
         scaled.append(view.astype(np.float64) / unit)
-    candidates = _together(parts)
+    linked = sum(part.to_csr() for part in parts)
+    candidates = csr_array(linked + linked.T)  # the neighbors in any part, in both directions
     most = max(1, int(np.diff(candidates.indptr).max()))
     model = NeighborhoodModel(np.hstack(scaled), most, neighbors=candidates, **options)
     solved = model.solve()
@@ -143,9 +144,3 @@ def check_views(Xs: Any) -> list[NDArray[Any]]:
                 "same points, one per row"
             )
     return views
-
-
-def _together(parts: list[Neighborhoods]) -> csr_array:
-    """Return a sparse (N, N) matrix of the neighbors in any part, in both directions."""
-    total = sum(part.to_csr() for part in parts)
-    return csr_array(total + total.T)

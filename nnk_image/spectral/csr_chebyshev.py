@@ -71,22 +71,10 @@ class CsrRecurrence:
 
     def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
         result = np.empty_like(x)
+        given = *self._laplacian, scale, shift, older, x, result, images, c, clenshaw
 
         def work(first, last):
-            _core.csr_step(
-                *self._rows,
-                *self._laplacian,
-                scale,
-                shift,
-                older,
-                x,
-                result,
-                images,
-                c,
-                clenshaw,
-                first,
-                last,
-            )
+            _core.csr_step(*self._rows, *given, first, last)
 
         executor.run(work, self.n, self._work_of_node)
         return result

@@ -98,10 +98,9 @@ class SpectralGraphWavelets:
     give the `bound` of the whole.
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
-    W`` and ``x = Q d``, d the degrees.  By Collatz and Wielandt no positive x gives less than the
-    largest eigenvalue of Q, which is at least that of ``D - W``.  On photographs it is 1.32 to
-    1.42 times the latter.  It is 2 for the normalized and the random-walk Laplacian, and
-    ``2 d / (d + tau)`` with d the largest degree for the regularized one.
+    W`` and ``x = Q d``, d the degrees: on photographs 1.32 to 1.42 times the largest eigenvalue.
+    It is 2 for the normalized and the random-walk Laplacian, and ``2 d / (d + tau)`` with d the
+    largest degree for the regularized one.
 
     References
     ----------

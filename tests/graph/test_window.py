@@ -113,7 +113,7 @@ def test_sizes_out_of_range(size):
         ((3, 5), 3, ValueError, "window has 2 sides, the image 3 axes"),
         ((3, 4, 5), 3, ValueError, "must be odd, from 1 to 63"),
         ((1, 1, 1), 3, ValueError, "contains no neighbor"),
-        ((3, 5.0, 3), 3, TypeError, "must have odd integers as sides"),
+        ((3, 5.0, 3), 3, TypeError, "window must be an odd integer"),
         (17, 3, ValueError, "holds 4913 pixels in 3 axes, but at most 3969"),
     ],
 )
