@@ -51,8 +51,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         (n,) ndarray
         """
         best = self._scores(X)[0].argmax(axis=1)
-        predicted: Array = self.classes_[best]
-        return predicted
+        return self.classes_[best]
 
     def predict_proba(self, X: npt.ArrayLike | None) -> Array:
         """Predict the probabilities of the classes: the shares of the neighbors that have them.

@@ -104,5 +104,4 @@ def _smallest(matrix: csr_array, k: int) -> Array:
     # The constant vector lies in their span: keep what is orthogonal to it.
     constant = np.full(n, n**-0.5)
     basis = np.linalg.qr(vectors @ null_space((constant @ vectors)[None])[:, :k])[0]
-    turned: Array = basis @ np.linalg.eigh(basis.T @ (matrix @ basis))[1]
-    return turned
+    return basis @ np.linalg.eigh(basis.T @ (matrix @ basis))[1]

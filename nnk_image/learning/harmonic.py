@@ -98,8 +98,7 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
             "known values",
             stacklevel=2,
         )
-    result: Array = (scale * found).reshape(np.shape(values))
-    return result
+    return (scale * found).reshape(np.shape(values))
 
 
 def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[Array, Array]:

@@ -212,8 +212,7 @@ def _class_shares(near: Neighborhoods, labels: Array, n_classes: int) -> Array:
     """Return shares (n, n_classes) of the classes in each query's weights, 0 without neighbors."""
     mass = near.to_csr() @ np.eye(n_classes)[labels]
     total = mass.sum(axis=1, keepdims=True)
-    share: Array = np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
-    return share
+    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
 def _most_confident(share: Array, error: Array, n_accept: int) -> Array:

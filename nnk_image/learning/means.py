@@ -229,8 +229,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _misfit(self, weights: Array, b: Array) -> Array:
         """Return the squared errors (n,) of codes, less the queries' similarity with themselves."""
-        misfit: Array = ((weights @ self._between - 2 * b) * weights).sum(axis=1)
-        return misfit
+        return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
 
     def _coded(self, X: Array | None) -> tuple[Array, Array]:
         """Return the codes of queries, and their kernel values with the atoms."""
@@ -246,8 +245,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
-        labels: Array = weights.argmax(axis=1)
-        return labels
+        return weights.argmax(axis=1)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the atom of largest weight of each query, the nearest one if all weights are 0.
@@ -282,8 +280,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         For ``kernel='precomputed'`` each query is assumed to have the kernel value 1 with itself.
         """
         queries = self._checked(X)
-        error: Array = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
-        return np.maximum(error, 0, out=error)
+        misfit = self._misfit(*self._coded(queries))
+        return np.maximum(self._gram.diagonal(queries) + misfit, 0)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
         """Return how well the atoms describe each query, (n,) ndarray: low for outliers.

@@ -114,8 +114,7 @@ random_state, n_jobs : optional
         (n,) ndarray of labels from `classes_`
         """
         best = self._errors(X).argmin(axis=1)
-        predicted: Array = self.classes_[best]
-        return predicted
+        return self.classes_[best]
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Return how much of each query the atoms of each class explain; larger is better.
