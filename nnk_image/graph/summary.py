@@ -12,13 +12,6 @@ def summary(graph):
 
     Among them is ``reduction``: the fraction of the pairs within the window that are not linked,
     0 for the bilateral graph but for weights too small for their type.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> figures = summary(nnk_image.image_graph(nnk_image.standard_image("camera")))
-    >>> figures["n_nodes"], figures["reduction"] > 0.9
-    (65536, True)
     """
     counts, degrees = graph.neighbor_counts, graph.degrees
     matrix = graph.adjacency
@@ -70,14 +63,7 @@ def _reduction(graph):
 
 
 def lines_of(graph):
-    """Return the figures of a graph as text, by name.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> lines_of(nnk_image.bilateral_graph([[0.0, 0.0]], window=3))["neighbors"]
-    '1.00 per pixel, 1 to 1'
-    """
+    """Return the figures of a graph as text, by name."""
     figures = summary(graph)
     least, most = figures["neighbors"]["min"], figures["neighbors"]["max"]
     degree = figures["degree"]

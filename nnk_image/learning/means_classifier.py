@@ -35,12 +35,10 @@ random_state, n_jobs : optional
         The classes.
     means_ : list of NNKMeans
         The fitted atoms of each class.
-    sigma_ : float
-        Width of the kernel in use, times `sigma_scale`; NaN for kernels without a width.
     n_iter_ : int
         Largest number of updates that a class needed.
-    n_features_in_ : int
-        Number of features.
+    sigma_, n_features_in_
+        As of `NNKMeans`.
 
     References
     ----------
