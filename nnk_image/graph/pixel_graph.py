@@ -239,3 +239,12 @@ class ImageGraph:
             f"{self.n_edges} {edges} ({per_node:.2f} neighbors per pixel), window={self.window}, "
             f"sigma_d={self.sigma_d:g}, sigma_f={self.sigma_f:g}, {self.dtype}{masked}>"
         )
+
+
+def check_undirected(graph: Any) -> ImageGraph | csr_array:
+    """Return an undirected ImageGraph as it is, any other graph as `check_adjacency` does."""
+    if not isinstance(graph, ImageGraph):
+        return laplacian.check_adjacency(graph)
+    if graph.directed:
+        laplacian.check_symmetric(graph.adjacency)
+    return graph

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
-from nnk_image.graph.laplacian import check_adjacency, check_symmetric
-from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Array: TypeAlias = npt.NDArray[Any]
 Graph: TypeAlias = Any
@@ -119,13 +118,8 @@ def check_problem(
     strength = check_number("strength", strength)
     tol = check_positive("tol", tol, "the relative error at which iterations stop")
     max_iterations = check_count("max_iterations", max_iterations)
-    if isinstance(graph, ImageGraph):
-        if graph.directed:
-            check_symmetric(graph.adjacency)
-        n = graph.n_nodes
-    else:
-        graph = check_adjacency(graph)
-        n = graph.shape[0]
+    graph = check_undirected(graph)
+    n = graph.n_nodes if isinstance(graph, ImageGraph) else graph.shape[0]
     signal = np.asarray(signal)
     channels = _channels("signal", signal, n)
     if known is None and strength == 0:

@@ -55,7 +55,12 @@ def total_variation(
     Returns
     -------
     restored, info
-        As for `smooth`, which also tells the errors and warnings.
+        As for `smooth`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `smooth`.
 
     Notes
     -----

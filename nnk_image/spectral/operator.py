@@ -13,14 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from nnk_image.base.checks import check_positive
-from nnk_image.graph.laplacian import (
-    check_adjacency,
-    check_kind,
-    check_symmetric,
-    node_terms,
-    regularization,
-)
-from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.laplacian import check_kind, node_terms, regularization
+from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.csr_chebyshev import CsrRecurrence
@@ -65,11 +59,9 @@ class LaplacianOperator:
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
-        if not isinstance(graph, ImageGraph):
-            graph = check_adjacency(graph)
-        elif graph.directed:
-            check_symmetric(graph.adjacency)
-        return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau)
+        return cls(
+            recurrence_of(check_undirected(graph), dtype, executor, keep), kind, executor, tau
+        )
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank, (n_bands, order + 1), on one signal: (n_bands, *shape).
