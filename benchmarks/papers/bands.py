@@ -53,7 +53,8 @@ def _bands(picture, kind, n_jobs):
     """Coefficients of the image without its mean, in grey levels of 0 to 255."""
     graph = BUILDS[kind](picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax="lanczos", n_jobs=n_jobs)
-    wavelets = wavelets.at_lmax(1.01 * wavelets.lmax)  # as in the published experiments
+    lmax = 1.01 * wavelets.lmax  # as in the published experiments
+    wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax=lmax, n_jobs=n_jobs)
     return 255 * wavelets.analyze(picture.unit - picture.unit.mean())
 
 

@@ -47,7 +47,7 @@ def _measure(picture, window):
     for kind, build in BUILDS.items():
         graphs[kind] = build(picture.unit, window, SIGMA_D, SIGMA_F)
         wavelets = SpectralGraphWavelets(graphs[kind], order=ORDER, lmax="lanczos")
-        wavelets = wavelets.at_lmax(1.01 * wavelets.lmax)
+        wavelets = SpectralGraphWavelets(graphs[kind], order=ORDER, lmax=1.01 * wavelets.lmax)
         bands[kind] = wavelets.analyze(signal).var(axis=(1, 2)) / signal.var()
         work[kind, "build"] = lambda b=build: b(picture.unit, window, SIGMA_D, SIGMA_F)
         work[kind, "transform"] = lambda w=wavelets: w.analyze(signal)

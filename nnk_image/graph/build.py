@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
+from nnk_image.base.checks import check_choice
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.exact_weights import nnk_weighted
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -110,8 +111,7 @@ def image_graph(
     >>> nnk_image.image_graph(volume, sigma_f=1, spacing=(2.5, 1, 1)).degrees.shape
     (8, 20, 20)
     """
-    if weights not in ("kernel", "nnk"):
-        raise ValueError(f"weights={weights!r} is unknown; choose 'kernel' or 'nnk'")
+    check_choice("weights", weights, ("kernel", "nnk"))
     given = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
     with RowExecutor(n_jobs) as executor:
         spec = GraphSpec(image, window, sigma_d, sigma_f, **given, turned=True)

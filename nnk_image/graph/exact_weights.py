@@ -18,20 +18,8 @@ def nnk_weighted(
 ) -> ImageGraph:
     """Replace an image graph's weights by those of non-negative kernel regression.
 
-    Parameters
-    ----------
-    graph : ImageGraph
-        As each pixel chose its neighbors: directed.
-    pixels : (H, W, C) ndarray
-        The image it is of; masked pixels may hold anything.
-    directed : bool
-        Keep the weights each pixel chose.  Default: of two weights the larger.
-    n_jobs : int or None
-
-    Returns
-    -------
-    ImageGraph
-        Without neighbors of weight 0.
+    The graph is as each pixel of the (H, W, C) image chose its neighbors; masked pixels may hold
+    anything. Unless `directed`, the larger of two weights counts. Weights of 0 are left out.
     """
     solved = solve_on(graph, pixels, n_jobs)
     adjacency = solved.graph(None if directed else "max", n_jobs)

@@ -22,17 +22,8 @@ FORMAT = "nnk_image.ImageGraph 1"
 """The member `format` of a graph's file."""
 
 _KINDS = ("nnk", "bilateral")
-_PARTS = (
-    "shape",
-    "kind",
-    "window",
-    "sigma_d",
-    "sigma_f",
-    "directed",
-    "n_underflow",
-    "valid",
-    "spacing",
-)
+_KERNEL = ("kind", "window", "sigma_d", "sigma_f")
+_PARTS = ("shape", *_KERNEL, "directed", "n_underflow", "valid", "spacing")
 
 
 def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
@@ -55,13 +46,7 @@ def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
 
 
 def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what `write_graph` wrote, as arguments of `ImageGraph`.
-
-    Raises
-    ------
-    ValueError
-        The file is no such graph or is damaged.
-    """
+    """Read what `write_graph` wrote, as arguments of `ImageGraph`; ValueError if it is damaged."""
     with open(path, "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as arrays:
@@ -83,7 +68,7 @@ def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
     shape = tuple(int(n) for n in file["shape"])
     if not 2 <= len(shape) <= MOST_AXES or min(shape) < 1:
         raise ValueError(f"shape {shape}")
-    kind, window = str(file["kind"]), file["window"].tolist()
+    kind, window, spacing = str(file["kind"]), file["window"].tolist(), file.get("spacing")
     if kind not in _KINDS:
         raise ValueError(f"kind {kind!r}")
     parts = {
@@ -95,14 +80,10 @@ def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
         "sigma_f": check_positive("sigma_f", float(file["sigma_f"]), "width"),
         "directed": bool(file["directed"]),
         "valid": file.get("valid"),
-        "spacing": _spacing(file, len(shape)),
+        "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,
     }
     _check_edges(**parts)
     return parts
-
-
-def _spacing(file: Mapping[str, npt.NDArray[Any]], axes: int) -> tuple[float, ...] | None:
-    return check_spacing(file["spacing"].tolist(), axes) if "spacing" in file else None
 
 
 def _matrix_of(file: Mapping[str, npt.NDArray[Any]], n_nodes: int) -> csr_array:

@@ -51,16 +51,6 @@ def grid_graph(
            [1., 0., 1., 1.],
            [1., 1., 0., 1.],
            [1., 1., 1., 0.]], dtype=float32)
-
-    The NNK graph of an image by patches of 5 x 5 pixels, chosen among the 120 nearest pixels:
-
-    >>> import numpy as np, nnk_image
-    >>> image = nnk_image.standard_image("camera")[80:120, 80:120] / 255
-    >>> padded = np.pad(image, 2, mode="reflect")
-    >>> patches = np.lib.stride_tricks.sliding_window_view(padded, (5, 5)).reshape(1600, 25)
-    >>> graph = nnk_image.nnk_graph(patches, 30, neighbors=grid_graph(image.shape, 11))
-    >>> 3 < graph.nnz / 1600 < 20
-    True
     """
     try:
         sides = tuple(operator.index(n) for n in shape)

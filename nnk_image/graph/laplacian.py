@@ -5,28 +5,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
+from nnk_image.base.checks import check_choice
+
 KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
 
 
 def check_kind(kind):
     """`kind` if it names a Laplacian."""
-    if kind not in KINDS:
-        raise ValueError(f"laplacian {kind!r} is unknown; choose one of {', '.join(KINDS)}")
-    return kind
+    return check_choice("laplacian", kind, KINDS)
 
 
 def sparse_adjacency(graph: Any) -> Any:
-    """Return the scipy.sparse adjacency of a graph, in whichever form it comes.
+    """Return the scipy.sparse adjacency of a graph of scipy, numpy, PyGSP or networkx.
 
-    Parameters
-    ----------
-    graph : scipy.sparse matrix or array, (N, N) ndarray, PyGSP graph or networkx graph
-        Nodes of networkx are numbered in their order, and edges without a `weight` have 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Something else; the message says what to write.
+    Nodes of networkx are numbered in their order, and edges without a `weight` have 1.
     """
     if issparse(graph):
         return graph
@@ -54,15 +46,10 @@ def sparse_adjacency(graph: Any) -> Any:
 
 
 def check_adjacency(adjacency):
-    """Return a symmetric adjacency as canonical float CSR; raises on anything else.
+    """Return a copy of what `sparse_adjacency` takes as canonical float CSR.
 
-    Raises
-    ------
-    TypeError
-        No graph that `sparse_adjacency` takes, or its weights are not real numbers.
-    ValueError
-        Not square, empty, not symmetric, with negative or non-finite weights or
-        self loops.
+    TypeError or ValueError unless it is symmetric, not empty, finite, without negative weights and
+    self loops.
     """
     adjacency = sparse_adjacency(adjacency)
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
@@ -120,14 +107,8 @@ def node_terms(degree, kind, tau=None):
 
     ``D - W``; random walk ``I - D^-1 W``; regularized ``(D + tau I)^-1 (D - W)``, tau by
     default `regularization`.  The last two are similar to symmetric matrices, ``S^1/2 L
-    S^-1/2``; for the random walk that is the normalized Laplacian.
-
-    Returns
-    -------
-    diagonal : ndarray of the degrees' shape
-        0 where a node has no edges.
-    square : ndarray or None
-        s, 1 where a node has no edges; None for the combinatorial (all 1).
+    S^-1/2``; for the random walk that is the normalized Laplacian.  Where a node has no edges, a is
+    0 and s is 1; for the combinatorial Laplacian s is None, all 1.
     """
     if kind == "combinatorial":
         return degree, None

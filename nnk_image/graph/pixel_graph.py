@@ -16,7 +16,6 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
 from nnk_image.graph.planes import EdgePlanes, StoredEdges
-from nnk_image.graph.summary import card
 
 if TYPE_CHECKING:
     import networkx
@@ -243,6 +242,11 @@ class ImageGraph:
             f"sigma_d={self.sigma_d:g}, sigma_f={self.sigma_f:g}, {self.dtype}{masked}>"
         )
 
-    def _repr_html_(self) -> str:
-        """Return a card with figures and degrees, as notebooks show it."""
-        return card(self)
+
+def check_undirected(graph: Any) -> ImageGraph | csr_array:
+    """Return an undirected ImageGraph as it is, any other graph as `check_adjacency` does."""
+    if not isinstance(graph, ImageGraph):
+        return laplacian.check_adjacency(graph)
+    if graph.directed:
+        laplacian.check_symmetric(graph.adjacency)
+    return graph

@@ -17,14 +17,9 @@ from nnk_image.graph.pruning import BIT_SPEED, GraphSpec, choose_edges
 
 
 class StoredEdges(NamedTuple):
-    """Edges as a matrix.
+    """Edges as a matrix with sorted columns and no explicit zeros.
 
-    Attributes
-    ----------
-    adjacency : (N, N) csr_array
-        Sorted columns, no explicit zeros.
-    n_underflow : int
-        Edges left out because their weight was below the smallest normal number of its type.
+    `n_underflow` edges are left out, whose weight was below the smallest normal number of its type.
     """
 
     adjacency: csr_array
@@ -39,22 +34,9 @@ class StoredEdges(NamedTuple):
 class EdgePlanes:
     """Edges as planes of bits, one per offset of the window, and the kernel that weighs them.
 
-    Parameters
-    ----------
-    spec : GraphSpec
-    kind : {'nnk', 'bilateral'}
-    executor : RowExecutor
-        Chooses the edges; its `n_jobs` also serves to write the matrix later.
-    directed : bool
-        Keep the edges that each pixel chose instead of their union.
-
-    Attributes
-    ----------
-    bits : nnk_image._core.Edges
-    shape : tuple of int
-        Of the image as it is laid out: that of an image of one column is turned.
-    dtype : numpy.dtype
-        Type of the weights.
+    The executor chooses the edges; its `n_jobs` also serves to write the matrix later. `directed`
+    keeps the edges that each pixel chose instead of their union. `shape` is that of the image as
+    it is laid out: an image of one column is turned.
     """
 
     def __init__(

@@ -36,33 +36,21 @@ BIT_SPEED = 16
 class GraphSpec:
     """Which graph to build: arguments checked, defaults filled in, features laid out for C.
 
-    Parameters
-    ----------
-    image : Image, or as for `image_graph`
-    window, sigma_d, sigma_f, channel_axis, mask, spacing
-        As for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
-    kind : {'nnk', 'bilateral'}
-        Which graph has to fit into memory.
-    turned : bool
-        Lay out an image of one column as the row that it is: its pixels have the same numbers.
+    Arguments are as for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
+    `kind` says which graph has to fit into memory. With `turned` an image of one column is laid
+    out as the row that it is: its pixels have the same numbers.
 
     Attributes
     ----------
-    shape : tuple of int
-        Of the image as given.
-    image : Image
-    window : Window
+    shape, spacing
+        As given.
     side : int or tuple of int
         Of the window.
-    spacing : tuple of float or None
-        As given.
     lines : Lines
         How the image lies in memory.
-    sigma_d, sigma_f : float
-    two_sigma2 : float
-        ``2 sigma_f^2``, the divisor within the kernel's exponential.
-    mu : float
-        ``sigma_f^2 / sigma_d^2``, the factor of the thresholds.
+    two_sigma2, mu : float
+        ``2 sigma_f^2``, the divisor within the kernel's exponential, and ``sigma_f^2 / sigma_d^2``,
+        the factor of the thresholds.
     exact : bool
         Whether float32 holds every product of differences of the features.
     planes : (C, rows, stride) ndarray

@@ -1,16 +1,10 @@
-"""An image graph in figures: as numbers, as text, and as a card for notebooks."""
+"""An image graph in figures: as numbers, and as text."""
 
-import base64
-import html
-import io
 import math
 
 import numpy as np
 
 from nnk_image.graph.window import window_on
-
-THUMBNAIL = 128
-"""Longest side of the card's picture, in pixels."""
 
 
 def summary(graph):
@@ -18,13 +12,6 @@ def summary(graph):
 
     Among them is ``reduction``: the fraction of the pairs within the window that are not linked,
     0 for the bilateral graph but for weights too small for their type.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> figures = summary(nnk_image.image_graph(nnk_image.standard_image("camera")))
-    >>> figures["n_nodes"], figures["reduction"] > 0.9
-    (65536, True)
     """
     counts, degrees = graph.neighbor_counts, graph.degrees
     matrix = graph.adjacency
@@ -76,14 +63,7 @@ def _reduction(graph):
 
 
 def lines_of(graph):
-    """Return the figures of a graph as text, by name.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> lines_of(nnk_image.bilateral_graph([[0.0, 0.0]], window=3))["neighbors"]
-    '1.00 per pixel, 1 to 1'
-    """
+    """Return the figures of a graph as text, by name."""
     figures = summary(graph)
     least, most = figures["neighbors"]["min"], figures["neighbors"]["max"]
     degree = figures["degree"]
@@ -105,31 +85,3 @@ def lines_of(graph):
     if figures["n_underflow"]:
         lines["left out"] = f"{figures['n_underflow']:,} edges, too weak for {figures['dtype']}"
     return lines
-
-
-def card(graph):
-    """Return the figures of a graph as HTML, with a thumbnail of its degrees."""
-    cell = '<td style="text-align:left;padding:1px 12px 1px 0;opacity:{}">{}</td>'
-    rows = "".join(
-        f"<tr>{cell.format(0.65, html.escape(name))}{cell.format(1, html.escape(text))}</tr>"
-        for name, text in lines_of(graph).items()
-    )
-    return (
-        '<div style="display:flex;gap:16px;align-items:center">'
-        f'<img alt="degrees" title="degree of each pixel" src="{_thumbnail(graph)}" '
-        f'style="width:{THUMBNAIL}px;image-rendering:pixelated">'
-        f'<table style="border-collapse:collapse">{rows}</table></div>'
-    )
-
-
-def _thumbnail(graph):
-    """Return the degrees as the URI of a small PNG; those of the middle slice of a volume."""
-    step = -(-max(graph.shape[-2:]) // THUMBNAIL)
-    middle = tuple(n // 2 for n in graph.shape[:-2])
-    degrees = graph.degrees[middle][::step, ::step].astype(float)
-    gray = np.clip(255 * degrees / (np.percentile(degrees, 99) or 1.0), 0, 255)
-    file = io.BytesIO()
-    from PIL import Image
-
-    Image.fromarray(gray.astype(np.uint8)).save(file, "PNG")
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

@@ -31,30 +31,13 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """A window of odd sides and what Algorithm 4 precomputes for it.
+    """A window of odd sides and what Algorithm 4 precomputes for it (thesis section 3.1.2.2).
 
-    Attributes
-    ----------
-    radii : tuple of int
-        Pixels it reaches over along each axis, to either side.
-    spacing : tuple of float
-        Distance of pixels along each axis.
-    offsets : (n, axes) int32 ndarray
-        By increasing distance, 0 left out.
-    forward : (n / 2, axes) int32 ndarray
-        Those after 0 in row-major order, in that order; the others are their negatives.
-    dy, dx : (n / 2,) int32 ndarray
-        The forward offsets in rows (`Lines`) and in pixels along them.
-    pair_delta : ndarray
-        Threshold factor of each candidate pair of the compiled near pass.
-    max_delta : int or float
-        Largest threshold factor of any pair.
-    core : nnk_image._core.Window
-        The same for the C core.
-
-    References
-    ----------
-    Algorithm 4 (function Precompute) of the thesis, section 3.1.2.2.
+    `offsets` are (n, axes) by increasing distance, 0 left out; `forward` those after 0 in row-major
+    order, in that order: the others are their negatives. `dy` and `dx` are the forward offsets in
+    rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the candidate
+    pairs of the compiled near pass, `max_delta` the largest of any pair; `core` holds the same for
+    the C core.
     """
 
     radii: tuple[int, ...]
@@ -77,13 +60,6 @@ class Window:
         """Work per pixel, about, as a multiple of that with the default window's 120 offsets."""
         return max(1, len(self.offsets) / 120)
 
-    def delta(self):
-        """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k], in units of `spacing`.
-
-        Neighbor j can prune k where the factor is not negative and j is not k.
-        """
-        return _delta(self.offsets, self.spacing)
-
     def far_deltas(self):
         """(n,) ndarray of the threshold factors 0, 1, .. that the far pass may meet."""
         far = len(self.offsets) > NEAR and _is_plain(self.radii, self.spacing)
@@ -100,17 +76,15 @@ def check_window(window, axes=2):
 
     In a tuple 1 is allowed too: no neighbors along that axis.
     """
-    if isinstance(window, bool) or not isinstance(window, numbers.Integral | tuple | list):
+    each = isinstance(window, tuple | list)
+    sides, least = (list(window), 1) if each else ([window] * axes, 3)
+    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) for n in sides):
         raise TypeError(
             f"window must be an odd integer, the side in pixels, or one per axis, not {window!r}"
         )
-    each = isinstance(window, tuple | list)
-    sides = window if each else [window] * axes
     if len(sides) != axes:
         raise ValueError(f"window has {len(sides)} sides, the image {axes} axes: give one per axis")
-    if any(isinstance(n, bool) or not isinstance(n, numbers.Integral) for n in sides):
-        raise TypeError(f"window={window!r} must have odd integers as sides")
-    sides, least = [int(n) for n in sides], 1 if each else 3
+    sides = [int(n) for n in sides]
     if not all(least <= n <= MAX_WINDOW and n % 2 for n in sides):
         raise ValueError(
             f"window={window} must be odd, from {least} to {MAX_WINDOW}: the side in pixels"
@@ -133,15 +107,7 @@ def n_offsets(window, axes):
 
 
 def window_on(shape, window, spacing):
-    """Return the `Window` for images of a shape, and their `Lines`.
-
-    Parameters
-    ----------
-    shape : tuple of int
-    window : int or tuple of int
-        As `check_window` returns it.
-    spacing : tuple of float
-    """
+    """Return the `Window` for images of a shape, and their `Lines`; the window is checked."""
     sides = (window,) * len(shape) if isinstance(window, int) else window
     radii = tuple(side // 2 for side in sides)
     if len(shape) > 2:  # nothing is farther away than the other end of the axis
@@ -160,7 +126,7 @@ def _window(radii, spacing, strides, border):
     squares = ((offsets * np.array(spacing)) ** 2).sum(axis=1)
     offsets = offsets[np.argsort(squares, kind="stable")]
 
-    delta = _delta(offsets, spacing)
+    delta = pair_deltas(offsets, spacing)
     near = min(NEAR, len(offsets)) if _is_plain(radii, spacing) else len(offsets)
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
     rows = np.array(strides)
@@ -186,7 +152,11 @@ def _is_plain(radii, spacing):
     return len(radii) == 2 and all(s == 1 for s in spacing)
 
 
-def _delta(offsets, spacing):
+def pair_deltas(offsets, spacing):
+    """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k], in units of `spacing`.
+
+    Neighbor j can prune k where the factor is not negative and j is not k.
+    """
     if all(s == 1 for s in spacing):
         gram = offsets @ offsets.T
         return gram - np.diag(gram)[:, None]

@@ -1,12 +1,10 @@
 """Classification by the weighted votes of neighbors."""
 
-import warnings
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, MultiOutputMixin
-from sklearn.exceptions import DataConversionWarning
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -14,7 +12,7 @@ from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
-class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPredictor):
+class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
     """Base class of the classifiers by votes of neighbors."""
 
     _spread_factor = 0.5  # two classes: half of |(p, 1 - p) - (q, 1 - q)|^2 is (p - q)^2
@@ -26,29 +24,17 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         ----------
         X : (N, d) array_like
             Points; (N, N) for precomputed kernels.
-        y : (N,) or (N, n_outputs) array_like
+        y : (N,) array_like
             Classes: numbers or strings.
 
         Returns
         -------
         self
         """
-        options = {"multi_output": True, "dtype": [np.float64, np.float32]}
-        points, labels = validate_data(self, X, y, **options)
+        points, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(labels)
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            warnings.warn(
-                "y is a column vector where (N,) is expected; it is taken as y.ravel()",
-                DataConversionWarning,
-                stacklevel=2,
-            )
-            labels = labels.ravel()
-        self.outputs_2d_ = labels.ndim == 2
-        coded = [np.unique(column, return_inverse=True) for column in np.atleast_2d(labels.T)]
-        classes = [names for names, _ in coded]
-        self.classes_ = classes if self.outputs_2d_ else classes[0]
-        self._codes = np.column_stack([codes for _, codes in coded])
-        self._targets = np.hstack([np.eye(len(names))[codes] for names, codes in coded])
+        self.classes_, self._codes = np.unique(labels, return_inverse=True)
+        self._targets = np.eye(len(self.classes_))[self._codes]
         self._fit_model(points)
         return self
 
@@ -62,15 +48,13 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 
         Returns
         -------
-        (n,) or (n, n_outputs) ndarray
+        (n,) ndarray
         """
-        chosen = self._chosen(self._scores(X)[0])
-        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        labels = [names[i] for names, i in zip(classes, chosen.T, strict=True)]
-        return np.column_stack(labels) if self.outputs_2d_ else labels[0]
+        best = self._scores(X)[0].argmax(axis=1)
+        return self.classes_[best]
 
-    def predict_proba(self, X: npt.ArrayLike | None) -> Any:
-        """Predict the probabilities of the classes: their shares in the weights of the neighbors.
+    def predict_proba(self, X: npt.ArrayLike | None) -> Array:
+        """Predict the probabilities of the classes: the shares of the neighbors that have them.
 
         Parameters
         ----------
@@ -79,10 +63,9 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
 
         Returns
         -------
-        (n, n_classes) ndarray, or a list of one per output
+        (n, n_classes) ndarray
         """
-        parts = self._per_output(self._scores(X)[0])
-        return parts if self.outputs_2d_ else parts[0]
+        return self._scores(X)[0]
 
     def leave_one_out_error(self) -> float:
         """Return the leave-one-out error: the share of fitted points misclassified by the others.
@@ -90,28 +73,9 @@ class NeighborhoodClassifier(ClassifierMixin, MultiOutputMixin, NeighborhoodPred
         Returns
         -------
         float
-            Mean over points and outputs. The kernel's width is that of all points.
-
-        References
-        ----------
-        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression", PhD thesis, 2023, eq. 3.21.
+            Eq. 3.21 of the thesis; the kernel's width is that of all points.
         """
-        return float(np.mean(self._chosen(self._scores(None)[0]) != self._codes))
-
-    def _per_output(self, scores: Array) -> list[Array]:
-        """Split scores into one array (n, n_classes) per output."""
-        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        return np.split(scores, np.cumsum([len(names) for names in classes])[:-1], axis=1)
-
-    def _chosen(self, scores: Array) -> Array:
-        """Return the codes (n, n_outputs) of the classes with the largest scores."""
-        return np.column_stack([part.argmax(axis=1) for part in self._per_output(scores)])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
+        return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
 
 
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
@@ -123,25 +87,18 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
     Parameters
     ----------
-    n_neighbors : int
-        Number of nearest points among which the neighbors of a query are selected; default 30.
-    kernel, kernel_params, sigma : optional
-        Kernel and its width, as for `nnk_neighbors`; default: a Gaussian of a width that is
-        computed from the data.
+    n_neighbors, kernel, kernel_params, sigma, method, method_params, n_jobs : optional
+        As for `nnk_neighbors`. ``method='knn'`` is weighted kNN.
     sigma_scale : float
         Factor that `sigma` is multiplied by; default 1. In a grid search vary this rather than
         `sigma`, because it does not depend on the units of the data.
-    method, method_params : optional
-        How neighbors are weighted, as for `nnk_neighbors`; default 'nnk'. 'knn' is weighted kNN.
     neighbors : estimator, optional
         How the nearest points are searched, as for `nnk_neighbors`: an estimator or transformer,
         which is cloned.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
 
     Attributes
     ----------
-    classes_ : (n_classes,) ndarray, or a list of one per output
+    classes_ : (n_classes,) ndarray
     sigma_ : float
         Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
         for kernels without a width.
@@ -194,17 +151,13 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
         1. The larger, the fewer neighbors. Choose it by cross-validation.
     n_neighbors : int, optional
         Largest number of neighbors of a query, its nearest points; default: all points.
-    neighbors : estimator, optional
-        How nearest points are searched, as for `NNKClassifier`.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
+    neighbors, n_jobs : optional
+        As for `NNKClassifier`.
 
     Attributes
     ----------
-    classes_ : (n_classes,) ndarray, or a list of one per output
-        The classes.
-    n_samples_fit_, n_features_in_ : int
-        Number of fitted points and of their features.
+    classes_, n_samples_fit_, n_features_in_
+        As of `NNKClassifier`.
 
     Notes
     -----

@@ -17,10 +17,8 @@ _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to make it invertible
 
 
-def lle_embedding(
-    weights: Weights, n_components: int = 2, *, return_eigenvalues: bool = False
-) -> Array | tuple[Array, Array]:
-    """Embed points in a few dimensions by locally linear embedding (LLE) with given weights.
+def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
+    """Embed points in few dimensions by locally linear embedding (LLE) with given weights.
 
     The weights express each point as a weighted sum of its neighbors. The low-dimensional
     coordinates are those that satisfy the same sums best.
@@ -32,15 +30,11 @@ def lle_embedding(
         ``nnk_neighbors(X, method="lnp")``. Rows are scaled to sum to 1.
     n_components : int
         Number of coordinates, below N; default 2.
-    return_eigenvalues : bool
-        Also return the eigenvalues; default False.
 
     Returns
     -------
     coordinates : (N, n_components) float64 ndarray
         Orthonormal columns by rising eigenvalue; the entry of largest size in each is positive.
-    eigenvalues : (n_components,) float64 ndarray
-        Only if `return_eigenvalues`.
 
     Warns
     -----
@@ -91,14 +85,13 @@ def lle_embedding(
             stacklevel=2,
         )
     residual = eye_array(n, format="csr") - diags_array(1 / total) @ matrix
-    values, vectors = _smallest(csr_array(residual.T @ residual), n_components)
+    vectors = _smallest(csr_array(residual.T @ residual), n_components)
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_components)]
-    vectors = vectors * np.where(largest < 0, -1.0, 1.0)
-    return (vectors, values) if return_eigenvalues else vectors
+    return vectors * np.where(largest < 0, -1.0, 1.0)
 
 
-def _smallest(matrix: csr_array, k: int) -> tuple[Array, Array]:
-    """Return the k smallest eigenvalues and their vectors, apart from the constant vector."""
+def _smallest(matrix: csr_array, k: int) -> Array:
+    """Return the eigenvectors of the k smallest eigenvalues, apart from the constant vector."""
     n = matrix.shape[0]
     if n <= _DENSE or k > n // 4:
         vectors = eigh(matrix.toarray(), subset_by_index=[0, k])[1]
@@ -111,5 +104,4 @@ def _smallest(matrix: csr_array, k: int) -> tuple[Array, Array]:
     # The constant vector lies in their span: keep what is orthogonal to it.
     constant = np.full(n, n**-0.5)
     basis = np.linalg.qr(vectors @ null_space((constant @ vectors)[None])[:, :k])[0]
-    values, turn = np.linalg.eigh(basis.T @ (matrix @ basis))
-    return np.maximum(values, 0), basis @ turn
+    return basis @ np.linalg.eigh(basis.T @ (matrix @ basis))[1]

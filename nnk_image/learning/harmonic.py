@@ -1,4 +1,4 @@
-"""Values of all nodes of a graph from those of some: harmonic and Tikhonov interpolation."""
+"""Values of all nodes of a graph from those of some: harmonic interpolation."""
 
 import warnings
 from typing import Any
@@ -9,25 +9,21 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from nnk_image.base.checks import check_number
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.learning.inputs import Array, Graph, check_graph
-from nnk_image.solvers.problem import Problem
+from nnk_image.solvers.problem import Problem, check_known
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
 _LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
 _DIRECT = 2000  # up to this number of unknowns elimination is always fast
-_STIFFEST = 1e300  # weight that pins a node to its known value
 _STEPS, _TOL = 200, 1e-13
 """Of conjugate gradients: where they do not get there, elimination is used."""
 
 
-def interpolate(
-    graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike, *, tau: float = 0.0
-) -> Array:
+def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Array:
     """Fill in missing values on a graph from the known ones, such as missing pixels of an image.
 
     Parameters
@@ -39,9 +35,6 @@ def interpolate(
         unknown nodes are ignored and may be NaN.
     known : (N,) or (H, W) array_like of bool
         Nodes whose values are known, in any shape of N elements.
-    tau : float
-        How strongly known values are smoothed as well: 0 (default) keeps them as they are, larger
-        values trust them less.
 
     Returns
     -------
@@ -56,13 +49,12 @@ def interpolate(
     See Also
     --------
     label_propagation : The same for classes.
+    nnk_image.solvers.smooth : For noisy known values, which are smoothed as well.
 
     Notes
     -----
-    With ``tau=0`` each unknown node gets the weighted mean of its neighbors. Such values are called
-    harmonic; they minimize the variation ``x' L x``, with L the graph Laplacian. With ``tau > 0``
-    the result minimizes ``sum over known i of (x_i - y_i)^2 + tau x' L x`` (Tikhonov
-    regularization).
+    Each unknown node gets the weighted mean of its neighbors. Such values are called harmonic; they
+    minimize the variation ``x' L x``, with L the graph Laplacian.
 
     The equations of more than 2000 nodes are solved by conjugate gradients, as in
     `nnk_image.solvers.smooth`, but to rounding; by elimination where these need too many steps, as
@@ -71,8 +63,7 @@ def interpolate(
     References
     ----------
     X. Zhu, Z. Ghahramani, J. Lafferty, "Semi-supervised learning using Gaussian fields and harmonic
-    functions", 2003, eq. 5; D. Shuman et al., "The emerging field of signal processing on graphs",
-    IEEE Signal Processing Magazine 30, 2013.
+    functions", 2003, eq. 5.
 
     Examples
     --------
@@ -93,11 +84,10 @@ def interpolate(
     True
     """
     adjacency = check_graph(graph)
-    tau = check_number("tau", tau)
     fixed, given = _check_values(values, known, adjacency.shape[0])
     scale = np.abs(given).max() or 1.0
     given /= scale  # whose squares neither overflow nor vanish
-    found, chance = harmonic(graph, adjacency, fixed, given, tau)
+    found, chance = harmonic(graph, adjacency, fixed, given)
     reached = chance > 0
     found[reached] /= chance[reached, None]
     if not reached.all():
@@ -108,17 +98,13 @@ def interpolate(
             "known values",
             stacklevel=2,
         )
-    result: Array = (scale * found).reshape(np.shape(values))
-    return result
+    return (scale * found).reshape(np.shape(values))
 
 
 def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[Array, Array]:
     """Return which nodes are known, (N,) bool, and their values as (N, C) float64, 0 elsewhere."""
     known, values = np.asarray(known), np.asarray(values)
-    if known.dtype != bool:
-        raise TypeError(f"known must be a boolean array, True for known values, not {known.dtype}")
-    if known.size != n:
-        raise ValueError(f"known has {known.size} elements, the graph {n} nodes: give one per node")
+    mask = check_known(known, n)
     if values.dtype.kind not in "buif":
         raise TypeError(f"values must be real numbers, not {values.dtype}")
     if values.shape[: known.ndim] != known.shape or values.ndim > known.ndim + 1 or not values.size:
@@ -126,74 +112,47 @@ def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[
             f"values have shape {values.shape}, known {known.shape}: they must be the same, or "
             "values have one more axis, of the channels"
         )
-    known = known.ravel()
-    if not known.any():
-        raise ValueError("known is False everywhere; it must be True for at least one node")
     values = values.reshape(n, -1)
-    given = np.where(known[:, None], values, 0).astype(np.float64)
+    given = np.where(mask[:, None], values, 0).astype(np.float64)
     if not np.isfinite(given).all():
         node = int(np.argmin(np.isfinite(given).all(axis=1)))
         raise ValueError(f"known values must be finite, got {values[node]} at node {node}")
-    return known, given
+    return mask, given
 
 
-def harmonic(
-    graph: Graph, adjacency: csr_array, known: Array, given: Array, tau: float = 0.0
-) -> tuple[Array, Array]:
-    """Return `given` at the known nodes and the mean over the neighbors elsewhere.
+def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
+    """Return `given` at the known nodes and the mean over the neighbors elsewhere, (N, C).
 
-    Parameters
-    ----------
-    graph : ImageGraph or scipy.sparse matrix
-    adjacency : (N, N) csr_array of float64
-        Of the same graph, as from `check_graph`.
-    known : (N,) bool ndarray
-    given : (N, C) float64 ndarray
-    tau : float
-        As in `interpolate`.
-
-    Returns
-    -------
-    values : (N, C) float64 ndarray
-        0 in parts of the graph without a known node.  Where links are so weak that rounding hides
-        them, the values of a node are right up to a common factor.
-    chance : (N,) float64 ndarray
-        This factor: the computed probability that a random walk meets a known node.  It is 1
-        almost everywhere, and 0 where no known node can be reached.
+    `adjacency` is that of the graph, from `check_graph`. Values are 0 in parts of the graph without
+    a known node. Where links are so weak that rounding hides them, the values of a node are right
+    up to a common factor, which is returned as well, (N,): the computed probability that a random
+    walk meets a known node. It is 1 almost everywhere, and 0 where no known node can be reached.
     """
+    component = connected_components(adjacency, directed=False)[1]
+    reached = np.isin(component, component[known])
     if len(known) > _DIRECT:
         operand = graph if isinstance(graph, ImageGraph) else adjacency
-        if (found := _by_steps(operand, known, given, tau)) is not None:
-            component = connected_components(adjacency, directed=False)[1]
-            reached = np.isin(component, component[known])
-            if (np.abs(found[reached, -1] - 1) <= _ABSORBED).all():
-                return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
-    return _eliminated(adjacency, known, given, tau)
+        found = _by_steps(operand, known, given)
+        if found is not None and (np.abs(found[reached, -1] - 1) <= _ABSORBED).all():
+            return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
+    return _eliminated(adjacency, known, reached, given)
 
 
 def _eliminated(
-    adjacency: csr_array, known: Array, given: Array, tau: float
+    adjacency: csr_array, known: Array, reached: Array, given: Array
 ) -> tuple[Array, Array]:
-    """Return values and chances by elimination, also where links differ by many orders.
-
-    With tau, each known value is that of a further node, linked with weight 1 / tau.
-    """
+    """Return values and chances by elimination, also where links differ by many orders."""
     values, chance = np.where(known[:, None], given, 0.0), known.astype(float)
-    component = connected_components(adjacency, directed=False)[1]
-    reached = np.isin(component, component[known])
-    free = np.flatnonzero(reached if tau else reached & ~known)
+    free = np.flatnonzero(reached & ~known)
     if not len(free):
         return values, chance
-    links = known * min(1 / tau, _STIFFEST) if tau else np.zeros(len(known))
-    root = np.sqrt(degrees(adjacency) + links)
+    root = np.sqrt(degrees(adjacency))
     rows = np.repeat(np.arange(len(root)), np.diff(adjacency.indptr))
     scaled = adjacency.copy()
     scaled.data = scaled.data / root[rows] / root[scaled.indices]
     # The solution of a last column of ones is the chance that a walk meets a known node, 1.
     given = np.column_stack([values, chance])
-    # A link to a further node is divided by the root of its weight, as it has no other.
-    drawn = (links[free] / root[free])[:, None] * given[free]
-    right = drawn if tau else scaled[free] @ (root[:, None] * given)
+    right = scaled[free] @ (root[:, None] * given)
     part = scaled[free][:, free]
     found = _solve(part, right, 0.0) / root[free, None]
     lost = np.abs(found[:, -1] - 1) > _ABSORBED
@@ -215,15 +174,13 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _by_steps(
-    graph: ImageGraph | csr_array, known: Array, given: Array, tau: float
-) -> Array | None:
+def _by_steps(graph: ImageGraph | csr_array, known: Array, given: Array) -> Array | None:
     """Return the values by conjugate gradients, or None if these need too many steps.
 
     The last column belongs to ones at the known nodes.
     """
     columns = np.column_stack([given, known]).T.copy()
-    problem = Problem(graph, columns, known, tau, _TOL, _STEPS, list(columns), columns.shape)
+    problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, list(columns), columns.shape)
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)
         found = [system.solve(column, column) for column in columns]

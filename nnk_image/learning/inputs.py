@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
-from nnk_image.graph.laplacian import check_adjacency, check_symmetric, degrees
-from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.laplacian import degrees
+from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.result import Neighborhoods
 
@@ -18,11 +18,9 @@ Weights: TypeAlias = Neighborhoods | sparray | spmatrix
 
 def check_graph(graph: Graph) -> csr_array:
     """Return a copy of the adjacency of an undirected graph as canonical float64 CSR."""
-    if isinstance(graph, ImageGraph):
-        check_symmetric(graph.adjacency)
-        adjacency = graph.adjacency.astype(np.float64)
-    else:
-        adjacency = check_adjacency(graph).astype(np.float64, copy=False)
+    graph = check_undirected(graph)
+    matrix = graph.adjacency if isinstance(graph, ImageGraph) else graph
+    adjacency: csr_array = matrix.astype(np.float64)
     total = degrees(adjacency)
     if not np.isfinite(total).all():
         raise ValueError(

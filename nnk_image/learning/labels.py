@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count
 from nnk_image.graph.laplacian import degrees
@@ -211,12 +210,9 @@ def few_shot_labels(
 
 def _class_shares(near: Neighborhoods, labels: Array, n_classes: int) -> Array:
     """Return shares (n, n_classes) of the classes in each query's weights, 0 without neighbors."""
-    one_hot = csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)))
-    one_hot.resize(len(labels), n_classes)
-    mass = (near.to_csr() @ one_hot).toarray()
+    mass = near.to_csr() @ np.eye(n_classes)[labels]
     total = mass.sum(axis=1, keepdims=True)
-    share: Array = np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
-    return share
+    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
 def _most_confident(share: Array, error: Array, n_accept: int) -> Array:

@@ -146,8 +146,7 @@ def intrinsic_dimension(
     threshold = check_number("threshold", threshold)
     matrix = check_weights(neighborhoods, square=X is not None)
     if X is None:
-        result: Array = np.diff(matrix.indptr).astype(np.int64)
-        return result
+        return np.diff(matrix.indptr).astype(np.int64)
     if matrix.nnz and matrix.data.min() < 0:
         raise ValueError(f"weights of neighbors must be positive, got {matrix.data.min():g}")
     points = check_points("X", X, matrix)
@@ -189,8 +188,7 @@ def _basis(vectors: Array) -> Array:
     if not vectors.any():
         return np.zeros((vectors.shape[1], 0))
     _, values, basis = np.linalg.svd(vectors, full_matrices=False)
-    spanned: Array = basis[values > _RANK * values[0]].T
-    return spanned
+    return basis[values > _RANK * values[0]].T
 
 
 def _dimension_vector(matrix: csr_array) -> Array:
@@ -200,8 +198,7 @@ def _dimension_vector(matrix: csr_array) -> Array:
     order = np.lexsort([-matrix.data, row])
     place = np.arange(matrix.nnz) - matrix.indptr[:-1][row]
     total = np.bincount(place, matrix.data[order], minlength=count.max() + 1)
-    vector: Array = total / matrix.shape[0]
-    return vector
+    return total / matrix.shape[0]
 
 
 def _rows(matrix: csr_array) -> list[Array]:

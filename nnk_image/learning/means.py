@@ -7,18 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import pinvh
 from scipy.sparse import csr_array
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.inputs import Array
+from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 
@@ -26,7 +22,7 @@ _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes th
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
-class MeansOptions(BaseEstimator):
+class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
     def __init__(
@@ -79,11 +75,6 @@ class MeansOptions(BaseEstimator):
         )
         return Gram(model.points, model.kernel, model.sigma)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
-
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
     """Cluster points by representing each as a sum of a few atoms (NNK-Means).
@@ -99,10 +90,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Number of atoms; default 10.
     n_neighbors : int
         Largest number of atoms in the code of a point, the nearest ones; default 10.
-    kernel : str or callable
-        As for `nnk_neighbors`, but not 'lle' or 'angular'.
-    kernel_params : dict, optional
-        As for `nnk_neighbors`.
+    kernel, kernel_params, n_jobs : optional
+        As for `nnk_neighbors`, but not the kernels 'lle' and 'angular'.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule of `nnk_neighbors` with 30 candidates; default
         'median'.
@@ -116,8 +105,6 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Stop when an update lowers the objective by less than this fraction; default 1e-4.
     random_state : int, RandomState or None
         Seed of the choice of the first atoms.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
 
     Attributes
     ----------
@@ -243,8 +230,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _misfit(self, weights: Array, b: Array) -> Array:
         """Return the squared errors (n,) of codes, less the queries' similarity with themselves."""
-        misfit: Array = ((weights @ self._between - 2 * b) * weights).sum(axis=1)
-        return misfit
+        return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
 
     def _coded(self, X: Array | None) -> tuple[Array, Array]:
         """Return the codes of queries, and their kernel values with the atoms."""
@@ -260,8 +246,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
-        labels: Array = weights.argmax(axis=1)
-        return labels
+        return weights.argmax(axis=1)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the atom of largest weight of each query, the nearest one if all weights are 0.
@@ -296,8 +281,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         For ``kernel='precomputed'`` each query is assumed to have the kernel value 1 with itself.
         """
         queries = self._checked(X)
-        error: Array = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
-        return np.maximum(error, 0, out=error)
+        misfit = self._misfit(*self._coded(queries))
+        return np.maximum(self._gram.diagonal(queries) + misfit, 0)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
         """Return how well the atoms represent each query, (n,) ndarray; outliers have low scores.

@@ -36,12 +36,10 @@ random_state, n_jobs : optional
         The classes.
     means_ : list of NNKMeans
         The fitted atoms of each class.
-    sigma_ : float
-        Width of the kernel in use, times `sigma_scale`; NaN for kernels without a width.
     n_iter_ : int
         Largest number of updates that a class needed.
-    n_features_in_ : int
-        Number of features.
+    sigma_, n_features_in_
+        As of `NNKMeans`.
 
     References
     ----------
@@ -115,8 +113,7 @@ random_state, n_jobs : optional
         (n,) ndarray of labels from `classes_`
         """
         best = self._errors(X).argmin(axis=1)
-        predicted: Array = self.classes_[best]
-        return predicted
+        return self.classes_[best]
 
     def decision_function(self, X: npt.ArrayLike) -> Array:
         """Return how much of each query the atoms of each class explain; larger is better.

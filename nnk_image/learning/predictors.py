@@ -14,13 +14,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import check_method_params
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
 
 
-class NeighborhoodEstimator(BaseEstimator):
+class KernelEstimator(BaseEstimator):
+    """An estimator with an option `kernel`, whose points may be a kernel matrix."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        return tags
+
+
+class NeighborhoodEstimator(KernelEstimator):
     """An estimator that finds neighborhoods among its fitted points.
 
     Subclasses give the options of `NeighborhoodModel` by `_options`.
@@ -39,12 +48,6 @@ class NeighborhoodEstimator(BaseEstimator):
         )
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
         self.sigma_ = self._model.sigma
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
-        return tags
 
 
 class NeighborhoodPredictor(NeighborhoodEstimator):
@@ -109,7 +112,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much the prediction at a point differs from those at its neighbors.
+        """Measure how much the predictions at a point and at its neighbors differ (eq. 3.24).
 
         Returns
         -------
@@ -118,11 +121,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
             leave-one-out predictions: values of a regressor, class probabilities of a
             classifier (half the squared distance between them). Near 0 where the data are
             smooth, NaN without neighbors.
-
-        References
-        ----------
-        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression", PhD thesis, 2023, eq. 3.24.
         """
         scores, found = self._scores(None)
         counts = found.n_kept
@@ -170,9 +168,9 @@ class KernelOptions:
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
-        names = ("kernel", "kernel_params", "sigma", "sigma_scale", "method", "n_jobs")
-        params = check_method_params(self.method_params)
-        return {name: getattr(self, name) for name in names} | params
+        kernel = ["kernel", "kernel_params", "sigma", "sigma_scale"]
+        names = [*kernel, "method", "method_params", "n_jobs"]
+        return {name: getattr(self, name) for name in names}
 
 
 class KStarOptions(NeighborhoodPredictor):
@@ -192,7 +190,8 @@ class KStarOptions(NeighborhoodPredictor):
         self.n_jobs = n_jobs
 
     def _options(self) -> dict[str, Any]:
-        return {"method": "kstar", "tol": 0.0, "lc_ratio": self.lc_ratio, "n_jobs": self.n_jobs}
+        params = {"tol": 0.0, "lc_ratio": self.lc_ratio}
+        return {"method": "kstar", "method_params": params, "n_jobs": self.n_jobs}
 
     def _candidates_asked(self, n_points: int) -> int:
         if self.n_neighbors is None:
@@ -229,10 +228,9 @@ def _own_search(search: Any) -> Any:
 
 def _with_neighbor(found: Neighborhoods, rows: Array, points: Array) -> Neighborhoods:
     """Give each of the empty neighborhoods `rows` one of `points` as its only neighbor."""
-    owner = np.repeat(np.arange(len(found)), found.n_kept)
-    owner = np.concatenate([owner, rows])
-    order = np.argsort(owner, kind="stable")
-    indptr = np.searchsorted(owner[order], np.arange(len(found) + 1)).astype(found.indptr.dtype)
-    indices = np.concatenate([found.indices, points.astype(found.indices.dtype)])[order]
-    weights = np.concatenate([found.weights, np.ones(len(rows))])[order]
+    places = found.indptr[rows]
+    indices = np.insert(found.indices, places, points)
+    indptr = found.indptr + np.searchsorted(rows, np.arange(len(found) + 1))
+    indptr = indptr.astype(found.indptr.dtype)
+    weights = np.insert(found.weights, places, 1.0)
     return replace(found, indices=indices, indptr=indptr, weights=weights)

@@ -7,7 +7,6 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
@@ -53,26 +52,16 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         scores = self._scores(X)[0]
         return scores[:, 0] if self._single_output else scores
 
-    def leave_one_out_error(self, loss: str = "squared") -> float:
-        """Return the leave-one-out error: the mean error of points predicted from the others.
-
-        Parameters
-        ----------
-        loss : {'squared', 'absolute'}
+    def leave_one_out_error(self) -> float:
+        """Return the mean squared error of the fitted points, each predicted from the others.
 
         Returns
         -------
         float
-            Mean over points and outputs. The kernel's width is that of all points.
-
-        References
-        ----------
-        S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-        regression", PhD thesis, 2023, eq. 3.21.
+            Eq. 3.21 of the thesis, the mean over points and outputs. The kernel's width is that of
+            all points.
         """
-        check_choice("loss", loss, ("squared", "absolute"))
-        difference = np.abs(self._scores(None)[0] - self._targets)
-        return float(np.mean(difference**2 if loss == "squared" else difference))
+        return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
 
 
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
@@ -83,17 +72,14 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     Parameters
     ----------
-    n_neighbors : int
-        Number of nearest points among which the neighbors of a query are selected; default 30.
-    kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs : optional
-        Kernel, its width, how weights are found, and the search, as for `nnk_neighbors`.
-    sigma_scale : float
-        Factor of the kernel width; default 1.
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
+n_jobs : optional
+        As for `NNKClassifier`.
 
     Attributes
     ----------
     sigma_, n_neighbors_, n_samples_fit_, n_features_in_
-        As for `NNKClassifier`.
+        As of `NNKClassifier`.
 
     Notes
     -----
@@ -116,8 +102,8 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     >>> model = NNKRegressor(n_neighbors=10).fit(X, np.sin(X[:, 0]))
     >>> bool(abs(model.predict([[1.23]])[0] - np.sin(1.23)) < 0.005)
     True
-    >>> round(model.leave_one_out_error("absolute"), 3)
-    0.01
+    >>> round(model.leave_one_out_error(), 4)
+    0.0006
     """
 
 

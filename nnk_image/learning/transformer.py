@@ -26,25 +26,20 @@ class NNKGraphTransformer(
 
     Parameters
     ----------
-    n_neighbors : int
-        Number of nearest points among which the neighbors of a point are selected; default 30.
-    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one, as for `nnk_graph`. 'min_error' (default): that of
-        the point with the smaller regression error.
-    kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, n_jobs : optional
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
+n_jobs : optional
         As for `NNKClassifier`.
+    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
+        How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
 
     Attributes
     ----------
     graph_ : (N, N) scipy.sparse.csr_array
         The graph of the fitted points, as `nnk_graph` gives it.
     error_ : (N,) float64 ndarray
-        Error of each point's reconstruction from its neighbors, as in ``Neighborhoods.error``.
-    sigma_ : float
-        Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
-        for kernels without a width.
-    n_neighbors_, n_samples_fit_, n_features_in_ : int
-        Number of candidates, of fitted points and of their features.
+        How badly the neighbors reconstruct each point, as ``Neighborhoods.error``.
+    sigma_, n_neighbors_, n_samples_fit_, n_features_in_
+        As of `NNKClassifier`.
 
     References
     ----------

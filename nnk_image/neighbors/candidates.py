@@ -6,7 +6,7 @@ lists of at least the `n` most similar points it knows of for each query. `searc
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,9 @@ _CHUNK = 1 << 22  # similarities held in memory at a time
 
 @dataclass(frozen=True)
 class Candidates:
-    """Lists of points, one per query.
+    """Lists of points, one per query: ``indices[indptr[i]:indptr[i + 1]]``, -1 marks a missing one.
 
-    Attributes
-    ----------
-    indptr : (n + 1,) int64 ndarray
-    indices : ndarray of int32 or int64
-        Those of query i are ``indices[indptr[i]:indptr[i + 1]]``; -1 marks a missing one.
+    `indptr` is int64, `indices` int32 or int64.
     """
 
     indptr: NDArray[np.int64]
@@ -60,25 +56,12 @@ class Candidates:
         return len(self.indptr) - 1
 
 
-class Search(Protocol):
-    """A source of candidates; `fixed` if it has them for one set of queries only."""
-
-    fixed: bool
-
-    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
-        """Return at least the `n` most similar points of each query, besides the query itself."""
-
-
-def search_for(neighbors: Any, kernel: Kernel, points: NDArray[Any], n_jobs: int | None) -> Search:
+def search_for(
+    neighbors: Any, kernel: Kernel, points: NDArray[Any], n_jobs: int | None
+) -> "NearestSearch | SimilaritySearch | FittedSearch | GivenSearch":
     """Choose the search that `neighbors` of the public functions requests.
 
-    Parameters
-    ----------
-    neighbors : None, arrays, sparse matrix, estimator or transformer
-    kernel : Kernel
-    points : (N, d) ndarray
-        As `check_features` returns them; the Gram matrix for a precomputed kernel.
-    n_jobs : int or None
+    `points` are as `check_features` returns them; the Gram matrix for a precomputed kernel.
     """
     if neighbors is None:
         if kernel.by_distance:
@@ -107,8 +90,6 @@ class NearestSearch:
     that, so where the last candidate is no nearer than the first one left out, more are requested;
     among more than `_MOST_TIES` times as many the choice is arbitrary.
     """
-
-    fixed = False
 
     def __init__(self, points: NDArray[Any], n_jobs: int | None) -> None:
         # scikit-learn computes distances from products, which lose digits far from the origin.
@@ -148,8 +129,6 @@ class FittedSearch:
     It is fitted to the points unless it has been fitted before.
     """
 
-    fixed = False
-
     def __init__(self, estimator: Any, points: NDArray[Any]) -> None:
         n = getattr(estimator, "n_samples_fit_", len(points))
         if n != len(points):
@@ -182,8 +161,6 @@ def _is_fitted(estimator: Any) -> bool:
 class GivenSearch:
     """Candidates given by the caller for one set of queries."""
 
-    fixed = True
-
     def __init__(self, given: Candidates) -> None:
         self._given = given
 
@@ -199,8 +176,6 @@ class GivenSearch:
 
 class SimilaritySearch:
     """Computes all similarities and keeps the largest, for kernels without a distance."""
-
-    fixed = False
 
     def __init__(self, kernel: Kernel, points: NDArray[Any]) -> None:
         self._kernel = kernel

@@ -22,19 +22,9 @@ def check_features(
 ) -> NDArray[Any]:
     """Return points as contiguous float32 or float64 rows; copied only if necessary.
 
-    Parameters
-    ----------
-    name : str
-        What error messages call the points.
-    points : (n, d) array_like of real numbers, sparse matrix, or a table of pandas or polars
-    n_features : int, optional
-        Number of features d that the points must have.
-    single : bool, optional
-        Whether the result is float32; by default it is if the points are.
-
-    Raises
-    ------
-    TypeError, ValueError
+    They may come as an array, a sparse matrix or a table of pandas or polars; `name` is what
+    messages call them. With `n_features` they must have so many. `single` is whether the result is
+    float32; by default it is if the points are.
     """
     if isinstance(points, sparray | spmatrix):
         memory.require(

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from nnk_image.base.checks import check_choice
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import SYMMETRIZE, check_method_params, without_metric
+from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
 @without_metric
@@ -82,13 +82,13 @@ def nnk_graph(
     model = NeighborhoodModel(
         X,
         n_neighbors,
-        neighbors=neighbors,
         kernel=kernel,
         kernel_params=kernel_params,
         sigma=sigma,
         method=method,
+        method_params=method_params,
+        neighbors=neighbors,
         n_jobs=n_jobs,
-        **check_method_params(method_params),
     )
     model.warn_of_few_points()
     return model.solve().graph(symmetrize, n_jobs)

@@ -45,16 +45,9 @@ KernelFunction = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel whose name and parameters have been checked.
+    """A kernel whose name, a key of `FORMULAS` or 'callable', and parameters have been checked.
 
-    Attributes
-    ----------
-    name : str
-        A key of `FORMULAS`, or 'callable'.
-    degree, gamma, coef0
-        Of the polynomial kernel ``(gamma x.y + coef0)^degree``; linear is degree 1.
-    function : callable or None
-        ``function(A, B)`` of a 'callable' kernel.
+    The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
 
     name: str
@@ -83,18 +76,11 @@ class Kernel:
 class Formula:
     """How numpy computes a kernel.
 
-    Attributes
-    ----------
-    values : callable or None
-        ``values(kernel, x)`` gives similarities, where x holds the inner products of points or,
-        if `by_distance`, their distances divided by sigma. It may overwrite x. None for kernels
-        that depend on the query.
-    by_distance : bool
-        Whether the similarity falls with the distance.
-    unit : bool
-        Whether points are scaled to length 1 before their inner products are taken.
-    increasing : bool
-        Whether values rise with the inner product, which then ranks the candidates.
+    ``values(kernel, x)`` gives similarities, where x holds the inner products of points, scaled to
+    length 1 before if `unit`, or, if `by_distance`, their distances divided by sigma. It may
+    overwrite x, and is None for kernels that depend on the query. Similarity falls with the
+    distance if `by_distance`, and rises with the inner product, which then ranks the candidates,
+    if `increasing`.
     """
 
     values: Callable[[Kernel, NDArray[Any]], NDArray[Any]] | None = None

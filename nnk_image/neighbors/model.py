@@ -2,8 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_count, ready_for_c
+from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import Candidates, search_for
+from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import (
-    Kernel,
-    check_kernel,
-    check_largest,
-    evaluate,
-)
-from nnk_image.neighbors.options import NeighborhoodOptions
+from nnk_image.neighbors.kernels import Kernel, check_kernel, check_largest, evaluate
+from nnk_image.neighbors.options import METHODS, check_method_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
-from nnk_image.neighbors.widths import sigma_of
+from nnk_image.neighbors.widths import check_sigma, sigma_of
 
 BY_DISTANCE = ("kstar", "lnp")
 """Methods that use distances and no kernel."""
@@ -37,18 +31,9 @@ _EMPTY = np.empty(0)
 class NeighborhoodModel:
     """Points with a candidate search and a kernel: gives the neighborhoods of any queries.
 
-    `X`, `n_neighbors` and `neighbors` are as for `nnk_neighbors`, the other `options` those of
-    `NeighborhoodOptions`. The kernel's width is that of the points, whatever is queried; it is
-    computed when first needed, and kept.
-
-    Attributes
-    ----------
-    options : NeighborhoodOptions
-    points : (N, d) ndarray
-        X as the C core reads it; the (N, N) matrix for a precomputed kernel.
-    kernel : Kernel
-    n_neighbors : int
-        Most candidates of a query.
+    Arguments are those of `nnk_neighbors`, and `sigma_scale`, which multiplies the kernel's width.
+    The width is that of the points, whatever is queried; it is computed when first needed, and
+    kept. The attribute `points` is X as the C core reads it, `single` whether that is float32.
     """
 
     def __init__(
@@ -56,22 +41,32 @@ class NeighborhoodModel:
         X: ArrayLike | sparray | spmatrix,
         n_neighbors: int = 30,
         *,
+        kernel: str | Callable[..., Any] = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        sigma: float | str = "kth",
+        sigma_scale: float = 1.0,
+        method: str = "nnk",
+        method_params: Mapping[str, Any] | None = None,
         neighbors: Any = None,
-        **options: Any,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
-        self.options = NeighborhoodOptions(**options)
+        self.method = check_choice("method", method, METHODS)
+        self.params = check_method_params(method_params)
+        self._width = check_sigma(sigma)
+        self._scale = check_number("sigma_scale", sigma_scale, 1e-100)
+        resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
+        self.n_jobs = n_jobs
         self.points = check_features("X", X)
         self.single = self.points.dtype == np.float32
-        self._set_kernel()
+        self._set_kernel(kernel, dict(kernel_params or {}))
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
-        self.search = search_for(neighbors, self.kernel, self.points, self.options.n_jobs)
+        self.search = search_for(neighbors, self.kernel, self.points, n_jobs)
         self._sigma: float | NDArray[np.float64] | None = None
 
-    def _set_kernel(self) -> None:
+    def _set_kernel(self, kernel: str | Callable[..., Any], params: dict[str, Any]) -> None:
         """Choose the kernel of the weights."""
-        kernel, params = self.options.kernel, dict(self.options.kernel_params or {})
         is_matrix = isinstance(kernel, str) and kernel == "precomputed"
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
         self.kernel = check_kernel(kernel, params, self.points.shape[1])
@@ -80,7 +75,7 @@ class NeighborhoodModel:
             self.points = _check_square(np.asarray(self.points, np.float64))
 
     def _check_method(self) -> None:
-        name, method, l1 = self.kernel.name, self.options.method, self.options.l1
+        name, method, l1 = self.kernel.name, self.method, self.params.l1
         if method in BY_DISTANCE and not self.kernel.by_distance:
             raise ValueError(
                 f"method={method!r} uses distances of points; leave kernel at its default"
@@ -98,17 +93,16 @@ class NeighborhoodModel:
     @property
     def has_sigma(self) -> bool:
         """Whether the weights depend on a width."""
-        return self.kernel.has_sigma and self.options.method not in BY_DISTANCE
+        return self.kernel.has_sigma and self.method not in BY_DISTANCE
 
     @property
     def sigma(self) -> float | NDArray[np.float64]:
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
-            given = self.options.sigma
             if not self.has_sigma:
                 self._sigma = np.nan
-            elif not isinstance(given, str):
-                self._sigma = self.options.sigma_scale * sigma_of(given, _EMPTY, _EMPTY)
+            elif not isinstance(self._width, str):
+                self._sigma = self._scale * sigma_of(self._width, _EMPTY, _EMPTY)
             else:
                 self._sigma = self._sigma_from(self.points, self.candidates(), own=True)
         return self._sigma
@@ -138,7 +132,7 @@ class NeighborhoodModel:
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
-        return self.solve(queries).neighborhoods(self.options.n_jobs)
+        return self.solve(queries).neighborhoods(self.n_jobs)
 
     def solve(self, queries: ArrayLike | None = None) -> Solved:
         """Return weighted candidates (`Solved`) of queries, or of the points."""
@@ -148,16 +142,16 @@ class NeighborhoodModel:
         self._require_memory(candidates)
         problem = rows, candidates, own, self._sigma_for(rows, candidates, own)
         solved = self._solve(*problem)
-        if self.options.tol > 0 and solved.is_empty():
+        if self.params.tol > 0 and solved.is_empty():
             self._check_not_all_dropped(*problem)
         self._check_optimal(rows, own, solved)
-        if self.options.method == "mutual_knn":
+        if self.method == "mutual_knn":
             _keep_mutual(solved, own)
         return solved
 
     def _require_memory(self, candidates: Candidates) -> None:
         most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
-        needed = 16 * most * most * resolve_n_jobs(self.options.n_jobs)
+        needed = 16 * most * most * resolve_n_jobs(self.n_jobs)
         needed += 12 * len(candidates.indices)
         memory.require(
             needed, f"{most} candidates of {len(candidates)} points", "use fewer candidates"
@@ -167,10 +161,10 @@ class NeighborhoodModel:
         self, queries: NDArray[Any], candidates: Candidates, own: bool
     ) -> float | NDArray[np.float64]:
         """Return the width for some queries: that of the points, or their own where it is local."""
-        if self.has_sigma and isinstance(self.options.sigma, str):
+        if self.has_sigma and isinstance(self._width, str):
             if own and self._sigma is None:
                 self._sigma = self._sigma_from(queries, candidates, own)
-            if not own and (self.options.sigma == "local" or self.search.fixed):
+            if not own and (self._width == "local" or isinstance(self.search, GivenSearch)):
                 return self._sigma_from(queries, candidates, own)
         return self.sigma
 
@@ -179,14 +173,14 @@ class NeighborhoodModel:
     ) -> float | NDArray[np.float64]:
         """Compute the width by the rule, from the distances of queries to their candidates."""
         distances = self._distances(queries, candidates, own)
-        return self.options.sigma_scale * sigma_of(self.options.sigma, distances, candidates.indptr)
+        return self._scale * sigma_of(self._width, distances, candidates.indptr)
 
     def _distances(
         self, queries: NDArray[Any], candidates: Candidates, own: bool
     ) -> NDArray[np.float64]:
         """Return distances to the candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(candidates.indices))
-        task = self._task(self.points, queries, candidates, own, Kernel("gaussian"), 1.0)
+        task = self._task(queries, candidates, own, Kernel("gaussian"), 1.0)
         self._run(lambda i0, i1: task.distances(result, i0, i1), candidates, 1)
         return result
 
@@ -202,14 +196,13 @@ class NeighborhoodModel:
         if self.kernel.name == "callable":
             self._solve_callable(queries, candidates, own, solved)
             return solved
-        task = self._task(self.points, queries, candidates, own, self.kernel, sigma)
+        task = self._task(queries, candidates, own, self.kernel, sigma)
         rows, residual = solved.rows, solved.residual
         self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
         return solved
 
     def _task(
         self,
-        points: NDArray[Any],
         queries: NDArray[Any],
         candidates: Candidates,
         own: bool,
@@ -217,17 +210,17 @@ class NeighborhoodModel:
         sigma: float | NDArray[np.float64],
     ) -> Any:
         """Set up the problem of all queries as the C core takes it."""
-        options, n = self.options, len(queries)
-        task = _core.Task(points, queries, candidates.indptr, candidates.indices)
+        params = self.params
+        task = _core.Task(self.points, queries, candidates.indptr, candidates.indices)
         diagonal = _EMPTY
         if kernel.name == "precomputed":
             diagonal = self._self_similarity(queries, own)
-        widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), n))
+        widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), len(queries)))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
-        task.set_method(_core.METHODS[options.method], options.lc_ratio)
-        share = options.duplicates == "share"
-        task.set_rules(self.n_neighbors, own, share, options.l1, options.tol)
+        task.set_method(_core.METHODS[self.method], params.lc_ratio)
+        share = params.duplicates == "share"
+        task.set_rules(self.n_neighbors, own, share, params.l1, params.tol)
         return task
 
     def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:
@@ -238,7 +231,7 @@ class NeighborhoodModel:
         n = len(candidates)
         mean = len(candidates.indices) // max(1, n) + 1
         cost = mean * (min(mean, width) + 8) * (self.points.shape[1] + 16)
-        with RowExecutor(self.options.n_jobs) as executor:
+        with RowExecutor(self.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
     def _self_similarity(self, queries: NDArray[Any], own: bool) -> NDArray[np.float64]:
@@ -285,23 +278,23 @@ class NeighborhoodModel:
         solved: Solved,
     ) -> None:
         """Weigh the candidates `found` of query q, and put them into `solved`."""
-        if self.options.method == "nnk":
-            theta, residual = solve_given(K[None], b[None], self.options.l1)
+        if self.method == "nnk":
+            theta, residual = solve_given(K[None], b[None], self.params.l1)
             theta, solved.residual[q] = theta[0], residual[0]
         else:
             theta = np.maximum(b, 0)
         solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
-        theta[theta < self.options.tol * b.max(initial=0)] = 0
+        theta[theta < self.params.tol * b.max(initial=0)] = 0
         solved.put(q, found, theta)
 
     def _check_not_all_dropped(self, *problem: Any) -> None:
         """Raise ValueError if no query has a neighbor, but some would have without `tol`."""
         exact = copy.copy(self)
-        exact.options = replace(self.options, tol=0.0)
+        exact.params = self.params._replace(tol=0.0)
         if not exact._solve(*problem).is_empty():
             raise ValueError(
-                f"tol={self.options.tol:g} leaves no neighbor at all: it drops weights below tol "
-                f"times the largest similarity, and those of kernel={self.options.kernel!r} are "
+                f"tol={self.params.tol:g} leaves no neighbor at all: it drops weights below tol "
+                f"times the largest similarity, and those of this kernel are "
                 "far larger than its weights; scale X down, or use tol=0"
             )
 
@@ -310,8 +303,8 @@ class NeighborhoodModel:
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
             return
-        if self.options.psd != "clip":
-            report_indefinite(bad, solved.residual, self.options.psd)
+        if self.params.psd != "clip":
+            report_indefinite(bad, solved.residual, self.params.psd)
             return
         for q in map(int, np.flatnonzero(bad)):
             part = slice(solved.start[q], solved.start[q] + solved.count[q])

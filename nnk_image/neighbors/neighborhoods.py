@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import check_method_params, without_metric
+from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
 
@@ -120,13 +120,13 @@ def nnk_neighbors(
     model = NeighborhoodModel(
         X,
         n_neighbors,
-        neighbors=neighbors,
         kernel=kernel,
         kernel_params=kernel_params,
         sigma=sigma,
         method=method,
+        method_params=method_params,
+        neighbors=neighbors,
         n_jobs=n_jobs,
-        **check_method_params(method_params),
     )
     model.warn_of_few_points(own=queries is None)
     return model.neighborhoods(queries)

@@ -99,9 +99,7 @@ class Neighborhoods:
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links as arrays in the layout of PyTorch Geometric.
-
-        PyTorch Geometric need not be installed.
+        """Return the links in the layout of PyTorch Geometric, as `ImageGraph.to_edge_index`.
 
         Returns
         -------
@@ -110,18 +108,8 @@ class Neighborhoods:
             are sorted by query.
         edge_weight : (nnz,) float64 ndarray
             Weight of each link, as a copy.
-
-        Examples
-        --------
-        >>> import numpy as np, nnk_image
-        >>> points = np.array([[0.0], [1.0], [2.0]])
-        >>> result = nnk_image.nnk_neighbors(points, 2, sigma=1.0)
-        >>> result.to_edge_index()[0]
-        array([[1, 0, 2, 1],
-               [0, 1, 1, 2]])
         """
-        edges: tuple[NDArray[np.int64], NDArray[np.float64]] = edges_of(self.to_csr())
-        return edges
+        return edges_of(self.to_csr())
 
     def __repr__(self) -> str:
         sigma = "local" if np.ndim(self.sigma) else format(self.sigma, "g")
@@ -135,14 +123,7 @@ class Neighborhoods:
 class Solved:
     """Candidates of queries in ascending order, with their weights: 0 for those not chosen.
 
-    Parameters
-    ----------
-    start : (n + 1,) int64 ndarray
-        There is room for ``start[i + 1] - start[i]`` candidates of query i.
-    index_type : numpy.dtype
-        int32 or int64.
-    n_points : int
-        Number of points the candidates are from.
+    There is room for ``start[i + 1] - start[i]`` candidates of query i, from `n_points` points.
     """
 
     def __init__(self, start: NDArray[np.int64], index_type: np.dtype[Any], n_points: int) -> None:
@@ -178,8 +159,10 @@ class Solved:
         rows = self._compact(self.rows.chosen, n_jobs)
         return Neighborhoods(*rows, self.error, self.sigma, self.n_points, self.residual)
 
-    def undirected(self, rule: str, n_jobs: int | None = None) -> csr_array:
-        """Return the undirected graph; `rule`, of `_core.RULES`, settles disagreements."""
+    def graph(self, rule: str | None, n_jobs: int | None = None) -> csr_array:
+        """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
+        if rule is None:
+            return self.neighborhoods(n_jobs).to_csr()
         t_indptr = np.empty(self.n_points + 1, np.int64)
         self.rows.transpose_counts(t_indptr)
         n = int(t_indptr[-1])
@@ -189,12 +172,6 @@ class Solved:
         known = t_indptr, t_index.view(np.uint8), t_weight, _core.RULES[rule]
         rows = self._compact(lambda *rows: self.rows.symmetric(*known, *rows), n_jobs)
         return _csr(*rows, (len(self), self.n_points))
-
-    def graph(self, rule: str | None, n_jobs: int | None = None) -> csr_array:
-        """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
-        return (
-            self.neighborhoods(n_jobs).to_csr() if rule is None else self.undirected(rule, n_jobs)
-        )
 
     def _compact(
         self, work: Callable[..., None], n_jobs: int | None

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.checks import check_choice, check_count, check_number, check_positive
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import SYMMETRIZE, TOL
+from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
-from nnk_image.neighbors.widths import check_sigma
 
 _GROWTH = 2**0.5  # of the width, from one scale to the next
 _FEWEST = 3  # points: two have one link, whatever the scale
@@ -69,7 +68,6 @@ def nnk_scales(
     sigmas: Sequence[float] | None = None,
     max_coherence: float = 0.5,
     symmetrize: str = "min_error",
-    tol: float = TOL,
     n_jobs: int | None = None,
 ) -> list[NNKScale]:
     """Compute NNK neighborhoods and graphs of points at several scales, from fine to coarse.
@@ -94,8 +92,8 @@ def nnk_scales(
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graphs are made undirected, as for `nnk_graph`; default 'min_error'.
-    tol, n_jobs
-        As for `nnk_neighbors`; tol is one of its `method_params`.
+    n_jobs : int, optional
+        As for `nnk_neighbors`.
 
     Returns
     -------
@@ -157,7 +155,7 @@ def nnk_scales(
         if len(merged.points) < _FEWEST:
             break
         n = min(n_neighbors, len(merged.points) - 1)
-        model = NeighborhoodModel(merged.points, n, sigma=sigma, tol=tol, n_jobs=n_jobs)
+        model = NeighborhoodModel(merged.points, n, sigma=sigma, n_jobs=n_jobs)
         solved = model.solve()
         found, graph = solved.neighborhoods(n_jobs), solved.graph(symmetrize, n_jobs)
         state = merged.points, merged.counts, merged.labels
@@ -169,10 +167,7 @@ def _rising(sigmas: Sequence[float]) -> list[float]:
     """Check that the widths are positive and in ascending order."""
     if isinstance(sigmas, str) or np.ndim(sigmas) != 1:
         raise ValueError(f"sigmas={sigmas!r} must be a sequence of numbers, such as [0.1, 0.2]")
-    checked = [check_sigma(sigma) for sigma in sigmas]
-    widths = [sigma for sigma in checked if not isinstance(sigma, str) and sigma > 0]
-    if len(widths) < len(checked):
-        raise ValueError(f"sigmas={list(sigmas)!r} must be positive numbers")
+    widths = [check_positive("sigma", sigma, "width of the kernel") for sigma in sigmas]
     if not widths or any(a >= b for a, b in pairwise(widths)):
         raise ValueError(f"sigmas={list(sigmas)!r} must be one or more numbers in ascending order")
     return widths

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from nnk_image.base.checks import check_choice
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import SYMMETRIZE, TOL
+from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
 
 
@@ -48,8 +48,6 @@ def subvector_neighbors(
     *,
     sigma: float | str = "kth",
     symmetrize: str = "min_error",
-    l1: float = 0.0,
-    tol: float = TOL,
     n_jobs: int | None = None,
 ) -> SubvectorNeighborhoods:
     """Find NNK neighbors in each part of the features, and then in all features together.
@@ -73,8 +71,8 @@ def subvector_neighbors(
         result again.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
-    l1, tol, n_jobs
-        As for `nnk_neighbors`; l1 and tol are among its `method_params`.
+    n_jobs : int, optional
+        As for `nnk_neighbors`.
 
     Returns
     -------
@@ -113,16 +111,17 @@ def subvector_neighbors(
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
-    options: dict[str, Any] = {"l1": l1, "tol": tol, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"sigma": sigma, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:
-        model = NeighborhoodModel(view, n_neighbors, sigma=sigma, **options)
+        model = NeighborhoodModel(view, n_neighbors, **options)
         parts.append(model.neighborhoods())
         unit = np.median(parts[-1].sigma) if isinstance(sigma, str) else 1.0
         scaled.append(view.astype(np.float64) / unit)
-    candidates = _together(parts)
+    linked = sum(part.to_csr() for part in parts)
+    candidates = csr_array(linked + linked.T)  # the neighbors in any part, in both directions
     most = max(1, int(np.diff(candidates.indptr).max()))
-    model = NeighborhoodModel(np.hstack(scaled), most, sigma=sigma, neighbors=candidates, **options)
+    model = NeighborhoodModel(np.hstack(scaled), most, neighbors=candidates, **options)
     solved = model.solve()
     graph = solved.graph(symmetrize, n_jobs)
     return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(n_jobs), graph)
@@ -145,9 +144,3 @@ def check_views(Xs: Any) -> list[NDArray[Any]]:
                 "same points, one per row"
             )
     return views
-
-
-def _together(parts: list[Neighborhoods]) -> csr_array:
-    """Return a sparse (N, N) matrix of the neighbors in any part, in both directions."""
-    total = sum(part.to_csr() for part in parts)
-    return csr_array(total + total.T)

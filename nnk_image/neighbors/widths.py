@@ -31,19 +31,10 @@ def check_sigma(sigma: object) -> float | str:
 def sigma_of(
     rule: str | float, distances: NDArray[Any], starts: NDArray[Any]
 ) -> float | NDArray[np.float64]:
-    """Return the width of a kernel, as given or by a rule.
+    """Return the width of a kernel, as given or by a rule; one per query for 'local'.
 
-    Parameters
-    ----------
-    rule : {'kth', 'local', 'median'} or float
-    distances : (n_candidates,) ndarray
-        From all queries to their candidates, NaN for missing ones.
-    starts : (n + 1,) ndarray
-        Query i has ``distances[starts[i]:starts[i + 1]]``.
-
-    Returns
-    -------
-    float, or (n,) ndarray for 'local'
+    `distances` are those from all queries to their candidates, NaN for missing ones; query i has
+    ``distances[starts[i]:starts[i + 1]]``.
     """
     sigma: float | NDArray[np.float64]
     if not isinstance(rule, str):

@@ -21,30 +21,11 @@ def conjugate_gradients(
 ) -> tuple[Array, int, float]:
     """Solve ``A x = b`` for an A that is symmetric and not negative.
 
-    Parameters
-    ----------
-    residual : callable
-        x -> b - A x, over `weights`.
-    step : callable
-        r -> z and A z over `weights`, with z the preconditioned residual.
-    x : ndarray
-        First guess; not changed.
-    weights : ndarray or float
-        Those of the inner product ``sum weights a b``.
-    size : float
-        Norm to which that of the residual is relative.
-    tol : float
-    max_iterations : int
+    ``residual(x)`` gives b - A x over `weights`, those of the inner product ``sum weights a b``;
+    ``step(r)`` the preconditioned residual z, and A z over `weights`. The first guess x is not
+    changed. Returns the solution, the number of iterations, and the norm of the residual as
+    computed from the solution, relative to `size`.
 
-    Returns
-    -------
-    x : ndarray
-    iterations : int
-    error : float
-        Norm of the residual as computed from x, over `size`.
-
-    Notes
-    -----
     The product with the search direction is added up from those with its parts, so each step has
     one product, which a polynomial preconditioner computes along the way.  The residual is computed
     anew when it seems small enough; the steps begin again unless that is so, or rounding stops

@@ -40,10 +40,8 @@ def gglr(
 
     Parameters
     ----------
-    graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with non-negative weights.
-    signal : array_like of real numbers
-        One value per node: (H, W) for an image graph, else (N,). A last axis more holds channels.
+    graph, signal
+        As for `smooth`.
     strength : float
         How strongly the signal is smoothed toward planes: the larger, the flatter the pieces. 0
         keeps known values and fills in the others.
@@ -51,40 +49,21 @@ def gglr(
         How strongly changes of the slope between neighbors are penalized, in squared units of the
         coordinates; default 0.1. Large values bend the result less, small values let the slope
         follow the signal.
-    known : bool array_like with an element per node, optional
-        True where the signal is known; other values are ignored and may be NaN. Default:
-        everywhere.
     coordinates : (N, K) array_like, optional
         Positions of the nodes, in at most 8 dimensions. Default: those of the pixels.
-    start : SolverInfo or array_like, optional
-        First guess of the result, or the `SolverInfo` of an earlier call, to continue from there.
-    tol : float
-        Stop when the residual of the equations, relative to that of a zero signal, is below this;
-        default 1e-4.
-    max_iterations : int
-        Largest number of iterations; default 2000. Each multiplies by the graph once.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors. Results do not depend on it.
-    return_info : bool
-        True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
-        False.
+    known, start, tol, max_iterations, n_jobs, return_info
+        As for `smooth`, with a tolerance of 1e-4 and 2000 iterations by default, each of which
+        multiplies by the graph once.
 
     Returns
     -------
-    restored : ndarray of the signal's shape
-        float32 for float32 signals, else float64.
-    info : SolverInfo
-        Only if `return_info`.
+    restored, info
+        As for `smooth`.
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is invalid, or `coordinates` are missing for a graph that is not of an image.
-
-    Warns
-    -----
-    UserWarning
-        If `tol` was not reached within `max_iterations`.
+    ValueError
+        As `smooth`, and if `coordinates` are missing for a graph that is not of an image.
 
     Notes
     -----

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
-from nnk_image.graph.laplacian import check_adjacency, check_symmetric
-from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Array: TypeAlias = npt.NDArray[Any]
 Graph: TypeAlias = Any
@@ -46,18 +45,9 @@ class SolverInfo:
 class Problem:
     """Checked arguments of a solver.
 
-    Attributes
-    ----------
-    graph : ImageGraph or csr_array
-    values : (C, N) ndarray
-        Of float32 or float64, in which all is computed; 0 where unknown.
-    known : (N,) bool ndarray
-    strength, tol : float
-    max_iterations : int
-    start : list of C ndarrays
-        The `SolverInfo.state` given, or signals (N,).
-    shape : tuple of int
-        Of the signal given.
+    `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
+    `start` holds for each channel the `SolverInfo.state` given, or a signal (N,); `shape` is that
+    of the signal given.
     """
 
     graph: ImageGraph | csr_array
@@ -128,16 +118,15 @@ def check_problem(
     strength = check_number("strength", strength)
     tol = check_positive("tol", tol, "the relative error at which iterations stop")
     max_iterations = check_count("max_iterations", max_iterations)
-    if isinstance(graph, ImageGraph):
-        if graph.directed:
-            check_symmetric(graph.adjacency)
-        n = graph.n_nodes
-    else:
-        graph = check_adjacency(graph)
-        n = graph.shape[0]
+    graph = check_undirected(graph)
+    n = graph.n_nodes if isinstance(graph, ImageGraph) else graph.shape[0]
     signal = np.asarray(signal)
     channels = _channels("signal", signal, n)
-    mask = _check_known(known, n, strength)
+    if known is None and strength == 0:
+        raise ValueError(
+            "strength=0 keeps known values, and all are known: give a positive strength, or known"
+        )
+    mask = np.ones(n, bool) if known is None else check_known(known, n)
     values = np.where(mask, channels, 0).astype(working_dtype(signal.dtype), order="C")
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
@@ -167,15 +156,8 @@ def _channels(name: str, signal: Array, n: int) -> Array:
     )
 
 
-def _check_known(known: npt.ArrayLike | None, n: int, strength: float) -> Array:
-    """Return the nodes whose values are known, (N,) bool."""
-    if known is None:
-        if strength == 0:
-            raise ValueError(
-                "strength=0 keeps known values, and all are known: give a positive strength, or "
-                "known"
-            )
-        return np.ones(n, bool)
+def check_known(known: npt.ArrayLike, n: int) -> Array:
+    """Return the nodes whose values are known, (N,) bool, at least one of them True."""
     mask = np.asarray(known)
     if mask.dtype != bool:
         raise TypeError(f"known must be a boolean array, True for known values, not {mask.dtype}")

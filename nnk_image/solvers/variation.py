@@ -41,46 +41,26 @@ def total_variation(
 
     Parameters
     ----------
-    graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with non-negative weights.
-    signal : array_like of real numbers
-        One value per node: (H, W) for an image graph, else (N,). A last axis more holds channels.
+    graph, signal
+        As for `smooth`.
     strength : float
         How strongly differences along edges are penalized, in units of the signal: the larger,
         the fewer pieces. 0 keeps known values and fills in the others.
-    known : bool array_like with an element per node, optional
-        True where the signal is known; other values are ignored and may be NaN. Default:
-        everywhere.
-    start : SolverInfo or array_like, optional
-        First guess of unknown values, or the `SolverInfo` of an earlier call, to continue from
-        there.
+    known, start, max_iterations, n_jobs, return_info
+        As for `smooth`, with 5000 iterations by default; `start` is the guess of unknown values.
     tol : float
         Stop when the duality gap (a bound on the error of the objective), relative to the
         objective, is below this; default 1e-4.
-    max_iterations : int
-        Largest number of iterations; default 5000.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all processors. Results do not depend on it.
-    return_info : bool
-        True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
-        False.
 
     Returns
     -------
-    restored : ndarray of the signal's shape
-        float32 for float32 signals, else float64.
-    info : SolverInfo
-        Only if `return_info`.
+    restored, info
+        As for `smooth`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid; the message names it and says what to do.
-
-    Warns
-    -----
-    UserWarning
-        If `tol` was not reached within `max_iterations`.
+        As `smooth`.
 
     Notes
     -----

@@ -38,9 +38,8 @@ class MatrixWeights:
             ready_for_c(a).view(np.uint8) for a in (adjacency.indptr, adjacency.indices)
         )
         self._wide = wide = adjacency.indices.dtype == np.int64
-        radius = window.radius
         lines = PixelGrid(graph.shape).lines(window.radii)
-        border = lines.border
+        radius, border = window.radius, lines.border
         self.bits = edges = new_edges(graph.shape, window, lines)
         dy, dx = _all_offsets(window)
         numbers = np.full((2 * border + 1, 2 * radius + 1), -1, np.int32)
@@ -60,19 +59,9 @@ class MatrixWeights:
 class BlockMatrix:
     """An operator ``L = diag(a) - diag(r) W`` on images, the adjacency W in SIMD blocks.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the image: (H, W), (D, H, W), ...
-    window : Window
-        All edges lie in it.
-    dtype : numpy.dtype
-        float32 or float64.
-    weights : EdgePlanes or MatrixWeights
-        Its `bits` are the edges; `fill` writes their entries.
-    executor : RowExecutor
-    keep : bool
-        Keep all entries, for an operator that is used more than once or whose matrix may change.
+    All edges lie in the window. `weights` are `EdgePlanes` or `MatrixWeights`: `bits` are the
+    edges, `fill` writes their entries. With `keep` all entries are kept, for an operator that is
+    used more than once or whose matrix may change.
 
     Attributes
     ----------

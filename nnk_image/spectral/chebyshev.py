@@ -27,17 +27,8 @@ from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 _NONE = np.empty(0)
 
 
-class GridRecurrence:
-    """The recurrence on a `BlockMatrix`."""
-
-    SETUP_SWEEPS = BlockMatrix.SETUP_SWEEPS
-    """Sweeps over all rows of setting up, for progress bars."""
-
-    def __init__(self, matrix):
-        self._matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
-        self.padded_degrees, self.inside = matrix.padded_degrees, matrix.inside
-        self.signless, self.set_laplacian = matrix.signless, matrix.set_laplacian
-        self.set_row_scale = matrix.set_row_scale
+class GridRecurrence(BlockMatrix):
+    """The recurrence on the adjacency in SIMD blocks."""
 
     @classmethod
     def of_graph(cls, graph, dtype, executor, keep=True):
@@ -50,12 +41,7 @@ class GridRecurrence:
             isinstance(edges, EdgePlanes) and (edges.shape, edges.dtype, edges.directed) == as_given
         ):
             edges, keep = MatrixWeights(graph, window, dtype, executor), True
-        return cls(BlockMatrix(graph.shape, window, dtype, edges, executor, keep))
-
-    @property
-    def degrees(self):
-        """Row sums of the adjacency, added in the order of the recurrence."""
-        return self._matrix.degrees
+        return cls(graph.shape, window, dtype, edges, executor, keep)
 
     @staticmethod
     def sweeps(order):
@@ -64,27 +50,26 @@ class GridRecurrence:
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All Chebyshev series on one signal: (n_bands, *shape)."""
-        matrix, n_bands, order = self._matrix, len(coefficients), coefficients.shape[1] - 1
+        n_bands, order = len(coefficients), coefficients.shape[1] - 1
         n_images = n_bands + (3 if order > ORDERS_PER_BLOCK else 1)
         n_bytes = n_images * signal.size * self.dtype.itemsize
         memory.require(n_bytes, f"the transform into {n_bands} bands")
         result = np.empty((n_bands, *self.shape), self.dtype)
-        older = np.empty((0, matrix.rows.stride), self.dtype)
-        sweeps = SkewedSweeps(matrix, older, matrix.padded(signal), order, False, executor)
+        older = np.empty((0, self.rows.stride), self.dtype)
+        sweeps = SkewedSweeps(self, older, self.padded(signal), order, False, executor)
         start = np.ascontiguousarray(coefficients[:, 0])
         for c in sweeps.split(coefficients[:, 1:]):
             sweeps.add(4 / lambda_max, 2.0, result, c, start, False)
             start = _NONE
-        sweeps.run(self.sweeps(order) * matrix.n_lines)
+        sweeps.run(self.sweeps(order) * self.n_lines)
         return result
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
-        matrix, order = self._matrix, coefficients.shape[1] - 1
-        zeros = matrix.zeros(), matrix.zeros()
-        sweeps = SkewedSweeps(matrix, *zeros, order + 1, True, executor)
+        order = coefficients.shape[1] - 1
+        sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order + 1, True, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
             sweeps.add(4 / lambda_max, 2.0, bands, c, _NONE, True)
         sweeps.add(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
         sweeps.run()
-        return np.ascontiguousarray(matrix.inside(sweeps.last))
+        return np.ascontiguousarray(self.inside(sweeps.last))

@@ -10,13 +10,7 @@ _EDGES_PER_PIXEL = 20
 
 
 class CsrRecurrence:
-    """The recurrence on plain CSR rows, order by order.
-
-    Parameters
-    ----------
-    adjacency : (N, N) csr_array
-        As from `check_adjacency`, of the dtype to compute in.
-    """
+    """The recurrence on the rows of an adjacency as from `check_adjacency`, in its dtype."""
 
     def __init__(self, adjacency):
         self.n = adjacency.shape[0]
@@ -77,22 +71,10 @@ class CsrRecurrence:
 
     def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
         result = np.empty_like(x)
+        given = *self._laplacian, scale, shift, older, x, result, images, c, clenshaw
 
         def work(first, last):
-            _core.csr_step(
-                *self._rows,
-                *self._laplacian,
-                scale,
-                shift,
-                older,
-                x,
-                result,
-                images,
-                c,
-                clenshaw,
-                first,
-                last,
-            )
+            _core.csr_step(*self._rows, *given, first, last)
 
         executor.run(work, self.n, self._work_of_node)
         return result

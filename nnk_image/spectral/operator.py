@@ -13,14 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from nnk_image.base.checks import check_positive
-from nnk_image.graph.laplacian import (
-    check_adjacency,
-    check_kind,
-    check_symmetric,
-    node_terms,
-    regularization,
-)
-from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.graph.laplacian import check_kind, node_terms, regularization
+from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.csr_chebyshev import CsrRecurrence
@@ -28,21 +22,10 @@ from nnk_image.spectral.spectrum import bound_of, largest_number
 
 
 class LaplacianOperator:
-    """The Laplacian of a graph as an operator on signals.
+    """The Laplacian of a graph as an operator on signals; `of_graph` makes one.
 
-    Parameters
-    ----------
-    recurrence : GridRecurrence or CsrRecurrence
-        The graph; `of_graph` makes it.
-    kind : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-        The Laplacian.  The normalized one is evaluated through its similarity to the
-        random walk's, ``p(L_sym) = D^1/2 p(L_rw) D^-1/2``.
-    executor : RowExecutor
-        For the work of setting up.
-    tau : float, optional
-        Of the regularized Laplacian; default: the mean degree.
-    bound : float, optional
-        The whole image's bound, where this is a part of it.
+    The normalized Laplacian is evaluated through its similarity to the random walk's, ``p(L_sym) =
+    D^1/2 p(L_rw) D^-1/2``. The `bound` may be that of a whole image, of which this is a part.
 
     Attributes
     ----------
@@ -51,7 +34,7 @@ class LaplacianOperator:
     dtype : numpy.dtype
         float32 or float64: of the signals and all arithmetic.
     tau : float or None
-        As used; None but for the regularized Laplacian.
+        As used, by default the mean degree; None but for the regularized Laplacian.
     bound : float
         No eigenvalue exceeds it (0 for a graph without edges).
     """
@@ -68,8 +51,7 @@ class LaplacianOperator:
             tau = regularization(degree)
         self.tau = tau
         if bound is None:
-            largest = largest_number(recurrence, kind, executor)
-            bound = bound_of(largest, kind, tau, self.dtype)
+            bound = bound_of(largest_number(recurrence, kind, executor), kind, tau, self.dtype)
         self.bound = bound
         recurrence.set_laplacian(self._terms, executor)
 
@@ -77,26 +59,14 @@ class LaplacianOperator:
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
         tau = _check_laplacian(kind, tau)
-        if not isinstance(graph, ImageGraph):
-            graph = check_adjacency(graph)
-        elif graph.directed:
-            check_symmetric(graph.adjacency)
-        return cls(recurrence_of(graph, dtype, executor, keep), kind, executor, tau)
+        return cls(
+            recurrence_of(check_undirected(graph), dtype, executor, keep), kind, executor, tau
+        )
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All polynomials of a bank on one signal.
+        """All polynomials of a bank, (n_bands, order + 1), on one signal: (n_bands, *shape).
 
-        Parameters
-        ----------
-        signal : ndarray of `shape` and `dtype`
-        coefficients : (n_bands, order + 1) float64 ndarray
-        lambda_max : float
-            The spectrum lies in [0, lambda_max].
-        executor : RowExecutor
-
-        Returns
-        -------
-        (n_bands, *shape) ndarray
+        The spectrum lies in [0, lambda_max].
         """
         signal = self._to_random_walk(signal)
         if coefficients.shape[1] == 1:

@@ -50,19 +50,10 @@ def bound_of(largest, kind, tau=None, dtype=None):
 
 @one_blas_thread
 def lanczos(multiply, start, steps=30):
-    """Compute the largest Ritz value after some Lanczos steps, and its residual norm.
+    """Compute the largest Ritz value after at most `steps` products, and its residual norm.
 
-    The Ritz value never exceeds the largest eigenvalue; an eigenvalue lies within
-    the residual norm of it.
-
-    Parameters
-    ----------
-    multiply : callable
-        x -> A x for a symmetric A.
-    start : (N,) ndarray
-        First vector; the same start gives the same answer.
-    steps : int
-        Most products to make.
+    ``multiply(x)`` is A x for a symmetric A. The Ritz value never exceeds the largest eigenvalue;
+    an eigenvalue lies within the residual norm of it. The same `start` gives the same answer.
     """
     v = start / np.linalg.norm(start)
     previous, beta = np.zeros_like(v), 0.0

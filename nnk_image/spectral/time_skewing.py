@@ -48,15 +48,8 @@ _STRIP = 1024  # columns swept down together: of more, the rows in use would not
 def tile_boundaries(work, border, n_orders, orders_per_block, n_threads):
     """Rows at which the tiles for so many threads meet in order 0; fewer on small images.
 
-    Parameters
-    ----------
-    work : (H,) ndarray
-        Share of the work down to each row, from which tiles get fair shares.
-    border, n_orders : int
-        A tile moves down by ``border`` rows in each of so many orders.
-    orders_per_block : int
-        At most.
-    n_threads : int
+    `work` is the share of the work down to each row, from which tiles get fair shares. A tile moves
+    down by `border` rows in each of `n_orders` orders, at most `orders_per_block` in a block.
     """
     moves = n_orders * border  # the first tile grows by so much, and the last one shrinks
     # A tile has room for its head in each block, and for what it hands over in the last one.
@@ -81,16 +74,9 @@ class _Block(NamedTuple):
 class SkewedSweeps:
     """The blocks of orders of one polynomial, to be added first to last and then run.
 
-    Parameters
-    ----------
-    matrix : BlockMatrix
-    older, last : (H, stride) ndarrays
-        The two orders to begin with, overwritten; `older` is empty if there is one only.
-        Afterwards `last` is the last order, if `keep_last`.
-    n_orders : int
-        Of all blocks together.
-    keep_last : bool
-    executor : RowExecutor
+    There are `n_orders` in all blocks. `older` and `last` are the two padded orders to begin with,
+    overwritten; `older` is empty if there is one only. Afterwards `last` is the last order, if
+    `keep_last`.
     """
 
     def __init__(self, matrix, older, last, n_orders, keep_last, executor):

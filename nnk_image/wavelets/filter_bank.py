@@ -7,6 +7,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.fft import dct
 
+from nnk_image.base.checks import check_choice
+
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
 _PROJECTION_POINTS = 2000  # the quadrature has converged for every design below this
@@ -14,36 +16,14 @@ _MAX_INVERSE_ORDER = 8192
 _LEAST_RATIO = 1e-10  # of the smallest to the largest sum of squares of a frame
 _MOST_LOSS = 0.01  # part of the signal that rounding may change when the transform is inverted
 
-# Designs of PyGSP by name; those that take Nf get n_scales + 1 filters.
-_SIZED = {
-    "abspline": "Abspline",
-    "half_cosine": "HalfCosine",
-    "itersine": "Itersine",
-    "mexican_hat": "MexicanHat",
-    "meyer": "Meyer",
-    "simple_tight": "SimpleTight",
-}
+# Designs of PyGSP, which spells them HalfCosine; the first ones take n_scales + 1 filters as Nf.
+_SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
 _LEAST_SCALES = {"half_cosine": 2}
-_FIXED = {
-    "expwin": "Expwin",
-    "heat": "Heat",
-    "held": "Held",
-    "papadakis": "Papadakis",
-    "regular": "Regular",
-    "simoncelli": "Simoncelli",
-}
-DESIGNS = (*_SIZED, *_FIXED)
+DESIGNS = (*_SIZED, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
 
 
 class FilterBank:
-    """Functions of the eigenvalue, one per band.
-
-    Attributes
-    ----------
-    n_bands : int
-    name : str
-        The design, or 'custom'.
-    """
+    """Functions of the eigenvalue, one per band; `name` is the design, or 'custom'."""
 
     def __init__(self, evaluate, n_bands, name, recipe):
         self._evaluate = evaluate
@@ -55,13 +35,7 @@ class FilterBank:
         return design, self._recipe  # `_evaluate` is a local function, which cannot be pickled
 
     def evaluate(self, eigenvalues):
-        """(n_bands, n) float64 values at n eigenvalues.
-
-        Raises
-        ------
-        ValueError
-            A filter returns another shape or values that are not finite.
-        """
+        """(n_bands, n) float64 values at n eigenvalues, checked."""
         x = np.asarray(eigenvalues, float)
         values = np.asarray(self._evaluate(x), float)
         if values.shape != (self.n_bands, *x.shape):
@@ -84,18 +58,8 @@ class FilterBank:
 def design(filters, n_scales, lmax):
     """Return a filter bank for the spectrum [0, lmax].
 
-    Parameters
-    ----------
-    filters : str, callable, sequence of callables, or pygsp.filters.Filter
-        Name of one of PyGSP's designs (`DESIGNS`), or functions of the eigenvalue.
-    n_scales : int
-        Wavelets beside the scaling function, for the designs that take a number.
-    lmax : float
-        The designs spread their bands over [0, lmax], and are constant beyond.
-
-    Returns
-    -------
-    FilterBank
+    `filters` and `n_scales` are as for `SpectralGraphWavelets`. The designs spread their bands over
+    [0, lmax], and are constant beyond.
     """
     if isinstance(filters, str):
         return _pygsp_design(filters, n_scales, float(lmax))
@@ -130,8 +94,7 @@ def _values_of(band, values, shape):
 
 @lru_cache(maxsize=64)
 def _pygsp_design(name, n_scales, lmax):
-    if name not in DESIGNS:
-        raise ValueError(f"filter design {name!r} is unknown; choose one of {', '.join(DESIGNS)}")
+    check_choice("filters", name, DESIGNS)
     least = _LEAST_SCALES.get(name, 1)
     if n_scales < least:
         raise ValueError(
@@ -145,10 +108,8 @@ def _pygsp_design(name, n_scales, lmax):
         lmax = property(lambda self: lmax)
 
     graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
-    if name in _SIZED:
-        bank = getattr(filters, _SIZED[name])(graph, Nf=n_scales + 1)
-    else:
-        bank = getattr(filters, _FIXED[name])(graph)
+    make = getattr(filters, name.title().replace("_", ""))
+    bank = make(graph, Nf=n_scales + 1) if name in _SIZED else make(graph)
     # Beyond lmax a design is undefined; some vanish there, and the bands would no longer determine
     # the signal.  So they stay constant.
     return FilterBank(
@@ -157,30 +118,14 @@ def _pygsp_design(name, n_scales, lmax):
 
 
 def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpolation"):
-    """Chebyshev coefficients of functions on [0, lambda_max].
+    """Chebyshev coefficients (n_bands, order + 1) of functions on [0, lambda_max].
 
-    Parameters
-    ----------
-    evaluate : callable
-        Eigenvalues (n,) to values (n_bands, n).
-    order : int
-        Degree of the polynomials.
-    lambda_max : float
-        Right end of the interval.
-    approximation : {'interpolation', 'projection', 'jackson'}
-        Interpolation at ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated
-        Chebyshev series (converged quadrature), or that series with Jackson damping,
-        which does not overshoot.
-
-    Returns
-    -------
-    (n_bands, order + 1) float64 ndarray
-        In numpy's convention: the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
+    ``evaluate`` maps eigenvalues (n,) to values (n_bands, n). The approximation is interpolation at
+    ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated Chebyshev series (converged
+    quadrature), or that series with Jackson damping, which does not overshoot. In numpy's
+    convention the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
     """
-    if approximation not in APPROXIMATIONS:
-        raise ValueError(
-            f"approximation {approximation!r} is unknown; choose one of {', '.join(APPROXIMATIONS)}"
-        )
+    check_choice("approximation", approximation, APPROXIMATIONS)
     degree = order if approximation == "interpolation" else max(4 * order, _PROJECTION_POINTS)
     points = (chebyshev.chebpts1(degree + 1) + 1) * (lambda_max / 2)
     coefficients = _interpolate(evaluate(points))[:, : order + 1]
@@ -207,28 +152,12 @@ def _jackson(order):
 
 
 def inverse_coefficients(coefficients, dtype=np.float64):
-    """Series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
+    """Chebyshev series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
 
-    Parameters
-    ----------
-    coefficients : (n_bands, order + 1) ndarray
-        Chebyshev coefficients of the p_s.
-    dtype : numpy dtype
-        float32 or float64, of the arithmetic in which they will be applied.
+    It has as many coefficients as rounding leaves a meaning to, in the arithmetic of `dtype` in
+    which they will be applied. ValueError where the sum of squares vanishes, or nearly so: then the
+    bands do not determine the signal.
 
-    Returns
-    -------
-    (n,) ndarray
-        Coefficients, as many as rounding leaves a meaning to.
-
-    Raises
-    ------
-    ValueError
-        The sum of squares vanishes somewhere, or nearly so for the arithmetic: the bands do not
-        determine the signal.
-
-    Notes
-    -----
     With A and B the smallest and largest sum of squares, rounding may change the signal by about
     ``B / A`` units of rounding.  `_MOST_LOSS` of it may be lost.
     """

@@ -7,7 +7,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_count, check_positive, ready_for_c, working_dtype
+from nnk_image.base.checks import (
+    check_choice,
+    check_count,
+    check_positive,
+    ready_for_c,
+    working_dtype,
+)
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
@@ -92,10 +98,9 @@ class SpectralGraphWavelets:
     as for the whole, give the `bound` of the whole.
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
-    W`` and ``x = Q d``, d the degrees.  By Collatz and Wielandt no positive x gives less than the
-    largest eigenvalue of Q, which is at least that of ``D - W``.  On photographs it is 1.32 to
-    1.42 times the latter.  It is 2 for the normalized and the random-walk Laplacian, and
-    ``2 d / (d + tau)`` with d the largest degree for the regularized one.
+    W`` and ``x = Q d``, d the degrees: on photographs 1.32 to 1.42 times the largest eigenvalue.
+    It is 2 for the normalized and the random-walk Laplacian, and ``2 d / (d + tau)`` with d the
+    largest degree for the regularized one.
 
     References
     ----------
@@ -128,8 +133,7 @@ class SpectralGraphWavelets:
         approximation: str = "interpolation",
         n_jobs: int | None = None,
     ) -> None:
-        self._filters = filters
-        self._n_scales = check_count("n_scales", n_scales, 1, 1000)
+        n_scales = check_count("n_scales", n_scales, 1, 1000)
         self.order = check_count("order", order, 0, MAX_ORDER)
         self.n_jobs = n_jobs
         self._approximation = approximation
@@ -139,7 +143,7 @@ class SpectralGraphWavelets:
                 graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau, KEEP)
             self._operator = graph
             self.lmax, self.bound = self._interval(lmax, bound, executor)
-        self.bank = filter_bank.design(filters, self._n_scales, self.lmax)
+        self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
         self._fitted()
 
@@ -177,7 +181,7 @@ class SpectralGraphWavelets:
         TypeError, ValueError
             If the values are not finite real numbers, or the shape is not the graph's.
         """
-        return self._apply(image, self.coefficients)
+        return self._analyze(self._check_signal(image, (), "image values"), self.coefficients)
 
     def filter(
         self, image: npt.ArrayLike, response: Callable[[npt.NDArray[Any]], npt.ArrayLike]
@@ -208,7 +212,7 @@ class SpectralGraphWavelets:
         coefficients = filter_bank.chebyshev_coefficients(
             bank.evaluate, self.order, self.bound, self._approximation
         )
-        return self._apply(image, coefficients)[0]
+        return self._analyze(self._check_signal(image, (), "image values"), coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Apply the adjoint of `analyze`: filter each band again and add up the bands.
@@ -234,7 +238,11 @@ class SpectralGraphWavelets:
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         with RowExecutor(self.n_jobs) as executor:
-            return self._synthesize(values, executor)
+            return self._per_channel(
+                values,
+                1,
+                lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
+            )
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
@@ -264,9 +272,7 @@ class SpectralGraphWavelets:
         iterations.
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
-        values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
-        with RowExecutor(self.n_jobs) as executor:
-            return self._analyze(self._synthesize(values, executor), inverse[None], executor)[0]
+        return self._analyze(self.synthesize(coefficients), inverse[None])[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
         """Return the smallest and the largest total energy of the bands, for an image of energy 1.
@@ -285,26 +291,14 @@ class SpectralGraphWavelets:
         -------
         (float, float)
         """
-        if of == "kernels":
-            return filter_bank.frame_bounds(self.bank.evaluate, self.bound)
-        if of != "polynomials":
-            raise ValueError(f"of={of!r} must be 'polynomials' or 'kernels'")
-        return filter_bank.frame_bounds(self.evaluate, self.bound)
+        check_choice("of", of, ("polynomials", "kernels"))
+        evaluate = self.bank.evaluate if of == "kernels" else self.evaluate
+        return filter_bank.frame_bounds(evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
         """Return the same transform with polynomials of another degree; the graph is not copied."""
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
-        return other._fitted()
-
-    def at_lmax(self, lmax: float | str) -> Self:
-        """Return the same transform with `lmax` as the end of its filters and as its `bound`."""
-        if lmax is None:
-            raise TypeError("lmax must be a number or 'lanczos', not None")
-        other = copy.copy(self)
-        with RowExecutor(self.n_jobs) as executor:
-            other.lmax, other.bound = self._interval(lmax, None, executor)
-        other.bank = filter_bank.design(self._filters, self._n_scales, other.lmax)
         return other._fitted()
 
     def _fitted(self) -> Self:
@@ -396,24 +390,13 @@ class SpectralGraphWavelets:
             )
         return ready
 
-    def _apply(self, image: npt.ArrayLike, coefficients: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        signal = self._check_signal(image, (), "image values")
-        with RowExecutor(self.n_jobs) as executor:
-            return self._analyze(signal, coefficients, executor)
-
     def _analyze(
-        self, signal: npt.NDArray[Any], coefficients: npt.NDArray[Any], executor: RowExecutor
+        self, signal: npt.NDArray[Any], coefficients: npt.NDArray[Any]
     ) -> npt.NDArray[Any]:
-        return self._per_channel(
-            signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
-        )
-
-    def _synthesize(self, values: npt.NDArray[Any], executor: RowExecutor) -> npt.NDArray[Any]:
-        return self._per_channel(
-            values,
-            1,
-            lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
-        )
+        with RowExecutor(self.n_jobs) as executor:
+            return self._per_channel(
+                signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
+            )
 
     def _per_channel(
         self,

@@ -102,7 +102,7 @@ def test_unknown_kind_is_refused():
     graph = image_graph(np.eye(4), window=3)
     with pytest.raises(ValueError, match=r"'unnormalised' is unknown.*combinatorial"):
         graph.laplacian("unnormalised")
-    with pytest.raises(ValueError, match=r"'normalised' is unknown.*, normalized,"):
+    with pytest.raises(ValueError, match=r"'normalised' is unknown.*did you mean 'normalized'"):
         graph.laplacian("normalised")
 
 

@@ -1,16 +1,12 @@
-"""Figures of a graph: right, and told as JSON, text and HTML that needs nothing else."""
+"""Figures of a graph: right, as JSON and as text."""
 
-import base64
-import io
 import json
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from nnk_image import ImageGraph, bilateral_graph, image_graph
-from nnk_image.graph.summary import card, lines_of, summary
+from nnk_image import bilateral_graph, image_graph
+from nnk_image.graph.summary import lines_of, summary
 
 RNG = np.random.default_rng(3)
 IMAGE = RNG.random((7, 10))
@@ -68,58 +64,3 @@ def test_lines_tell_what_is_special():
     assert n_lost > 0
     assert lines_of(GRAPHS["float32"])["left out"] == f"{n_lost} edges, too weak for float32"
     assert not {"masked", "isolated", "left out"} & set(lines_of(GRAPHS["bilateral"]))
-
-
-class Reader(HTMLParser):
-    """Tags that match, their attributes, and the text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.attributes, self.text = [], [], []
-        self.feed(page)
-        assert not self.open
-
-    def handle_starttag(self, tag, attributes):
-        self.attributes += attributes
-        if tag != "img":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-@every_graph
-def test_card(graph):
-    page = graph._repr_html_()
-    assert page == card(graph)
-    reader = Reader(page)
-    assert "".join(reader.text) == "".join(k + v for k, v in lines_of(graph).items())
-    links = [value for name, value in reader.attributes if name in ("src", "href")]
-    assert len(links) == 1  # the picture is in the page: nothing is fetched
-    head, data = links[0].split(",")
-    assert head == "data:image/png;base64"
-    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
-    assert picture.shape == graph.shape
-    degrees = graph.degrees.astype(float)
-    expected = np.minimum(255, 255 * degrees / (np.percentile(degrees, 99) or 1))
-    np.testing.assert_array_equal(picture, expected.astype(np.uint8))
-    assert "url(" not in page
-    assert "<script" not in page
-
-
-def test_card_of_a_large_graph_is_small():
-    picture = np.zeros((300, 700), np.uint8)
-    page = card(image_graph(picture, 3))
-    assert len(page) < 40_000
-    data = page.split("base64,")[1].split('"')[0]
-    assert max(Image.open(io.BytesIO(base64.b64decode(data))).size) <= 128
-
-
-def test_card_escapes():
-    graph = GRAPHS["nnk"]
-    odd = ImageGraph(graph.edges, graph.shape, "<script>&", 5, 2.0, 1.0)
-    assert "&lt;script&gt;&amp;" in card(odd)
-    assert "<script" not in card(odd)

@@ -111,7 +111,7 @@ def test_laplacians_by_hand(graph):
 def test_laplacians_are_of_undirected_graphs():
     with pytest.raises(ValueError, match=r"not symmetric .* use directed=False"):
         DIRECTED.laplacian()
-    with pytest.raises(ValueError, match="'other' is unknown; choose one of combinatorial"):
+    with pytest.raises(ValueError, match="'other' is unknown; choose one of 'combinatorial'"):
         GRAPHS["nnk"].laplacian("other")
 
 

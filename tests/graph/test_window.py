@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image import _core
-from nnk_image.graph.window import MAX_WINDOW, NEAR, _pairs, check_window, window_on
+from nnk_image.graph.window import MAX_WINDOW, NEAR, _pairs, check_window, pair_deltas, window_on
 
 SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
 
@@ -14,9 +14,14 @@ def window_of(side):
     return window_on((99, 99), side, (1.0, 1.0))[0]
 
 
+def delta_of(window):
+    """Threshold factors of all pairs of its offsets."""
+    return pair_deltas(window.offsets, window.spacing)
+
+
 def can_prune(size):
     """True where offset j can prune offset k."""
-    delta = window_of(size).delta()
+    delta = delta_of(window_of(size))
     return (delta >= 0) & ~np.eye(len(delta), dtype=bool)
 
 
@@ -41,7 +46,7 @@ def test_forward_offsets_are_one_of_each_opposite_pair(size):
 @pytest.mark.parametrize("size", SIZES[:-1])
 def test_threshold_factors(size):
     window = window_of(size)
-    delta = window.delta()
+    delta = delta_of(window)
     j, k = window.offsets[:, None], window.offsets[None]
     np.testing.assert_array_equal(delta, ((k - j) * j).sum(axis=-1))
     assert window.max_delta == delta.max()
@@ -58,7 +63,7 @@ def test_number_of_candidate_pairs(size, pairs):
 
 @pytest.mark.parametrize("size", [3, 5, 7, 11, 13])
 def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
-    offsets, delta = window_of(size).offsets, window_of(size).delta()
+    offsets, delta = window_of(size).offsets, delta_of(window_of(size))
     starts, pruners = _pairs((offsets**2).sum(axis=1), delta, min(NEAR, len(offsets)))
     assert (np.diff(starts) % _core.PAIRS_AT_ONCE == 0).all()
     for k in range(len(offsets)):
@@ -108,7 +113,7 @@ def test_sizes_out_of_range(size):
         ((3, 5), 3, ValueError, "window has 2 sides, the image 3 axes"),
         ((3, 4, 5), 3, ValueError, "must be odd, from 1 to 63"),
         ((1, 1, 1), 3, ValueError, "contains no neighbor"),
-        ((3, 5.0, 3), 3, TypeError, "must have odd integers as sides"),
+        ((3, 5.0, 3), 3, TypeError, "window must be an odd integer"),
         (17, 3, ValueError, "holds 4913 pixels in 3 axes, but at most 3969"),
     ],
 )

@@ -289,10 +289,8 @@ def test_unknown_values_may_be_anything_and_nothing_is_changed(solver):
 def test_smooth_is_what_interpolate_gives():
     noisy, graph = photograph()
     known = np.random.default_rng(0).random(noisy.shape) < 0.6
-    for tau in (0, 3.0):
-        exact = interpolate(graph, noisy, known, tau=tau)
-        found = smooth(graph, noisy, tau, known=known, tol=1e-9)
-        np.testing.assert_allclose(found, exact, atol=1e-3)
+    found = smooth(graph, noisy, 0, known=known, tol=1e-9)
+    np.testing.assert_allclose(found, interpolate(graph, noisy, known), atol=1e-3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
