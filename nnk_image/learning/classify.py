@@ -54,7 +54,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         return self.classes_[best]
 
     def predict_proba(self, X: npt.ArrayLike | None) -> Array:
-        """Predict the probabilities of the classes: the shares of the neighbors that have them.
+        """Predict the probabilities of the classes: their shares in the weights of the neighbors.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to mak
 
 
 def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
-    """Embed points in few dimensions by locally linear embedding (LLE) with given weights.
+    """Embed points in a few dimensions by locally linear embedding (LLE) with given weights.
 
     The weights express each point as a weighted sum of its neighbors. The low-dimensional
     coordinates are those that satisfy the same sums best.

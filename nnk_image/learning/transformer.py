@@ -37,7 +37,7 @@ n_jobs : optional
     graph_ : (N, N) scipy.sparse.csr_array
         The graph of the fitted points, as `nnk_graph` gives it.
     error_ : (N,) float64 ndarray
-        How badly the neighbors reconstruct each point, as ``Neighborhoods.error``.
+        Error of each point's reconstruction from its neighbors, as in ``Neighborhoods.error``.
     sigma_, n_neighbors_, n_samples_fit_, n_features_in_
         As of `NNKClassifier`.
 

@@ -68,7 +68,7 @@ def smooth(
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid; the message names it.
+        If an argument is invalid; the message names it and says what to do.
 
     Warns
     -----
