@@ -112,7 +112,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much the prediction at a point differs from those at its neighbors (eq. 3.24).
+        """Measure how much predictions at a point and its neighbors differ (eq. 3.24).
 
         Returns
         -------

@@ -53,7 +53,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return scores[:, 0] if self._single_output else scores
 
     def leave_one_out_error(self) -> float:
-        """Return the leave-one-out error: the mean squared error of points predicted from the others.
+        """Return the mean squared error of the points, each predicted from the others.
 
         Returns
         -------
