@@ -3,20 +3,15 @@
 import numpy as np
 
 MOST = 2.6
-WEIGHTS = (-2.8, 7.2, 3.4, -1.9, 3.2, -1.3, 1.8, -2.4, -3.4)
-"""Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``.
-
-That of elasticity at high frequencies is positive: in JPEG files some blocks have lost their high
-frequencies and others have not, whether they hold texture or noise. Texture shows at low
-frequencies and at half the size.
-"""
+WEIGHTS = (-2.7, 6.7, 2.2, -1.8, -2.4, 1.7)
+"""Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _CHANCE, _TEXTURE = 0.2, 0.8  # elasticity that noise alone may show, and that of texture alone
 _LEAST_TRUST = 0.05
 _CHROMA = 0.22  # level of the chroma relative to the luminance, of noise and texture alike
 _GRAY = 0.01  # the same, below which an image is gray
-_LEAST_EXCESS = 0.02  # of a level, that is beyond white noise
+_LEAST_EXCESS = 0.02  # of a variance, that is beyond white noise
 
 
 def signs(scales):
@@ -28,31 +23,35 @@ def signs(scales):
 
     Returns
     -------
-    (7,) ndarray
+    (4,) ndarray
         - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
-        - Elasticity at low frequencies, at high ones, and at high ones at half the size, 0 to 1.
-        - Logarithm of the level of the chroma beyond white noise relative to that of the luminance,
-          over a typical one, -1 to 1.5: channels share texture, but hardly noise. 0 in a gray
-          image.
-        - Logarithm of the level at half the size over that at full size, 0 to 2: 0 for white noise,
-          most for texture.
+        - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5: 0 for
+          white noise, most for texture.
         - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
           seen everywhere.
+        - Logarithm of the level of the chroma relative to that of the luminance, at half the size,
+          over a typical one, -1.5 to 2: channels share texture, but hardly noise. 0 in a gray
+          image.
     """
     full, half = scales[0], scales[min(1, len(scales) - 1)]
     level, white = full.typical[0], full.typical_white.mean()
     beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
-    low, high = np.clip(full.elasticity, 0, 1)
-    high_half = np.clip(half.elasticity[1], 0, 1)
-    of_white = np.full(len(full.typical), white - full.shared_white)
-    of_white[0] += len(of_white) * full.shared_white
-    luminance, *others = np.maximum(full.typical - of_white, _LEAST_EXCESS * full.typical)
-    chroma = np.sqrt(np.mean(others) / luminance) if others else 0.0
-    chroma = np.log(chroma / _CHROMA) if chroma > _GRAY else 0.0
-    growth = np.log(max(half.typical[0], 1e-24) / max(level, 1e-24)) / 2
-    strong = min(3.0, _strength(level, full.contrast)) * (low + high) / 2
-    found = np.clip(beyond, 0, 1.5), low, high, high_half, np.clip(chroma, -1, 1.5)
-    return np.array([*found, np.clip(growth, 0, 2), strong])
+    medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
+    growth = np.log(medians[1] / medians[0]) / 2
+    elasticity = np.clip(full.elasticity, 0, 1).mean()
+    strong = min(3.0, _strength(level, full.contrast)) * elasticity
+    found = np.clip(beyond, 0, 1.5), np.clip(growth, 0, 2.5), strong
+    return np.array([*found, np.clip(_chroma(half), -1.5, 2)])
+
+
+def _chroma(scale):
+    """Return the logarithm of the chroma beyond white noise relative to that of the luminance."""
+    white, shared = scale.typical_white.mean(), scale.shared_white
+    of_white = np.full(len(scale.typical), white - shared)
+    of_white[0] += len(of_white) * shared
+    luminance, *others = np.maximum(scale.typical - of_white, _LEAST_EXCESS * scale.typical)
+    ratio = np.sqrt(np.mean(others) / luminance) if others else 0.0
+    return np.log(ratio / _CHROMA) if ratio > _GRAY else 0.0
 
 
 def factor(found, weights=WEIGHTS):
