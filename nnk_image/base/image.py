@@ -34,28 +34,14 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Image:
-    """A checked image.
+    """A checked image."""
 
-    Attributes
-    ----------
-    pixels : (H, W, C) ndarray
-        Values, channels last, in the caller's dtype (or a float one); volumes have more axes.
-    dtype : numpy.dtype
-        Floating type of everything computed from it: float32 or float64.
-    valid : (H, W) bool ndarray or None
-        Pixels that take part; None means all.
-    low, high : float
-        Smallest and largest valid value.
-    channel_axis : int or None
-        Where the caller had the channels, non-negative.
-    """
-
-    pixels: Array
-    dtype: np.dtype[Any]
-    valid: npt.NDArray[np.bool_] | None
-    low: float
-    high: float
-    channel_axis: int | None
+    pixels: Array  # (H, W, C) in the caller's dtype, or a float one; volumes have more axes
+    dtype: np.dtype[Any]  # of everything computed from it: float32 or float64
+    valid: npt.NDArray[np.bool_] | None  # (H, W), pixels that take part; None: all
+    low: float  # smallest valid value
+    high: float  # largest one
+    channel_axis: int | None  # where the caller had the channels, non-negative
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,15 +83,8 @@ def check_image(
     """Check an image and its mask; an `Image` is returned as it is.
 
     Without `channel_axis` it is grayscale; `most_axes` counts the axes beside it. `mask` is True
-    for the pixels that take part; masked arrays have their own as well.
-
-    Raises
-    ------
-    TypeError
-        If the dtype holds no real numbers.
-    ValueError
-        If the number of axes, `channel_axis` or `mask` is wrong, or if a value outside the mask
-        is not finite.
+    for the pixels that take part, all of which must be finite; masked arrays have their own mask
+    as well.
     """
     if isinstance(image, Image):
         return image
@@ -186,25 +165,15 @@ def data_range_of(image: Image) -> float:
     )
 
 
-def exact_in_float32(image: Image) -> bool:
-    """Return whether float32 holds every product of differences of this image exactly."""
-    few = image.channels <= _MAX_EXACT_CHANNELS
-    return few and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
-
-
 def feature_planes(image: Image, lines: Lines) -> tuple[bool, Array]:
-    """Return the features of the pixels as the C core reads them, and whether they are exact.
+    """Return whether float32 is exact, and (C, rows, stride) features as the C core reads them.
 
-    Returns
-    -------
-    exact : bool
-        Whether float32 holds every product of differences of the features. It does for 8-bit
-        values, whose graph is that of the float64 image, bit for bit.
-    planes : (C, rows, stride) ndarray
-        NaN on the border, in gaps and where pixels are masked; float32 if `exact`, else of the
-        image's floating type.
+    It is if it holds every product of differences of the features: those of 8-bit values, whose
+    graph is then that of the float64 image, bit for bit. Features are NaN on the border, in gaps
+    and where pixels are masked.
     """
-    exact = exact_in_float32(image)
+    exact = image.channels <= _MAX_EXACT_CHANNELS
+    exact = exact and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
     border, radius, height, width = lines.border, lines.radius, lines.height, lines.width
     shape = image.channels, *lines.feature_plane()
     planes = np.empty(shape, np.float32 if exact else image.dtype)

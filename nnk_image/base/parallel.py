@@ -93,25 +93,14 @@ class RowExecutor:
     """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 
     The threads live until the context ends; one that an error has interrupted can be used again.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Threads, as in `resolve_n_jobs`.
-    progress : bool or callable
-        True shows a bar; a callable gets ``(done, total)`` rows after each chunk.
-    total : int
-        Rows of all stages together, for the progress report.
-    description : str
-        Text of the progress bar.
     """
 
     def __init__(
         self,
-        n_jobs: int | None = None,
-        progress: Progress = False,
-        total: int = 0,
-        description: str = "",
+        n_jobs: int | None = None,  # as in `resolve_n_jobs`
+        progress: Progress = False,  # True shows a bar; a callable gets rows (done, total)
+        total: int = 0,  # rows of all stages together, for the progress report
+        description: str = "",  # text of the bar
     ) -> None:
         self.n_jobs = resolve_n_jobs(n_jobs)
         if not (isinstance(progress, bool) or callable(progress)):
@@ -147,26 +136,12 @@ class RowExecutor:
         self,
         work: Work,
         n_rows: int,
-        width: int = 1,
-        rows_per_chunk: int | None = None,
-        speed: float = 1,
-        counts_as: int | None = None,
+        width: int = 1,  # pixels in a row
+        rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
+        speed: float = 1,  # pixels per second, relative to the slowest stage
+        counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
     ) -> None:
-        """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return.
-
-        Parameters
-        ----------
-        work : callable
-            Called on several threads at once.
-        n_rows, width : int
-            Rows, and pixels in a row.
-        rows_per_chunk : int, optional
-            By default chosen such that the threads end at nearly the same time.
-        speed : float
-            Pixels per second, relative to the slowest stage; faster stages get larger chunks.
-        counts_as : int, optional
-            Rows that all of this counts as in the progress report; by default `n_rows`.
-        """
+        """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return."""
         if rows_per_chunk is not None:
             n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
         elif (n_threads := self.threads_for(n_rows * width)) == 1:

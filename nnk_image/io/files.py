@@ -130,7 +130,7 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into an ImageFileError."""
     try:
         yield
-    except (FormatError, MemoryError) as error:
+    except (FormatError, ImportError, MemoryError) as error:
         raise ImageFileError(f"{path}: {one_line(error)}") from None
     except Exception as error:  # decoders fail in many ways on damaged bytes
         raise ImageFileError(
@@ -223,7 +223,10 @@ def write(
         warnings.warn(f"{path}: {kind} cannot hold {lost} of the picture: lost", stacklevel=2)
     with atomic_output(path) as stream:
         try:
-            _encode(stream, array, metadata, kind, extension_of(path))
+            if kind == "NPY":
+                np.save(stream, array)
+            else:
+                _codec(kind).write(stream, array, metadata, kind, extension_of(path))
         except (OSError, MemoryError, ImageFileError):
             raise
         except Exception as error:
@@ -264,8 +267,11 @@ def _prepared(
             "with one axis for each, or none"
         )
     pixels = _in_dtype(pixels, metadata, kind)
-    with _refused(path):
-        _check(pixels, metadata, kind, extension_of(path))
+    try:
+        if kind != "NPY":  # which holds all
+            _codec(kind).check(pixels, metadata, kind, extension_of(path))
+    except (FormatError, ImportError) as error:
+        raise ImageFileError(f"{path}: {error}") from None
     return kind, pixels, metadata
 
 
@@ -334,31 +340,6 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
     return to_samples(array, dtype)
 
 
-@contextmanager
-def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
-    try:
-        yield
-    except FormatError as error:
-        raise ImageFileError(f"{path}: {error}") from None
-
-
-def _check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    if kind == "TIFF":
-        tiff.check(array, metadata)
-    elif kind == "NIFTI":
-        volumes.check_nifti(array, metadata)
-    elif kind != "NPY":
-        pictures.check(array, metadata, kind, extension)
-
-
-def _encode(
-    stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str
-) -> None:
-    if kind == "TIFF":
-        tiff.write(stream, array, metadata)
-    elif kind == "NIFTI":
-        volumes.write_nifti(stream, array, metadata, packed=extension == ".nii.gz")
-    elif kind == "NPY":
-        volumes.write_npy(stream, array)
-    else:
-        pictures.write(stream, array, metadata, kind, extension)
+def _codec(kind: str) -> Any:
+    """Return the module with ``check`` and ``write`` for a format."""
+    return {"TIFF": tiff, "NIFTI": volumes}.get(kind, pictures)

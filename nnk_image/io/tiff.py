@@ -175,7 +175,7 @@ def _check_page(page: Any, is_picture: bool) -> None:
         problem = "has transparency, which stacks cannot keep; save it without"
     elif not isinstance(page.compression, int):
         problem = f"names several compressions, {page.compression}; save it again"
-    elif not _has_codec(page):
+    elif page.compression not in tifffile.TIFF.DECOMPRESSORS:
         name = getattr(page.compression, "name", page.compression)
         cure = "pip install 'nnk_image[codecs]', or save it uncompressed"
         problem = f"is packed as {name}, which needs imagecodecs: {cure}"
@@ -192,13 +192,6 @@ def _is_labeled(page: Any) -> bool:
     extra: int = page.samplesperpixel - (3 if page.photometric == PHOTOMETRIC.RGB else 1)
     plain: bool = page.extrasamples == (EXTRASAMPLE.UNASSALPHA,)
     return extra == 0 or (extra == 1 and plain)
-
-
-def _has_codec(page: Any) -> bool:
-    try:
-        return bool(tifffile.TIFF.DECOMPRESSORS[page.compression])
-    except KeyError:
-        return False
 
 
 def _axes(series: Any, given: str | None) -> tuple[str, bool]:
@@ -296,10 +289,8 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     """Return the description of the first page, with the pages of OME listed in their order."""
     text: str = file.pages.first.description
     if not file.is_ome:
-        by_tifffile = text.lstrip(" \0").startswith(
-            ('{"shape', "shape=(")
-        )  # it holds for this layout only
-        return "" if by_tifffile else text
+        by_tifffile = text.lstrip(" \0").startswith(('{"shape', "shape=("))
+        return "" if by_tifffile else text  # it holds for this layout only
     root = ElementTree.fromstring(text)
     name = root.tag.rpartition("}")[0] + "}"
     pixels = root.find(f"{name}Image/{name}Pixels")
@@ -316,7 +307,7 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 
 
-def check(array: Pixels, metadata: Metadata) -> None:
+def check(array: Pixels, metadata: Metadata, *_: str) -> None:
     """Refuse arrays that TIFF cannot hold."""
     axes, samples = metadata.axes, array.shape[-1]
     places = [_ORDER.find(axis) for axis in axes]
@@ -338,7 +329,7 @@ def _original_of(array: Pixels, metadata: Metadata) -> Original | None:
     return original if same else None
 
 
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata) -> None:
+def write(stream: IO[bytes], array: Pixels, metadata: Metadata, *_: str) -> None:
     """Write an array with what its TIFF said of it, or described for ImageJ or in terms of OME."""
     original, samples = _original_of(array, metadata), samples_of(array, metadata)
     if original is not None:
@@ -378,11 +369,8 @@ def _stack_options(array: Pixels, metadata: Metadata) -> dict[str, Any]:
     small = array.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
     imagej = small and array.dtype.name in _IMAGEJ_DTYPES and not (color and array.itemsize > 1)
     if imagej:
-        about: dict[str, Any] = {
-            "unit": unit,
-            "spacing": lengths.get("Z"),
-            "finterval": lengths.get("T"),
-        }
+        about: dict[str, Any] = {"unit": unit}
+        about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
         if micrometers(unit) is not None and {*"XY"} <= {*lengths}:
             layout |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
