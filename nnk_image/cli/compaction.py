@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +26,7 @@ def add_command(commands: Any) -> None:
         run,
         "Energy per graph wavelet band, on the bilateral and the NNK graph.",
         "--plot bundled.png",
-        "photos/ --orders 6 15 --csv energy.csv",
+        "photos/ --orders 6 15 --json energy.json",
         "photos/ --orders 15 --blocks 8 --plot blocks.png",
     )
     command.add_argument(
@@ -49,7 +46,6 @@ def add_command(commands: Any) -> None:
     )
     command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
     command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    command.add_argument("--csv", metavar="FILE", help="one row per graph, order and band")
     command.add_argument("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")
     common.add_overwrite(command)
     sources.add_max_pixels(command)
@@ -57,10 +53,10 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure every image; write the tables and the picture."""
+    """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    common.check_outputs(options.json, options.csv, overwrite=options.overwrite)
+    common.check_outputs(options.json, overwrite=options.overwrite)
     common.check_plots(options.plot, overwrite=options.overwrite)
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
@@ -69,7 +65,6 @@ def run(options: argparse.Namespace) -> None:
         _add_blocks(results, by_path)
     common.write_json(options.json, by_path)
     if results:
-        common.write_text(options.csv, _csv(results))
         if options.plot is not None:
             _draw(options.plot, list(results.values()))
         reductions = [100 * r.reduction for r in results.values()]
@@ -102,11 +97,14 @@ def _measure_file(
     result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
     print(f"{path}: {_text_of(result)}\n", flush=True)
     results[str(path)] = result
+    tables = {"energy": result.energy, "normalized": result.normalized}
+    tables["cumulative"] = result.cumulative
     return {
         "reduction": result.reduction,
         "n_edges": result.n_edges,
         "lmax": result.lmax,
-        "bands": list(_rows_of(result)),
+        "orders": list(result.orders),
+        **{name: {g: t.tolist() for g, t in table.items()} for name, table in tables.items()},
     }
 
 
@@ -138,38 +136,9 @@ def _text_of(result: EnergyCompaction) -> str:
     return "\n".join(lines)
 
 
-def _rows_of(result: EnergyCompaction) -> Iterator[dict[str, Any]]:
-    """Return one row per graph, order and band."""
-    for name, energy in result.energy.items():
-        of_graph = {"graph": name, "edges": result.n_edges[name], "lmax": result.lmax[name]}
-        for i, order in enumerate(result.orders):
-            for band in range(energy.shape[1]):
-                yield of_graph | {
-                    "order": order,
-                    "band": band + 1,
-                    "energy": float(energy[i, band]),
-                    "normalized": float(result.normalized[name][i, band]),
-                    "cumulative": float(result.cumulative[name][i, band]),
-                }
-
-
 def _draw(path: str, results: list[Any]) -> None:
     from nnk_image.plotting import plot_compaction
-    from nnk_image.plotting.figures import new_figure
 
     n_axes = len(results[0].orders) + bool(results[0].blocks)
-    figure = new_figure(figsize=(3 * n_axes, 3.2))
-    plot_compaction(results, figure.subplots(1, n_axes, sharey=True))
-    common.write_plot(path, figure)
-
-
-def _csv(results: dict[str, Any]) -> str:
-    """Return one row per image, graph, order and band."""
-    rows = [
-        {"image": image, **row} for image, result in results.items() for row in _rows_of(result)
-    ]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0])
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    with common.plot(path, n_axes, 3 * n_axes, 3.2, sharey=True) as axes:
+        plot_compaction(results, axes)

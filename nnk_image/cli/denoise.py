@@ -14,7 +14,8 @@ import numpy as np
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.progress import Bar
-from nnk_image.cli import common, large, paths, sources
+from nnk_image.cli import common, paths, sources
+from nnk_image.io.arrays import open_source
 from nnk_image.io.files import WRITABLE, check_writable, copy, is_format_of, write
 from nnk_image.io.metadata import to_samples
 
@@ -63,7 +64,12 @@ def add_command(commands: Any) -> None:
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
     sources.add_options(command)
-    large.add_options(command)
+    add(
+        "--max-memory",
+        metavar="SIZE",
+        help="process tiles that take this much memory, such as 4GiB: from TIFF, .npy or .zarr "
+        "of any size to .zarr; the same command resumes interrupted work",
+    )
     add("--json", metavar="FILE", help="write what was done as JSON")
     common.add_jobs(command)
 
@@ -73,8 +79,8 @@ def run(options: argparse.Namespace) -> None:
     noise = _given_noise(options)
     _check_options(options)
     common.check_outputs(options.json, overwrite=options.overwrite)
-    if large.is_large(options):
-        reports = [large.denoise_file(noise, options)]
+    if _in_tiles(options):
+        reports = [_denoise_in_tiles(noise, options)]
     else:
         with paths.standard_streams(options.inputs, options.output) as (inputs, output):
             reports = _denoise_files(inputs, output, noise, options)
@@ -94,18 +100,15 @@ def _denoise_files(
     maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
     sources.check_maps(maps)
     taken = {path.resolve() for path in (*outputs, *outputs.values())}
-    reports = [] if options.json is None else [Path(options.json)]
-    for option, extra in (
-        ("--compare", compared.values()),
-        ("--map", maps.values()),
-        ("--json", reports),
-    ):
-        for path in extra:
-            if path.resolve() in taken:
-                raise ImageFileError(
-                    f"{path}: {option} would replace an input or a result; choose another name"
-                )
-            taken.add(path.resolve())
+    extra = [("--compare", path) for path in compared.values()]
+    extra += [("--map", path) for path in maps.values()]
+    extra += [("--json", Path(options.json))] if options.json is not None else []
+    for option, path in extra:
+        if path.resolve() in taken:
+            raise ImageFileError(
+                f"{path}: {option} would replace an input or a result; choose another name"
+            )
+        taken.add(path.resolve())
     results = *outputs.values(), *compared.values(), *maps.values()
     common.check_outputs(*results, overwrite=options.overwrite)
     return common.for_each(
@@ -123,7 +126,7 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     noise_options = (options.sigma is not None) + (options.noise is not None) + poisson
     if noise_options > 1:
         raise ValueError("give only one of --sigma, --noise, and --gain with --read and --offset")
-    if options.map is not None and (noise_options or large.is_large(options)):
+    if options.map is not None and (noise_options or _in_tiles(options)):
         raise ValueError(
             "--map writes the estimated level: it needs no given noise, and no --max-memory"
         )
@@ -144,7 +147,7 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
         return nnk_image.NoiseModel(read, gain=gain, offset=offset)
     if options.sigma is not None:
         return nnk_image.NoiseModel(options.sigma, rician=options.rician)
-    if options.rician and large.is_large(options):
+    if options.rician and _in_tiles(options):
         raise ValueError("--rician with --max-memory needs --sigma")
     return None
 
@@ -195,18 +198,23 @@ def _denoise_file(
     from nnk_image.noise.words import described
 
     how = "estimated" if noise is None else "given"
-    levels = [float(np.mean(model.sigma)) for model in models]
     what = f"{described(models[0], *limits)}: {models[0]} ({how})"
     if noise is None and len(models) > 1:
+        levels = [float(np.mean(model.sigma)) for model in models]
         what = f"sigma {min(levels):.4g} to {max(levels):.4g} ({how} in each of {len(models)})"
     print(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}", flush=True)
+    about = {"input": str(path), "output": str(output), "sigma_estimated": noise is None}
+    return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
+
+
+def _result(
+    shape: tuple[int, ...], dtype: np.dtype[Any], models: list[NoiseModel], seconds: float
+) -> common.Report:
+    """Return the part of a report that says what the image was and which noise was removed."""
     return {
-        "input": str(path),
-        "output": str(output),
-        "shape": source.pixels.shape,
-        "dtype": str(source.pixels.dtype),
-        "sigma": sum(levels) / len(levels),
-        "sigma_estimated": noise is None,
+        "shape": shape,
+        "dtype": str(dtype),
+        "sigma": sum(float(np.mean(model.sigma)) for model in models) / len(models),
         "noise": str(models[0]) if len(models) == 1 else list(map(str, models)),
         "seconds": seconds,
     }
@@ -257,3 +265,45 @@ def _check_compared(path: Path, compared: Path, source: sources.Source) -> None:
     if not source.metadata.is_picture:
         raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
     check_writable(compared, source.pixels)
+
+
+def _in_tiles(options: argparse.Namespace) -> bool:
+    """Return whether the options ask for tiles."""
+    names = (*options.inputs, options.output)
+    return options.max_memory is not None or any(Path(n).suffix.lower() == ".zarr" for n in names)
+
+
+def _denoise_in_tiles(noise: NoiseModel | None, options: argparse.Namespace) -> common.Report:
+    """Denoise one file that may be larger than memory."""
+    if len(options.inputs) != 1 or options.slices:
+        raise ImageFileError(
+            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
+        )
+    path, start = options.inputs[0], time.perf_counter()
+    with open_source(path) as source:
+        shape, stored = source.shape, source.stored
+    axes = options.axes or ""
+    if axes and len(axes) != len(shape):
+        raise ImageFileError(f"{path}: has {len(shape)} axes, --axes={axes} names {len(axes)}")
+    if not set(axes) <= set("TZYXS"):
+        raise ImageFileError(f"--axes={axes}: only T, Z, Y, X and S can be denoised in tiles")
+    spacing = options.spacing
+    if spacing is None and len(axes.replace("S", "")) > 2:
+        spacing = 1.0
+    removed = nnk_image.denoise_tiles(
+        path,
+        options.output,
+        noise,
+        method=options.method,
+        channel_axis=axes.index("S") if "S" in axes else None,
+        spacing=spacing,
+        strength=options.strength,
+        max_memory=options.max_memory or "1GiB",
+        n_jobs=options.jobs,
+        progress=common.wants_progress(),
+    )
+    seconds = time.perf_counter() - start
+    size = f"{'x'.join(map(str, shape))} {stored}"
+    print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}", flush=True)
+    about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
+    return about | _result(shape, stored, [removed], seconds)

@@ -65,21 +65,9 @@ def run(options: argparse.Namespace) -> None:
     common.check_reports(reports)
 
 
-def _build(
-    pixels: npt.ArrayLike,
-    options: argparse.Namespace,
-    channel_axis: int | None = None,
-    spacing: Any = None,
-) -> Any:
-    return getattr(nnk_image, BUILDERS[options.kind])(
-        pixels,
-        options.window,
-        options.sigma_d,
-        options.sigma_f,
-        channel_axis=channel_axis,
-        spacing=spacing,
-        n_jobs=options.jobs,
-    )
+def _build(pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
+    kernel = options.window, options.sigma_d, options.sigma_f
+    return getattr(nnk_image, BUILDERS[options.kind])(pixels, *kernel, n_jobs=options.jobs, **axes)
 
 
 def _graph_file(
@@ -112,11 +100,8 @@ def _graph_file(
 
 def _draw(path: Path, name: str, pixels: npt.NDArray[Any], graph: Any) -> None:
     from nnk_image.plotting import plot_comparison, plot_degrees
-    from nnk_image.plotting.figures import new_figure
 
-    figure = new_figure(figsize=(13, 4.2))
-    axes = figure.subplots(1, 3)
-    plot_comparison({name: pixels}, axes)
-    plot_degrees(graph, axes[1], count=True)
-    plot_degrees(graph, axes[2])
-    common.write_plot(path, figure)
+    with common.plot(path, 3, 13, 4.2) as axes:
+        plot_comparison({name: pixels}, axes)
+        plot_degrees(graph, axes[1], count=True)
+        plot_degrees(graph, axes[2])

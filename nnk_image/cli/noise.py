@@ -75,9 +75,7 @@ def _noise_of_file(
     common.write_text(file, models[0].to_json() + "\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise
-        from nnk_image.plotting.figures import new_figure
 
-        figure = new_figure(figsize=(8, 3.4))
-        plot_noise(models[0], figure.subplots(1, 2), value_range=common.range_of(source.pixels))
-        common.write_plot(plot, figure)
+        with common.plot(plot, 2, 8, 3.4) as axes:
+            plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
     return {"input": str(path), "noise": list(map(repr, models))}

@@ -77,30 +77,14 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 class Source(NamedTuple):
-    """The content of a file, and how the library is to see it.
+    """The content of a file, and how the library is to see it."""
 
-    Attributes
-    ----------
-    pixels : ndarray
-        All that the file holds.
-    metadata : Metadata
-        What it says beside its pixels.
-    space : str
-        Letters of the axes that are processed together.
-    spacing : tuple of float
-        Distance of neighbors along each of them, in units of that along X.
-    places : list of tuple
-        What to index `pixels` with, for each independent image or volume.
-    options : dict
-        ``channel_axis`` and ``spacing`` of each of them, for the functions of the library.
-    """
-
-    pixels: npt.NDArray[Any]
+    pixels: npt.NDArray[Any]  # all that the file holds
     metadata: Metadata
-    space: str
-    spacing: tuple[float, ...]
-    places: list[tuple[Any, ...]]
-    options: dict[str, Any]
+    space: str  # letters of the axes that are processed together
+    spacing: tuple[float, ...]  # along each of them, in units of that along X
+    places: list[tuple[Any, ...]]  # what to index `pixels` with, for each independent image
+    options: dict[str, Any]  # `channel_axis` and `spacing` of each, for functions of the library
 
     @property
     def size(self) -> str:
