@@ -64,6 +64,13 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
+    """Add an option for each kind of file that is written, and ``--overwrite``."""
+    for name, text in about.items():
+        command.add_argument(f"--{name}", metavar="FILE", help=text)
+    add_overwrite(command)
+
+
 def add_overwrite(command: Any) -> None:
     """Add the option ``--overwrite``."""
     command.add_argument(
@@ -125,16 +132,11 @@ def check_reports(reports: Iterable[Report]) -> None:
         raise ImageFileError(f"{sum(errors)} of {len(errors)} images failed")
 
 
-def write_text(path: str | Path | None, text: str) -> None:
-    """Write a text, if a file for it is given; file names in it need not be valid UTF-8."""
-    if path is not None:
-        with atomic_output(path) as file:
-            file.write(text.encode(errors="surrogateescape"))
-
-
 def write_json(path: str | Path | None, report: Report) -> None:
     """Write the report of a command, if a file for it is given."""
-    write_text(path, json.dumps(report, indent=1) + "\n")
+    if path is not None:
+        with atomic_output(path, text=True) as file:
+            file.write(json.dumps(report, indent=1) + "\n")
 
 
 def check_outputs(*paths: str | Path | None, overwrite: bool) -> None:

@@ -45,9 +45,8 @@ def add_command(commands: Any) -> None:
         help="Chebyshev orders (default: 4 6 12 15 30)",
     )
     command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
-    command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    command.add_argument("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")
-    common.add_overwrite(command)
+    curves = "picture of the curves (.png, .pdf, .svg)"
+    common.add_outputs(command, json="all figures as JSON", plot=curves)
     sources.add_max_pixels(command)
     common.add_jobs(command)
 
@@ -89,7 +88,7 @@ def _measure(
 
 
 def _measure_file(
-    path: Path, options: argparse.Namespace, results: dict[str, Any]
+    path: Path, options: argparse.Namespace, results: dict[str, EnergyCompaction]
 ) -> common.Report:
     pixels, metadata = read(path, max_pixels=options.max_pixels)
     if not metadata.is_picture:

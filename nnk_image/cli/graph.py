@@ -34,18 +34,12 @@ def add_command(commands: Any) -> None:
         "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
     )
     common.add_kernel(command, None, "11, of volumes 5, of four axes 3")
-    command.add_argument(
-        "--out",
-        metavar="FILE",
-        help="save the graph (.npz, read by ImageGraph.load); a folder for several images",
+    common.add_outputs(
+        command,
+        out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
+        plot="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
+        json="all figures as JSON",
     )
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
-    )
-    command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    common.add_overwrite(command)
     sources.add_options(command)
     common.add_jobs(command)
 

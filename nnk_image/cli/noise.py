@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nnk_image.base.atomic import atomic_output
 from nnk_image.cli import common, paths, sources
 
 
@@ -24,17 +25,11 @@ def add_command(commands: Any) -> None:
         "photos/ --recursive",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
-    command.add_argument(
-        "--out",
-        metavar="FILE",
-        help="write the model (.json, read by denoise --noise); a folder for several images",
+    common.add_outputs(
+        command,
+        out="write the model (.json, read by denoise --noise); a folder for several images",
+        plot="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="picture of the model (.png, .pdf, .svg); a folder for several images",
-    )
-    common.add_overwrite(command)
     sources.add_noise_options(command)
     sources.add_options(command)
 
@@ -72,7 +67,9 @@ def _noise_of_file(
         print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         models.append(model)
     sources.write_map(level_map, source, models)
-    common.write_text(file, models[0].to_json() + "\n")
+    if file is not None:
+        with atomic_output(file, text=True) as stream:
+            stream.write(models[0].to_json() + "\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise
 
