@@ -20,14 +20,7 @@ class ImageFileError(ValueError):
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
-    """Return the real path behind `path`, symbolic links followed, if it can be written.
-
-    Raises
-    ------
-    ImageFileError
-        If the folder is missing or not writable, or if `path` is a folder, a device or a
-        write-protected file.
-    """
+    """Return the real path behind `path`, symbolic links followed, if it can be written."""
     target = Path(os.path.realpath(path))
     folder = target.parent
     try:
@@ -58,17 +51,6 @@ def atomic_output(path: str | os.PathLike[str], *, text: bool = False) -> Iterat
 
     Permissions of an old file are kept, and symbolic links are followed. `ImageFileError` is
     raised if the file cannot be written; `path` is then untouched.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = Path(folder, "report.json")
-    ...     with atomic_output(report, text=True) as file:
-    ...         _ = file.write("{}")
-    ...     report.read_text()
-    '{}'
     """
     target = check_output(path)
     draft = target.with_name(f".nnk-image-{secrets.token_hex(8)}.tmp")

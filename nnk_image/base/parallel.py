@@ -140,30 +140,28 @@ class RowExecutor:
         rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
         speed: float = 1,  # pixels per second, relative to the slowest stage
         counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
+        consume: Callable[[Any], object] | None = None,
     ) -> None:
-        """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return."""
+        """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return.
+
+        ``consume(result)`` is called on this thread, chunk after chunk. With `rows_per_chunk`, the
+        chunks and their order, and so rounding, do not depend on the number of threads.
+        """
         if rows_per_chunk is not None:
             n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
         elif (n_threads := self.threads_for(n_rows * width)) == 1:
             chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width / speed))
         else:
             chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
-        self._run_chunks(work, lambda result: None, chunks, n_threads, counts_as)
+        total = n_rows if counts_as is None else counts_as
 
-    def run_in_order(
-        self,
-        work: Work,
-        consume: Callable[[Any], object],
-        n_rows: int,
-        rows_per_chunk: int,
-        counts_as: int | None = None,
-    ) -> None:
-        """Like `run`, but call ``consume(work(y0, y1))`` on this thread, chunk after chunk.
+        def done(number: int, result: Any) -> None:
+            if consume is not None:
+                consume(result)
+            y0, y1 = chunks[number]
+            self.advance(y1 * total // n_rows - y0 * total // n_rows)
 
-        The chunks and their order, and so rounding, do not depend on the number of threads.
-        """
-        chunks = _equal_chunks(n_rows, rows_per_chunk)
-        self._run_chunks(work, consume, chunks, self.n_jobs, counts_as)
+        self._call([partial(work, *rows) for rows in chunks], n_threads, done)
 
     def run_all(self, functions: Sequence[Function], n_threads: int) -> None:
         """Call functions without arguments on `n_threads` threads; all done on return.
@@ -210,24 +208,6 @@ class RowExecutor:
             self._bar.update(self._done, max(self._total, self._done))
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
-
-    def _run_chunks(
-        self,
-        work: Work,
-        consume: Callable[[Any], object],
-        chunks: Chunks,
-        n_threads: int,
-        counts_as: int | None,
-    ) -> None:
-        n_rows = chunks[-1][1] if chunks else 0
-        counts_as = n_rows if counts_as is None else counts_as
-
-        def done(number: int, result: Any) -> None:
-            consume(result)
-            y0, y1 = chunks[number]
-            self.advance(y1 * counts_as // n_rows - y0 * counts_as // n_rows)
-
-        self._call([partial(work, *rows) for rows in chunks], n_threads, done)
 
     def _call(
         self, functions: Sequence[Function], n_threads: int, done: Callable[[int, Any], object]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.io import files
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""
@@ -97,9 +98,9 @@ def one_line(error: BaseException) -> str:
     """Return the text of an error on one line."""
     if isinstance(error, MemoryError):
         return f"out of memory {error}".strip()
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return files.one_line(error)
 
 
 def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Report]:

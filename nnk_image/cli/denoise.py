@@ -111,26 +111,26 @@ def _denoise_files(
         taken.add(path.resolve())
     results = *outputs.values(), *compared.values(), *maps.values()
     common.check_outputs(*results, overwrite=options.overwrite)
-    return common.for_each(
-        list(outputs),
-        lambda path: _denoise_file(
-            path, outputs[path], compared.get(path), maps.get(path), noise, options
-        ),
-    )
+
+    def work(path: Path) -> common.Report:
+        files = outputs[path], compared.get(path), maps.get(path)
+        return _denoise_file(path, *files, noise, options)
+
+    return common.for_each(list(outputs), work)
 
 
 def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
     numbers = options.gain, options.read, options.offset
     poisson = any(number is not None for number in numbers)
-    noise_options = (options.sigma is not None) + (options.noise is not None) + poisson
-    if noise_options > 1:
+    given = options.sigma is not None, options.noise is not None, poisson
+    if sum(given) > 1:
         raise ValueError("give only one of --sigma, --noise, and --gain with --read and --offset")
-    if options.map is not None and (noise_options or _in_tiles(options)):
+    if options.map is not None and (any(given) or _in_tiles(options)):
         raise ValueError(
             "--map writes the estimated level: it needs no given noise, and no --max-memory"
         )
-    if options.rician and (options.noise is not None or poisson):
+    if options.rician and any(given[1:]):
         raise ValueError(
             "--rician can be combined with --sigma only; a noise model in JSON includes it"
         )
@@ -158,9 +158,8 @@ def _check_options(options: argparse.Namespace) -> None:
         raise ValueError(
             "--strength cannot be combined with --channels bands: give a higher --sigma"
         )
-    nnk_image.denoise(
-        [[0.0]], 1.0, method=options.method, strength=options.strength, n_jobs=options.jobs
-    )
+    given = {"method": options.method, "strength": options.strength, "n_jobs": options.jobs}
+    nnk_image.denoise([[0.0]], 1.0, **given)
 
 
 def _denoise_file(
@@ -173,9 +172,10 @@ def _denoise_file(
 ) -> common.Report:
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
-    before = None
     if compared is not None:
-        _check_compared(path, compared, source)
+        if not source.metadata.is_picture:
+            raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
+        check_writable(compared, source.pixels)
         before = source.pixels.copy()
     sources.print_axes(path, source)
     limits = common.range_of(source.pixels)
@@ -186,7 +186,7 @@ def _denoise_file(
         copy(path, output)  # nothing that the file says is lost, and a JPEG not encoded again
     else:
         write(output, source.pixels, source.metadata)
-    if compared is not None and before is not None:
+    if compared is not None:
         both = np.concatenate([before, source.pixels], axis=1)
         write(compared, both, {"icc_profile": source.metadata.icc_profile})
     if not changed and source.pixels.dtype.kind in "bui":
@@ -233,38 +233,31 @@ def _denoise_in_place(
     calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
     if seen and options.method == "best" and size > _LARGE:
         common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
-    axis, spacing = source.options["channel_axis"], source.options.get("spacing")
+    given = {"method": options.method, "n_jobs": options.jobs}
     with closing(Bar("denoise", seen)) as bar:
         for number, place in enumerate(source.places):
 
             def report(done: int, total: int, number: int = number) -> None:
                 bar.update(number + done / total, calls)
 
-            given = {"method": options.method, "n_jobs": options.jobs, "progress": report}
+            given["progress"] = report
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
             known = noise
             if (options.rician or options.map) and noise is None:
                 known = sources.estimate(part, source, options)
             if options.channels == "bands":
-                result, info = nnk_image.denoise_bands(
-                    part, known, axis=axis, spacing=spacing, return_info=True, **given
-                )
+                about = {"axis": source.options["channel_axis"], "return_info": True}
+                about["spacing"] = source.options.get("spacing")
+                result, info = nnk_image.denoise_bands(part, known, **about, **given)
                 found = nnk_image.NoiseModel(info["sigma"]) if known is None else known
             else:
-                result, found = denoise_and_report(
-                    part, known, strength=options.strength, **given, **source.options
-                )
+                about = source.options | {"strength": options.strength}
+                result, found = denoise_and_report(part, known, **about, **given)
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])
             pixels[place] = samples
             models.append(found)
     return models, changed
-
-
-def _check_compared(path: Path, compared: Path, source: sources.Source) -> None:
-    if not source.metadata.is_picture:
-        raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
-    check_writable(compared, source.pixels)
 
 
 def _in_tiles(options: argparse.Namespace) -> bool:

@@ -75,14 +75,14 @@ def _graph_file(
         raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
     sources.print_axes(path, source)
     parts = []
-    for place, label in zip(source.places, sources.labels(source), strict=True):
+    for label, pixels in source.parts:
         start = time.perf_counter()
-        graph = _build(source.pixels[place], options, **source.options)
+        graph = _build(pixels, options, **source.options)
         seconds = time.perf_counter() - start
         if file is not None:
             graph.save(file)
         if plot is not None:
-            _draw(plot, path.name, source.pixels[place], graph)
+            _draw(plot, path.name, pixels, graph)
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
         written = [str(target) for target in (file, plot) if target is not None]
         rows |= {"written": ", ".join(written)} if written else {}

@@ -61,8 +61,7 @@ def _noise_of_file(
     sources.check_single(path, source, file, plot)
     sources.print_axes(path, source)
     models = []
-    for place, label in zip(source.places, sources.labels(source), strict=True):
-        pixels = source.pixels[place]
+    for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
         print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         models.append(model)

@@ -90,7 +90,6 @@ def paired_outputs(
         check_output(folder)
         folder.mkdir()
     folders = [Path(argument) for argument in arguments if Path(argument).is_dir()]
-    pairs: dict[Path, Path] = {}
     sources: dict[Path, Path] = {}
     for path in paths:
         extension = extension_of(path)
@@ -103,10 +102,10 @@ def paired_outputs(
                 f"{sources[target]} and {path} would both be written to {target}; rename "
                 "one of them"
             )
-        pairs[path], sources[target] = target, path
+        sources[target] = path
     for target in sources:
         target.parent.mkdir(parents=True, exist_ok=True)
-    return pairs
+    return {path: target for target, path in sources.items()}
 
 
 def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import nnk_image
-from nnk_image.base.atomic import ImageFileError, check_output
+from nnk_image.base.atomic import ImageFileError
 from nnk_image.io.files import extension_of, read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
@@ -85,6 +86,14 @@ class Source(NamedTuple):
     spacing: tuple[float, ...]  # along each of them, in units of that along X
     places: list[tuple[Any, ...]]  # what to index `pixels` with, for each independent image
     options: dict[str, Any]  # `channel_axis` and `spacing` of each, for functions of the library
+
+    @property
+    def parts(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        """Each independent image or volume, and what to call it if there are several."""
+        for place in self.places:
+            pairs = zip(self.metadata.axes, place, strict=True)
+            name = "".join(f" {axis}={at}" for axis, at in pairs if isinstance(at, int))
+            yield name if len(self.places) > 1 else "", self.pixels[place]
 
     @property
     def size(self) -> str:
@@ -172,14 +181,6 @@ def print_axes(path: Path, source: Source) -> None:
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
 
 
-def labels(source: Source) -> list[str]:
-    """Return what to call each independent image or volume of a file; nothing if there is one."""
-    if len(source.places) == 1:
-        return [""]
-    pairs = [zip(source.metadata.axes, place, strict=True) for place in source.places]
-    return ["".join(f" {axis}={at}" for axis, at in p if isinstance(at, int)) for p in pairs]
-
-
 def check_single(path: Path, source: Source, *outputs: object) -> None:
     """Refuse outputs that hold one result where a file holds several images or volumes."""
     if len(source.places) > 1 and any(output is not None for output in outputs):
@@ -197,11 +198,10 @@ def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespa
 
 
 def check_maps(maps: dict[Path, Path]) -> None:
-    """Refuse maps that cannot be written, or not as floating-point numbers."""
+    """Refuse maps in formats that hold no floating-point numbers."""
     for path in maps.values():
         if extension_of(path) not in MAPS:
             raise ImageFileError(f"{path}: a map holds floats; use one of {', '.join(MAPS)}")
-        check_output(path)
 
 
 def write_map(path: Path | None, source: Source, models: list[NoiseModel]) -> None:
