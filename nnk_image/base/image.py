@@ -174,21 +174,13 @@ def feature_planes(image: Image, lines: Lines) -> tuple[bool, Array]:
     """
     exact = image.channels <= _MAX_EXACT_CHANNELS
     exact = exact and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
-    border, radius, height, width = lines.border, lines.radius, lines.height, lines.width
+    radius, width = lines.radius, lines.width
     shape = image.channels, *lines.feature_plane()
-    planes = np.empty(shape, np.float32 if exact else image.dtype)
-    planes[:, :border] = planes[:, border + height :] = np.nan
-    rows = planes[:, border : border + height]
-    rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
-    inside = rows[:, :, radius : radius + width]
-    pixels = np.moveaxis(image.pixels, -1, 0).reshape(image.channels, -1, width)
-    if len(lines.rows) == height:
-        inside[...] = pixels
-    else:
-        inside[...] = np.nan
-        inside[:, lines.rows] = pixels
+    planes = np.full(shape, np.nan, np.float32 if exact else image.dtype)
+    inside = planes[:, lines.border : lines.border + lines.height, radius : radius + width]
+    inside[:, lines.rows] = np.moveaxis(image.pixels, -1, 0).reshape(image.channels, -1, width)
     if image.valid is not None:
-        absent = np.zeros((height, width), bool)
+        absent = np.zeros((lines.height, width), bool)
         absent[lines.rows] = ~image.valid.reshape(-1, width)
         inside[:, absent] = np.nan
     return exact, planes
@@ -229,11 +221,9 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> in
             return None
         hint = (
             f"; a color image of shape {shape} needs channel_axis= (-1 if the channels come last)"
-            if axes == 3
-            else ""
         )
         allowed = "2 axes (rows, columns)" if most_axes == 2 else f"2 to {most_axes} axes"
-        raise ValueError(f"an image has {allowed}, this one {axes}{hint}")
+        raise ValueError(f"an image has {allowed}, this one {axes}{hint if axes == 3 else ''}")
     if not isinstance(channel_axis, Integral) or isinstance(channel_axis, bool):
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
     if not 3 <= axes <= most_axes + 1:

@@ -65,7 +65,11 @@ def run(options: argparse.Namespace) -> None:
     common.write_json(options.json, by_path)
     if results:
         if options.plot is not None:
-            _draw(options.plot, list(results.values()))
+            from nnk_image.plotting import plot_compaction
+
+            number = len(options.orders) + bool(options.blocks)
+            with common.plot(options.plot, number, 3 * number, 3.2, sharey=True) as axes:
+                plot_compaction(list(results.values()), axes)
         reductions = [100 * r.reduction for r in results.values()]
         print(
             f"{len(results)} images: the NNK graph has {min(reductions):.1f} to "
@@ -96,15 +100,10 @@ def _measure_file(
     result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
     print(f"{path}: {_text_of(result)}\n", flush=True)
     results[str(path)] = result
-    tables = {"energy": result.energy, "normalized": result.normalized}
-    tables["cumulative"] = result.cumulative
-    return {
-        "reduction": result.reduction,
-        "n_edges": result.n_edges,
-        "lmax": result.lmax,
-        "orders": list(result.orders),
-        **{name: {g: t.tolist() for g, t in table.items()} for name, table in tables.items()},
-    }
+    report = {name: getattr(result, name) for name in ("reduction", "n_edges", "lmax", "orders")}
+    for name in ("energy", "normalized", "cumulative"):
+        report[name] = {graph: t.tolist() for graph, t in getattr(result, name).items()}
+    return report
 
 
 def _add_blocks(results: dict[str, EnergyCompaction], reports: dict[str, common.Report]) -> None:
@@ -133,11 +132,3 @@ def _text_of(result: EnergyCompaction) -> str:
             shares = "".join(f"{share:9.5f}" for share in result.cumulative[name][i])
             lines.append(f"{order:>5} {name:>10}{shares}{energy[i].sum():9.4f}")
     return "\n".join(lines)
-
-
-def _draw(path: str, results: list[Any]) -> None:
-    from nnk_image.plotting import plot_compaction
-
-    n_axes = len(results[0].orders) + bool(results[0].blocks)
-    with common.plot(path, n_axes, 3 * n_axes, 3.2, sharey=True) as axes:
-        plot_compaction(results, axes)

@@ -102,15 +102,11 @@ def _methods(sigma: float) -> dict[str, Callable[[Pixels], Pixels]]:
             y - low, sigma_color=2.5 * s, sigma_spatial=1.5, mode="symmetric"
         )
 
-    def non_local_means(y: Pixels) -> Pixels:
-        return denoise_nl_means(
-            y, patch_size=5, patch_distance=10, h=0.6 * s, sigma=s, fast_mode=True
-        )
-
+    patches: dict[str, Any] = {"patch_size": 5, "patch_distance": 10, "h": 0.6 * s, "sigma": s}
     return {
         "bilateral filter": lambda y: 255 * bilateral(y / 255),
         "total variation": lambda y: 255 * denoise_tv_chambolle(y / 255, weight=0.9 * s),
-        "non-local means": lambda y: 255 * non_local_means(y / 255),
+        "non-local means": lambda y: 255 * denoise_nl_means(y / 255, **patches),
         "nnk_image, sgw": lambda y: denoise(y, sigma, method="sgw"),
         "nnk_image, fast": lambda y: denoise(y, sigma, method="fast"),
         "nnk_image, best": lambda y: denoise(y, sigma, method="best"),
@@ -138,9 +134,9 @@ def picture(clean: Pixels, rows: list[Row]) -> Pixels:
     picture = Image.fromarray(np.pad(sheet, ((TEXT, 0), (0, 0)), constant_values=255))
     draw, font = ImageDraw.Draw(picture), ImageFont.load_default(14)
     texts = [f"{row.name}\n{row.psnr:.2f} dB, SSIM {row.ssim:.3f}" for row in rows]
-    y, x = (TEXT + MARGIN + ZOOMED[0].start, MARGIN + ZOOMED[1].start)
-    for text in ["original", *texts]:
+    for number, text in enumerate(["original", *texts]):
+        x = MARGIN + number * (MARGIN + clean.shape[1])
+        draw.multiline_text((x, MARGIN), text, fill=0, font=font)
+        x, y = x + ZOOMED[1].start, TEXT + MARGIN + ZOOMED[0].start
         draw.rectangle((x, y, x + ZOOM_SIZE, y + ZOOM_SIZE), outline=255, width=2)
-        draw.multiline_text((x - ZOOMED[1].start, MARGIN), text, fill=0, font=font)
-        x += clean.shape[1] + MARGIN
     return np.asarray(picture)

@@ -233,14 +233,10 @@ def _denoise_in_place(
     calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
     if seen and options.method == "best" and size > _LARGE:
         common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
-    given = {"method": options.method, "n_jobs": options.jobs}
+    given: dict[str, Any] = {"method": options.method, "n_jobs": options.jobs}
     with closing(Bar("denoise", seen)) as bar:
         for number, place in enumerate(source.places):
-
-            def report(done: int, total: int, number: int = number) -> None:
-                bar.update(number + done / total, calls)
-
-            given["progress"] = report
+            given["progress"] = lambda done, total, n=number: bar.update(n + done / total, calls)
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
             known = noise
             if (options.rician or options.map) and noise is None:

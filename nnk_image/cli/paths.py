@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
@@ -128,7 +128,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         return
     if len(inputs) > 1:
         raise ImageFileError("'-' (standard input) must be the only IN")
-    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if inputs[0] == "-":
             file = Path(folder, "standard input")
             with open(file, "wb") as stream:
@@ -137,9 +137,9 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         if output != "-":
             yield inputs, output
             return
-        stack.enter_context(redirect_stdout(sys.stderr))
         results = Path(folder, "standard output")
-        yield inputs, f"{results}/"
+        with redirect_stdout(sys.stderr):
+            yield inputs, f"{results}/"
         for file in results.glob("*"):
             with open(1, "wb", closefd=False) as stream:
                 stream.write(file.read_bytes())

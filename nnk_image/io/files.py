@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -97,17 +97,26 @@ def read(
     >>> pixels.shape, pixels.dtype, metadata.format, metadata.axes
     ((400, 600, 3), dtype('uint8'), 'PNG', 'YXS')
     """
-    with _opened(path) as stream, _refusing(path):
-        kind = _kind(stream)
-        if kind == "TIFF":
-            return tiff.read(stream, max_pixels, axes)
-        if kind == "NPY":
-            return volumes.read_npy(path, max_pixels, axes)
-        if kind == "NIFTI":
-            return volumes.read_nifti(stream, max_pixels, axes)
-        if axes is not None:
-            raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
-        return pictures.read(stream, kind, max_pixels)
+    try:
+        with _opened(path) as stream:
+            kind = _kind(stream)
+            if kind == "TIFF":
+                return tiff.read(stream, max_pixels, axes)
+            if kind == "NPY":
+                return volumes.read_npy(path, max_pixels, axes)
+            if kind == "NIFTI":
+                return volumes.read_nifti(stream, max_pixels, axes)
+            if axes is not None:
+                raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
+            return pictures.read(stream, kind, max_pixels)
+    except ImageFileError:
+        raise
+    except (FormatError, ImportError, MemoryError) as error:
+        raise ImageFileError(f"{path}: {one_line(error)}") from None
+    except Exception as error:  # decoders fail in many ways on damaged bytes
+        raise ImageFileError(
+            f"{path}: is damaged or truncated ({one_line(error)}); fetch or export the file again"
+        ) from error
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -123,19 +132,6 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         raise ImageFileError(f"{path}: may not be read; check its permissions") from None
     except OSError as error:
         raise ImageFileError(f"{path}: cannot be opened ({one_line(error)})") from error
-
-
-@contextmanager
-def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever goes wrong while a file is read into an ImageFileError."""
-    try:
-        yield
-    except (FormatError, ImportError, MemoryError) as error:
-        raise ImageFileError(f"{path}: {one_line(error)}") from None
-    except Exception as error:  # decoders fail in many ways on damaged bytes
-        raise ImageFileError(
-            f"{path}: is damaged or truncated ({one_line(error)}); fetch or export the file again"
-        ) from error
 
 
 def one_line(error: BaseException) -> str:

@@ -32,15 +32,7 @@ _PLAIN = ("L", "LA", "RGB", "RGBA")
 _CONVERT = {"1": "L", "P": "RGB", "PA": "RGBA", "RGBa": "RGBA", "RGBX": "RGB", "CMYK": "RGB"}
 _CONVERT |= {"YCbCr": "RGB", "LAB": "RGB"}
 
-_DTYPES: dict[str, tuple[type, ...]] = {
-    "PNG": (np.uint8, np.uint16),
-    "JPEG": (np.uint8,),
-    "PPM": (np.uint8, np.uint16),
-    "WEBP": (np.uint8,),
-    "AVIF": (np.uint8,),
-    "BMP": (np.uint8,),
-}
-
+_DEEP = ("PNG", "PPM")  # formats that hold 16 bits
 # Writing should not blur a result again: close to the best that JPEG and AVIF offer.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 95, "subsampling": 0},
@@ -103,7 +95,8 @@ def _check_frames(image: Any, kind: str) -> None:
 
 def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     """Decode to grayscale or RGB, perhaps with transparency, without losing bits."""
-    rawmode = _rawmode(image)
+    tiles = getattr(image, "tile", None)
+    rawmode = tiles[0][-1] if tiles else None  # of the stored samples, not decoded yet
     transparent = "transparency" in image.info
     if kind == "PNG" and "16B" in str(rawmode) and (image.mode != "I;16" or transparent):
         stream.seek(0)
@@ -123,12 +116,6 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
             "RGB"
         )
     return np.asarray(image)
-
-
-def _rawmode(image: Any) -> Any:
-    """Return what Pillow knows of the stored samples before it decodes them."""
-    tiles = getattr(image, "tile", None)
-    return tiles[0][-1] if tiles else None
 
 
 def _upright_exif(image: Any) -> tuple[int, bytes | None]:
@@ -188,11 +175,12 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
     Image.init()
     if kind not in Image.SAVE:
         raise FormatError(f"the installed Pillow does not write {kind}; install a newer one")
-    if array.dtype not in _DTYPES[kind]:
+    deep = array.dtype == np.uint16
+    if array.dtype != np.uint8 and not (deep and kind in _DEEP):
         cure = ".tif" if array.dtype.kind == "f" else ".png or .tif"
         raise FormatError(f"{name} cannot hold {array.dtype}; write {cure}")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
-    deep_color = array.dtype == np.uint16 and (array.ndim == 3 or alpha)
+    deep_color = deep and (array.ndim == 3 or alpha)
     if alpha and kind not in ("PNG", "WEBP", "AVIF"):
         raise FormatError(f"{name} cannot hold transparency; write .png or .tif")
     if array.ndim == 3 and extension == ".pgm":

@@ -72,7 +72,12 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     dtype = image.get_data_dtype()
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise FormatError(f"holds {dtype}, not plain numbers; save integers or floats")
-    named = _axes_of(shape, axes)
+    if axes is not None:
+        named = checked_axes(axes, shape)
+    elif 2 <= len(shape) <= len(_AXES):
+        named = _AXES[: len(shape)][::-1]
+    else:
+        raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
     check_size(shape, dtype, limit)
     scale, shift = proxy.slope, proxy.inter
     if (scale, shift) == (1, 0):
@@ -88,14 +93,6 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     return array, Metadata(
         "NIFTI", named, False, spacing, unit, array.dtype, original=(array.shape, header)
     )
-
-
-def _axes_of(shape: tuple[int, ...], given: str | None) -> str:
-    if given is not None:
-        return checked_axes(given, shape)
-    if not 2 <= len(shape) <= len(_AXES):
-        raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
-    return _AXES[: len(shape)][::-1]
 
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
