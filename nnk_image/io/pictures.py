@@ -16,16 +16,8 @@ import numpy as np
 from PIL import ExifTags, Image, PngImagePlugin
 
 from nnk_image.base.extras import needing
-from nnk_image.io.metadata import (
-    FormatError,
-    Metadata,
-    Pixels,
-    check_size,
-    picture_limit,
-    picture_of,
-    plausible_dpi,
-    samples_of,
-)
+from nnk_image.io import metadata as meta
+from nnk_image.io.metadata import FormatError, Metadata, Pixels
 
 # Pillow's modes of 8-bit grayscale and RGB, and the modes that are converted to them.
 _PLAIN = ("L", "LA", "RGB", "RGBA")
@@ -63,20 +55,20 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
         image: Any = Image.OPEN[kind][0](stream, "")
-        check_size((image.height, image.width), np.uint8, picture_limit(limit))
+        meta.check_size((image.height, image.width), np.uint8, meta.picture_limit(limit))
         _check_frames(image, kind)
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
         orientation, exif = _upright_exif(image)
         exif = exif_of_tiff(stream) if kind == "TIFF" else exif
         xmp = info.get("xmp")
-    return picture_of(
+    return meta.picture_of(
         samples,
         orientation=orientation,
         format=kind,
         # A CMYK profile does not describe the RGB pixels made from it.
         icc_profile=None if mode == "CMYK" else info.get("icc_profile"),
-        dpi=plausible_dpi(info.get("dpi")),
+        dpi=meta.plausible_dpi(info.get("dpi")),
         exif=exif,
         xmp=xmp.encode() if isinstance(xmp, str) else xmp or None,
     )
@@ -193,7 +185,7 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
 
 def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
     """Write a picture that `check` accepts."""
-    samples = samples_of(array, metadata)
+    samples = meta.samples_of(array, metadata)
     if extension == ".ppm" and samples.ndim == 2 and samples.dtype == np.uint8:
         samples = np.stack([samples] * 3, axis=2)
     names = "icc_profile", "dpi", "exif", "xmp"

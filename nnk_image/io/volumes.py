@@ -9,16 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from nnk_image.base.extras import needing
-from nnk_image.io.metadata import (
-    FormatError,
-    Metadata,
-    Pixels,
-    check_size,
-    checked_axes,
-    guessed_axes,
-    micrometers,
-    to_samples,
-)
+from nnk_image.io import metadata as meta
+from nnk_image.io.metadata import FormatError, Metadata, Pixels
 
 NIFTI_HEAD = 348
 """Bytes from which `is_nifti` recognizes the format."""
@@ -35,8 +27,10 @@ def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Me
     stored = np.load(path, mmap_mode="r", allow_pickle=False)
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
-    check_size(stored.shape, stored.dtype, limit)
-    named = guessed_axes(stored.shape) if axes is None else checked_axes(axes, stored.shape)
+    meta.check_size(stored.shape, stored.dtype, limit)
+    named = (
+        meta.guessed_axes(stored.shape) if axes is None else meta.checked_axes(axes, stored.shape)
+    )
     array = np.array(stored, dtype=stored.dtype.newbyteorder("="), order="C")
     return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
 
@@ -73,12 +67,12 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise FormatError(f"holds {dtype}, not plain numbers; save integers or floats")
     if axes is not None:
-        named = checked_axes(axes, shape)
+        named = meta.checked_axes(axes, shape)
     elif 2 <= len(shape) <= len(_AXES):
         named = _AXES[: len(shape)][::-1]
     else:
         raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
-    check_size(shape, dtype, limit)
+    meta.check_size(shape, dtype, limit)
     scale, shift = proxy.slope, proxy.inter
     if (scale, shift) == (1, 0):
         values = np.asanyarray(proxy)
@@ -120,7 +114,7 @@ def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, exten
     slope, inter = header.get_slope_inter()
     if slope is not None and (slope, inter) != (1, 0):
         array = (array - inter) / slope
-    array = to_samples(array, header.get_data_dtype())
+    array = meta.to_samples(array, header.get_data_dtype())
     two = isinstance(header, nibabel.Nifti2Header)
     image_of = nibabel.Nifti2Image if two else nibabel.Nifti1Image
     image = image_of(array.T, None, header, dtype=header.get_data_dtype())
@@ -171,7 +165,7 @@ def _new_header(array: Pixels, lengths: dict[str, float], unit: str | None) -> A
         header.set_data_shape(array.shape[::-1])
     except nibabel.spatialimages.HeaderDataError as error:
         raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
-    scale = micrometers(unit)
+    scale = meta.micrometers(unit)
     lengths = {
         axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
         for axis, length in lengths.items()
