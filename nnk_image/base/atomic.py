@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 
 class ImageFileError(ValueError):
@@ -46,8 +46,8 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def atomic_output(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for bytes or UTF-8 text that replaces `path` if the whole block succeeds.
+def atomic_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for bytes that replaces `path` if the whole block succeeds.
 
     Permissions of an old file are kept, and symbolic links are followed. `ImageFileError` is
     raised if the file cannot be written; `path` is then untouched.
@@ -55,8 +55,7 @@ def atomic_output(path: str | os.PathLike[str], *, text: bool = False) -> Iterat
     target = check_output(path)
     draft = target.with_name(f".nnk-image-{secrets.token_hex(8)}.tmp")
     try:
-        options: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
-        with open(draft, "x" if text else "xb", **options) as file:
+        with open(draft, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -46,12 +46,10 @@ def new_command(
     return command
 
 
-def add_kernel(
-    command: argparse.ArgumentParser, window: int | None = 11, default: str = "11"
-) -> None:
-    """Add the options of graphs: window, with the text of its default, and kernel."""
-    text = f"window side (default: {default})"
-    command.add_argument("--window", type=int, default=window, help=text)
+def add_kernel(command: argparse.ArgumentParser) -> None:
+    """Add the options of graphs: window and kernel."""
+    text = "window side (default: 11, of volumes 5, of four axes 3)"
+    command.add_argument("--window", type=int, help=text)
     command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
     command.add_argument(
         "--sigma-f", type=float, help="in the file's own units (default: 10/255 of the range)"
@@ -136,8 +134,8 @@ def check_reports(reports: Iterable[Report]) -> None:
 def write_json(path: str | Path | None, report: Report) -> None:
     """Write the report of a command, if a file for it is given."""
     if path is not None:
-        with atomic_output(path, text=True) as file:
-            file.write(json.dumps(report, indent=1) + "\n")
+        with atomic_output(path) as file:
+            file.write(json.dumps(report, indent=1).encode() + b"\n")
 
 
 def check_outputs(*paths: str | Path | None, overwrite: bool) -> None:

@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
     command.add_argument(
         "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
     )
-    common.add_kernel(command, None, "11, of volumes 5, of four axes 3")
+    common.add_kernel(command)
     common.add_outputs(
         command,
         out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
@@ -68,6 +68,7 @@ def _graph_file(
     path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
 ) -> common.Report:
     from nnk_image.graph.summary import lines_of, summary
+    from nnk_image.plotting import plot_comparison, plot_degrees
 
     source = sources.read_source(path, options)
     sources.check_single(path, source, file, plot)
@@ -82,7 +83,10 @@ def _graph_file(
         if file is not None:
             graph.save(file)
         if plot is not None:
-            _draw(plot, path.name, pixels, graph)
+            with common.plot(plot, 3, 13, 4.2) as axes:
+                plot_comparison({path.name: pixels}, axes)
+                plot_degrees(graph, axes[1], count=True)
+                plot_degrees(graph, axes[2])
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
         written = [str(target) for target in (file, plot) if target is not None]
         rows |= {"written": ", ".join(written)} if written else {}
@@ -90,12 +94,3 @@ def _graph_file(
         print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()), flush=True)
         parts.append({**summary(graph), "seconds": seconds})
     return {"input": str(path), **(parts[0] if len(parts) == 1 else {"parts": parts})}
-
-
-def _draw(path: Path, name: str, pixels: npt.NDArray[Any], graph: Any) -> None:
-    from nnk_image.plotting import plot_comparison, plot_degrees
-
-    with common.plot(path, 3, 13, 4.2) as axes:
-        plot_comparison({name: pixels}, axes)
-        plot_degrees(graph, axes[1], count=True)
-        plot_degrees(graph, axes[2])

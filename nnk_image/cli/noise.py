@@ -67,8 +67,8 @@ def _noise_of_file(
         models.append(model)
     sources.write_map(level_map, source, models)
     if file is not None:
-        with atomic_output(file, text=True) as stream:
-            stream.write(models[0].to_json() + "\n")
+        with atomic_output(file) as stream:
+            stream.write(models[0].to_json().encode() + b"\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise
 

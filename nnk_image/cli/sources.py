@@ -29,26 +29,23 @@ SPACE = "TZYX"
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of files that are read."""
-    command.add_argument(
-        "--recursive", action="store_true", help="search folders for images at any depth"
-    )
-    command.add_argument(
+    add = command.add_argument
+    add("--recursive", action="store_true", help="search folders for images at any depth")
+    add(
         "--axes",
         metavar="LETTERS",
         help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T time, Z Y X space, "
         "S colors, C and others independent images (default: as the file says)",
     )
-    command.add_argument(
+    add(
         "--channels",
         choices=("colors", "independent", "bands"),
         help="whether channels, C or S, show one scene in colors, different things, such as "
         "stains, or are many bands or volumes of one scene, as in spectra and, with --axes CZYX, "
         "diffusion MRI (default: S are colors, C independent)",
     )
-    command.add_argument(
-        "--slices", action="store_true", help="take each slice of a stack as an image by itself"
-    )
-    command.add_argument(
+    add("--slices", action="store_true", help="take each slice of a stack as an image by itself")
+    add(
         "--spacing",
         metavar="Z,Y,X",
         type=_numbers,
