@@ -152,11 +152,9 @@ def relative_spacing(spacing: Any, axes: int) -> tuple[float, ...] | None:
 def data_range_of(image: Image) -> float:
     """Return the range of values `image` may take; ValueError if its dtype does not say."""
     kind, size = image.pixels.dtype.kind, image.pixels.dtype.itemsize
-    if kind == "b":
-        return 1.0
     if kind == "u" and size <= 2:
         return float(np.iinfo(image.pixels.dtype).max)
-    if kind == "f" and image.low >= 0 and image.high <= 1:
+    if kind == "b" or (kind == "f" and image.low >= 0 and image.high <= 1):
         return 1.0
     raise ValueError(
         f"the data range of this {image.pixels.dtype} image with values from {image.low:g} to "

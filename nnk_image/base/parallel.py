@@ -22,6 +22,7 @@ from nnk_image.base.progress import Bar
 Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
 Function = Callable[[], Any]
+Outcome = tuple[int, Any, BaseException | None]  # number of a task, its result, its error
 Chunks = list[tuple[int, int]]
 
 PIXELS_PER_CHUNK = 1 << 18
@@ -114,7 +115,7 @@ class RowExecutor:
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size, self._stopped = 0, False
         self._tasks: SimpleQueue[Any] = SimpleQueue()
-        self._results: SimpleQueue[Any] = SimpleQueue()
+        self._results: SimpleQueue[Outcome] = SimpleQueue()
 
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
@@ -227,7 +228,9 @@ class RowExecutor:
                 self._tasks.put((number, function))
             for number in range(len(functions)):
                 while number not in results:
-                    finished, result = self._next_result()
+                    finished, result, error = self._next_result()
+                    if error is not None:
+                        raise error
                     results[finished] = result
                 done(number, results.pop(number))
                 if number + n_ahead < len(functions):
@@ -236,14 +239,14 @@ class RowExecutor:
             self._stop()
             raise
 
-    def _next_result(self) -> tuple[int, Any]:
-        """Return a number and its result; this thread works as long as there are tasks."""
+    def _next_result(self) -> Outcome:
+        """Return what comes of a task; this thread works as long as there are tasks."""
         with suppress(Empty):
-            return _unpacked(self._results.get_nowait())
+            return self._results.get_nowait()
         with suppress(Empty):
             number, function = self._tasks.get_nowait()
-            return number, function()
-        return _unpacked(self._results.get())
+            return number, function(), None
+        return self._results.get()
 
     def _start_helpers(self, n_threads: int) -> None:
         """Have at least `n_threads` threads take tasks; the calling thread works as well.
@@ -274,7 +277,7 @@ class RowExecutor:
         self._pool = None  # only now: an interrupted shutdown is repeated
 
 
-def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Any]) -> None:
+def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]) -> None:
     """Do tasks until there is None."""
     while (task := tasks.get()) is not None:
         number, function = task
@@ -283,14 +286,6 @@ def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Any]) -> None:
         except BaseException as error:
             results.put((number, None, error))
         del task, function  # nothing of a task is kept while waiting for the next one
-
-
-def _unpacked(outcome: tuple[int, Any, BaseException | None]) -> tuple[int, Any]:
-    """Return the number and result of a task; raise its error."""
-    number, result, error = outcome
-    if error is not None:
-        raise error
-    return number, result
 
 
 def _rows_of(n_pixels: int, width: float) -> int:

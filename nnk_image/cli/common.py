@@ -163,13 +163,11 @@ def check_plots(*paths: str | Path | None, overwrite: bool) -> None:
 
 
 @contextmanager
-def plot(
-    path: str | Path, number: int, width: float, height: float, **options: Any
-) -> Iterator[Any]:
+def plot(path: str | Path, number: int, size: tuple[float, float], **options: Any) -> Iterator[Any]:
     """Give axes side by side to draw into, and write them in the format of the extension."""
     from nnk_image.plotting.figures import new_figure
 
-    figure = new_figure(figsize=(width, height))
+    figure = new_figure(figsize=size)
     yield figure.subplots(1, number, **options)
     with atomic_output(path) as file:
         figure.savefig(file, format=Path(path).suffix.lower().lstrip("."))

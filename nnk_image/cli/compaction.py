@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
             from nnk_image.plotting import plot_compaction
 
             number = len(options.orders) + bool(options.blocks)
-            with common.plot(options.plot, number, 3 * number, 3.2, sharey=True) as axes:
+            with common.plot(options.plot, number, (3 * number, 3.2), sharey=True) as axes:
                 plot_compaction(list(results.values()), axes)
         reductions = [100 * r.reduction for r in results.values()]
         print(

@@ -114,7 +114,7 @@ def _denoise_files(
 
     def work(path: Path) -> common.Report:
         files = outputs[path], compared.get(path), maps.get(path)
-        return _denoise_file(path, *files, noise, options)
+        return _denoise_file(path, files, noise, options)
 
     return common.for_each(list(outputs), work)
 
@@ -164,12 +164,11 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _denoise_file(
     path: Path,
-    output: Path,
-    compared: Path | None,
-    level_map: Path | None,
+    files: tuple[Path, Path | None, Path | None],
     noise: NoiseModel | None,
     options: argparse.Namespace,
 ) -> common.Report:
+    output, compared, level_map = files
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
     if compared is not None:

@@ -83,7 +83,7 @@ def _graph_file(
         if file is not None:
             graph.save(file)
         if plot is not None:
-            with common.plot(plot, 3, 13, 4.2) as axes:
+            with common.plot(plot, 3, (13, 4.2)) as axes:
                 plot_comparison({path.name: pixels}, axes)
                 plot_degrees(graph, axes[1], count=True)
                 plot_degrees(graph, axes[2])

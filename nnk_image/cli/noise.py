@@ -72,6 +72,6 @@ def _noise_of_file(
     if plot is not None:
         from nnk_image.plotting import plot_noise
 
-        with common.plot(plot, 2, 8, 3.4) as axes:
+        with common.plot(plot, 2, (8, 3.4)) as axes:
             plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
     return {"input": str(path), "noise": list(map(repr, models))}

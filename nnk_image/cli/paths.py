@@ -17,9 +17,7 @@ from nnk_image.io.files import READABLE, extension_by_content, extension_of, one
 
 
 def image_paths(
-    arguments: Iterable[str | os.PathLike[str]],
-    recursive: bool = False,
-    output: str | None = None,
+    arguments: Iterable[str | os.PathLike[str]], recursive: bool = False, output: str | None = None
 ) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 

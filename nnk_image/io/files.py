@@ -97,8 +97,8 @@ def read(
     >>> pixels.shape, pixels.dtype, metadata.format, metadata.axes
     ((400, 600, 3), dtype('uint8'), 'PNG', 'YXS')
     """
-    try:
-        with _opened(path) as stream:
+    with _opened(path) as stream:
+        try:
             kind = _kind(stream)
             if kind == "TIFF":
                 return tiff.read(stream, max_pixels, axes)
@@ -109,14 +109,11 @@ def read(
             if axes is not None:
                 raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
             return pictures.read(stream, kind, max_pixels)
-    except ImageFileError:
-        raise
-    except (FormatError, ImportError, MemoryError) as error:
-        raise ImageFileError(f"{path}: {one_line(error)}") from None
-    except Exception as error:  # decoders fail in many ways on damaged bytes
-        raise ImageFileError(
-            f"{path}: is damaged or truncated ({one_line(error)}); fetch or export the file again"
-        ) from error
+        except (FormatError, ImportError, MemoryError) as error:
+            raise ImageFileError(f"{path}: {one_line(error)}") from None
+        except Exception as error:  # decoders fail in many ways on damaged bytes
+            problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
+            raise ImageFileError(f"{path}: {problem}") from error
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
