@@ -238,7 +238,7 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> in
 def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | None:
     if mask is None:
         return None
-    valid = np.array(mask)
+    valid = np.asarray(mask).copy()
     if valid.dtype != bool:
         raise TypeError(f"mask must be boolean (True: the pixel takes part), not {valid.dtype}")
     if valid.shape != shape:
