@@ -151,7 +151,7 @@ def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
 
 
 def _imagecodecs() -> Any:
-    with needing("PNG of 16 bits in color or with transparency needs imagecodecs", "codecs"):
+    with needing("PNG of 16 bits in color or with alpha, unlike TIFF, needs imagecodecs", "codecs"):
         import imagecodecs
     return imagecodecs
 
