@@ -15,21 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 import nnk_image
+from nnk_image.base import lazy
 from nnk_image.base.image import Image
-from nnk_image.base.lazy import (
-    Callback,
-    Layout,
-    Slices,
-    assembled,
-    bytes_of,
-    compute,
-    config,
-    da,
-    delayed,
-    task,
-    tokenize,
-)
-from nnk_image.base.parallel import RowExecutor
+from nnk_image.base.lazy import Layout, Slices, da
+from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Tile, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
@@ -118,25 +107,25 @@ def denoise_tiles(
     >>> bool((result == nnk_image.denoise(noisy, 20, method="sgw")).all())
     True
     """
-    with arrays.open_source(source) as image, RowExecutor(n_jobs) as executor:
+    threads = resolve_n_jobs(n_jobs)
+    with arrays.open_source(source) as image:
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
-        threads = executor.n_jobs
-        most = bytes_of(max_memory) // threads
+        most = lazy.bytes_of(max_memory) // threads
         job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"
-        with config.set(scheduler=scheduler, num_workers=threads):
+        with lazy.config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)
             if left:
-                (whole,) = compute(job.whole(noise))
+                (whole,) = lazy.compute(job.whole(noise))
                 tasks = [job.denoised(tile, whole, array) for tile in left]
                 rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
                 finished = dict(zip((task.key for task in tasks), rows, strict=True))
                 with (
                     RowExecutor(None, progress, sum(rows), "denoise") as report,
-                    Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))),
+                    lazy.Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))),
                 ):
-                    compute(*tasks, optimize_graph=False)
+                    lazy.compute(*tasks, optimize_graph=False)
     return noise
 
 
@@ -152,15 +141,12 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
             raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
         if isinstance(target, np.ndarray) and not target.flags.writeable:
             raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
-        return target, compute(job.noise)[0], job.tiles
+        return target, lazy.compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
+    version = getattr(image, "version", None) or lazy.tokenize(image)
     arguments = {
         "version": nnk_image.__version__,
-        "source": [
-            getattr(image, "version", None) or tokenize(image),
-            str(image.dtype),
-            list(image.shape),
-        ],
+        "source": [version, str(image.dtype), list(image.shape)],
         "noise": [job.given, job.method, job.strength],
         "axes": [layout.axis, job.spacing and list(job.spacing)],
         "tiles": list(job.side),
@@ -173,17 +159,13 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
         written = (arrays.is_written(array, path, part) for part in slices)
         left = [tile for tile, done in zip(job.tiles, written, strict=True) if not done]
         return array, noise, left
-    (noise,) = compute(job.noise)
+    (noise,) = lazy.compute(job.noise)
     stored = np.dtype(getattr(image, "stored", image.dtype))
     dtype = stored if stored.kind in "bui" else layout.dtype
-    chunks = map(arrays.chunk_side, job.side, layout.shape)
-    array = arrays.create(
-        path,
-        {"arguments": arguments, "noise": noise.to_json()},
-        layout.with_channels(tuple(chunks), layout.channels),
-        shape=image.shape,
-        dtype=dtype,
-    )
+    sides = tuple(map(arrays.chunk_side, job.side, layout.shape))
+    chunks = layout.with_channels(sides, layout.channels)
+    note = {"arguments": arguments, "noise": noise.to_json()}
+    array = arrays.create(path, note, chunks, shape=image.shape, dtype=dtype)
     return array, noise, job.tiles
 
 
@@ -231,7 +213,7 @@ def denoise(
     True
     """
     _check_lazy(image)
-    most = bytes_of(max_memory)
+    most = lazy.bytes_of(max_memory)
     job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
     whole, layout = job.whole(job.noise), job.layout
     blocks = [
@@ -239,7 +221,7 @@ def denoise(
         for t in job.tiles
     ]
     spatial = [axis for axis in range(image.ndim) if axis != layout.axis]
-    return assembled(blocks, layout.shape, job.side, spatial).rechunk(image.chunks)
+    return lazy.assembled(blocks, layout.shape, job.side, spatial).rechunk(image.chunks)
 
 
 def analyze(
@@ -252,12 +234,10 @@ def analyze(
 
     Parameters
     ----------
-    image : dask.array.Array
-        (H, W), one axis more with `channel_axis`, or a volume, with any chunks.
+    image, max_memory
+        As for `denoise`.
     sigma_f : float
         Width of the kernel in intensity, in the image's own units, as for `image_graph`.
-    max_memory : int or str
-        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB.
     **options
         `window`, `sigma_d`, `channel_axis` and `spacing` as for `image_graph`; all others as for
         `SpectralGraphWavelets`.  `lmax` must be a number or None, and `tau` is required for the
@@ -328,9 +308,6 @@ def _check_lazy(image: Any) -> None:
         )
 
 
-# --- wavelets ------------------------------------------------------------------------------------
-
-
 def _transformed(
     image: Any, response: Any, max_memory: int | str, options: dict[str, Any]
 ) -> da.Array:
@@ -351,37 +328,30 @@ def _transformed(
     window = check_window(options.pop("window", None) or DEFAULT_WINDOW[axes], axes)
     sides = window if isinstance(window, tuple) else (window,) * axes
     graph = {"sigma_d": 2.0, **graph, "window": window}
-    n_bands = 1
-    if response is None:
-        design = options.get("filters", "abspline"), options.get("n_scales", 6)
-        n_bands = filter_bank.design(*design, 1.0).n_bands
+    design = options.get("filters", "abspline"), options.get("n_scales", 6)
+    n_bands = filter_bank.design(*design, 1.0).n_bands if response is None else 1
     reach = Reach.of_polynomial(options.get("order", 30), sides, kind)
-    most_pixels = bytes_of(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
+    most_pixels = lazy.bytes_of(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
     side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
         near = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
-        largest = [task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in near]
-        bound = delayed(_bound)(largest, kind, tau, layout.dtype)
-    given = graph, options, bound, response
+        largest = [
+            lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in near
+        ]
+        bound = lazy.delayed(_bound)(largest, kind, tau, layout.dtype)
     channels = () if layout.axis is None else (layout.channels,)
-    blocks = [
-        da.from_delayed(
-            task(_bands, image, layout, tile.padded, *given, tile.inside),
-            (n_bands, *(part.stop - part.start for part in tile.core), *channels),
-            layout.dtype,
-        )
-        for tile in cut(layout.shape, side, reach)
-    ]
-    return assembled(blocks, layout.shape, side, range(1, axes + 1))
+    blocks = []
+    for tile in cut(layout.shape, side, reach):
+        given = graph, options, bound, response, tile.inside
+        shape = (n_bands, *(part.stop - part.start for part in tile.core), *channels)
+        bands = lazy.task(_bands, image, layout, tile.padded, *given)
+        blocks.append(da.from_delayed(bands, shape, layout.dtype))
+    return lazy.assembled(blocks, layout.shape, side, range(1, axes + 1))
 
 
 def _largest(
-    image: Image,
-    executor: RowExecutor,
-    graph: dict[str, Any],
-    kind: str,
-    inside: Slices,
+    image: Image, executor: RowExecutor, graph: dict[str, Any], kind: str, inside: Slices
 ) -> float:
     """Return the `largest_number` of a core."""
     edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
@@ -405,7 +375,6 @@ def _bands(
     edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
     wavelets = SpectralGraphWavelets(edges, bound=bound, **options)
     signal = image.pixels if image.channel_axis is not None else image.pixels[..., 0]
-    bands = (
-        wavelets.analyze(signal) if response is None else wavelets.filter(signal, response)[None]
-    )
-    return bands[(slice(None), *inside)]
+    if response is None:
+        return wavelets.analyze(signal)[:, *inside]
+    return wavelets.filter(signal, response)[None, *inside]

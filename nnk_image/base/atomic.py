@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 
 class ImageFileError(ValueError):
@@ -20,14 +20,7 @@ class ImageFileError(ValueError):
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
-    """Return the real path behind `path`, symbolic links followed, if it can be written.
-
-    Raises
-    ------
-    ImageFileError
-        If the folder is missing or not writable, or if `path` is a folder, a device or a
-        write-protected file.
-    """
+    """Return the real path behind `path`, symbolic links followed, if it can be written."""
     target = Path(os.path.realpath(path))
     folder = target.parent
     try:
@@ -53,28 +46,16 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def atomic_output(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for bytes or UTF-8 text that replaces `path` if the whole block succeeds.
+def atomic_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for bytes that replaces `path` if the whole block succeeds.
 
     Permissions of an old file are kept, and symbolic links are followed. `ImageFileError` is
     raised if the file cannot be written; `path` is then untouched.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = Path(folder, "report.json")
-    ...     with atomic_output(report, text=True) as file:
-    ...         _ = file.write("{}")
-    ...     report.read_text()
-    '{}'
     """
     target = check_output(path)
     draft = target.with_name(f".nnk-image-{secrets.token_hex(8)}.tmp")
     try:
-        options: dict[str, Any] = {"encoding": "utf-8", "newline": ""} if text else {}
-        with open(draft, "x" if text else "xb", **options) as file:
+        with open(draft, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

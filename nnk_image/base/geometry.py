@@ -20,15 +20,9 @@ BLOCK_BYTES = 32
 
 @dataclass(frozen=True)
 class PixelGrid:
-    """Pixels as the nodes of a graph, numbered in row-major order.
+    """Pixels as the nodes of a graph, numbered in row-major order."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        (H, W) of an image, (D, H, W) of a volume.
-    """
-
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # (H, W) of an image, (D, H, W) of a volume
 
     @property
     def size(self) -> int:
@@ -76,26 +70,13 @@ class Lines:
 
     Between slices lie rows without pixels, as many as the window's radius: an offset that leaves
     the image along any axis ends in such a gap, or in the border.  Two axes need no gaps.
-
-    Attributes
-    ----------
-    rows : (n,) int64 ndarray
-        The row of each line, in the order of the pixels.
-    strides : tuple of int
-        Rows from one line to the next, along each axis but the last.
-    border : int
-        Rows above and below that a window may reach.
-    radius : int
-        Pixels to each side that it may reach.
-    width : int
-        Pixels in a line.
     """
 
-    rows: Integers
-    strides: tuple[int, ...]
-    border: int
-    radius: int
-    width: int
+    rows: Integers  # of each line, in the order of the pixels
+    strides: tuple[int, ...]  # rows from one line to the next, along each axis but the last
+    border: int  # rows above and below that a window may reach
+    radius: int  # pixels to each side that it may reach
+    width: int  # pixels in a line
 
     @property
     def height(self) -> int:
@@ -120,21 +101,9 @@ class Lines:
 
 @dataclass(frozen=True)
 class PaddedRows:
-    """A row of an image in whole SIMD blocks, with zeros on both sides.
+    """A row of an image in whole SIMD blocks, with zeros on both sides."""
 
-    Attributes
-    ----------
-    lanes : int
-        Pixels in a block.
-    blocks : int
-        Blocks in a row.
-    pad : int
-        Zeros before the first pixel; a whole number of blocks.
-    stride : int
-        Numbers in a row, zeros included.
-    """
-
-    lanes: int
-    blocks: int
-    pad: int
-    stride: int
+    lanes: int  # pixels in a block
+    blocks: int  # in a row
+    pad: int  # zeros before the first pixel; a whole number of blocks
+    stride: int  # numbers in a row, zeros included

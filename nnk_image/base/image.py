@@ -34,28 +34,14 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Image:
-    """A checked image.
+    """A checked image."""
 
-    Attributes
-    ----------
-    pixels : (H, W, C) ndarray
-        Values, channels last, in the caller's dtype (or a float one); volumes have more axes.
-    dtype : numpy.dtype
-        Floating type of everything computed from it: float32 or float64.
-    valid : (H, W) bool ndarray or None
-        Pixels that take part; None means all.
-    low, high : float
-        Smallest and largest valid value.
-    channel_axis : int or None
-        Where the caller had the channels, non-negative.
-    """
-
-    pixels: Array
-    dtype: np.dtype[Any]
-    valid: npt.NDArray[np.bool_] | None
-    low: float
-    high: float
-    channel_axis: int | None
+    pixels: Array  # (H, W, C) in the caller's dtype, or a float one; volumes have more axes
+    dtype: np.dtype[Any]  # of everything computed from it: float32 or float64
+    valid: npt.NDArray[np.bool_] | None  # (H, W), pixels that take part; None: all
+    low: float  # smallest valid value
+    high: float  # largest one
+    channel_axis: int | None  # where the caller had the channels, non-negative
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,15 +83,8 @@ def check_image(
     """Check an image and its mask; an `Image` is returned as it is.
 
     Without `channel_axis` it is grayscale; `most_axes` counts the axes beside it. `mask` is True
-    for the pixels that take part; masked arrays have their own as well.
-
-    Raises
-    ------
-    TypeError
-        If the dtype holds no real numbers.
-    ValueError
-        If the number of axes, `channel_axis` or `mask` is wrong, or if a value outside the mask
-        is not finite.
+    for the pixels that take part, all of which must be finite; masked arrays have their own mask
+    as well.
     """
     if isinstance(image, Image):
         return image
@@ -173,11 +152,9 @@ def relative_spacing(spacing: Any, axes: int) -> tuple[float, ...] | None:
 def data_range_of(image: Image) -> float:
     """Return the range of values `image` may take; ValueError if its dtype does not say."""
     kind, size = image.pixels.dtype.kind, image.pixels.dtype.itemsize
-    if kind == "b":
-        return 1.0
     if kind == "u" and size <= 2:
         return float(np.iinfo(image.pixels.dtype).max)
-    if kind == "f" and image.low >= 0 and image.high <= 1:
+    if kind == "b" or (kind == "f" and image.low >= 0 and image.high <= 1):
         return 1.0
     raise ValueError(
         f"the data range of this {image.pixels.dtype} image with values from {image.low:g} to "
@@ -186,40 +163,22 @@ def data_range_of(image: Image) -> float:
     )
 
 
-def exact_in_float32(image: Image) -> bool:
-    """Return whether float32 holds every product of differences of this image exactly."""
-    few = image.channels <= _MAX_EXACT_CHANNELS
-    return few and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
-
-
 def feature_planes(image: Image, lines: Lines) -> tuple[bool, Array]:
-    """Return the features of the pixels as the C core reads them, and whether they are exact.
+    """Return whether float32 is exact, and (C, rows, stride) features as the C core reads them.
 
-    Returns
-    -------
-    exact : bool
-        Whether float32 holds every product of differences of the features. It does for 8-bit
-        values, whose graph is that of the float64 image, bit for bit.
-    planes : (C, rows, stride) ndarray
-        NaN on the border, in gaps and where pixels are masked; float32 if `exact`, else of the
-        image's floating type.
+    It is if it holds every product of differences of the features: those of 8-bit values, whose
+    graph is then that of the float64 image, bit for bit. Features are NaN on the border, in gaps
+    and where pixels are masked.
     """
-    exact = exact_in_float32(image)
-    border, radius, height, width = lines.border, lines.radius, lines.height, lines.width
+    exact = image.channels <= _MAX_EXACT_CHANNELS
+    exact = exact and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
+    radius, width = lines.radius, lines.width
     shape = image.channels, *lines.feature_plane()
-    planes = np.empty(shape, np.float32 if exact else image.dtype)
-    planes[:, :border] = planes[:, border + height :] = np.nan
-    rows = planes[:, border : border + height]
-    rows[:, :, :radius] = rows[:, :, radius + width :] = np.nan
-    inside = rows[:, :, radius : radius + width]
-    pixels = np.moveaxis(image.pixels, -1, 0).reshape(image.channels, -1, width)
-    if len(lines.rows) == height:
-        inside[...] = pixels
-    else:
-        inside[...] = np.nan
-        inside[:, lines.rows] = pixels
+    planes = np.full(shape, np.nan, np.float32 if exact else image.dtype)
+    inside = planes[:, lines.border : lines.border + lines.height, radius : radius + width]
+    inside[:, lines.rows] = np.moveaxis(image.pixels, -1, 0).reshape(image.channels, -1, width)
     if image.valid is not None:
-        absent = np.zeros((height, width), bool)
+        absent = np.zeros((lines.height, width), bool)
         absent[lines.rows] = ~image.valid.reshape(-1, width)
         inside[:, absent] = np.nan
     return exact, planes
@@ -260,11 +219,9 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> in
             return None
         hint = (
             f"; a color image of shape {shape} needs channel_axis= (-1 if the channels come last)"
-            if axes == 3
-            else ""
         )
         allowed = "2 axes (rows, columns)" if most_axes == 2 else f"2 to {most_axes} axes"
-        raise ValueError(f"an image has {allowed}, this one {axes}{hint}")
+        raise ValueError(f"an image has {allowed}, this one {axes}{hint if axes == 3 else ''}")
     if not isinstance(channel_axis, Integral) or isinstance(channel_axis, bool):
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
     if not 3 <= axes <= most_axes + 1:
@@ -281,7 +238,7 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> in
 def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | None:
     if mask is None:
         return None
-    valid = np.array(mask)
+    valid = np.asarray(mask).copy()
     if valid.dtype != bool:
         raise TypeError(f"mask must be boolean (True: the pixel takes part), not {valid.dtype}")
     if valid.shape != shape:

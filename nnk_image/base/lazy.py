@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import working_dtype
+from nnk_image.base.extras import needing
 from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 
-try:
+with needing("images in tiles need dask", "tiled"):
     import dask.array as da
     from dask import config as config
     from dask.base import compute as compute
@@ -21,8 +22,6 @@ try:
     from dask.callbacks import Callback as Callback
     from dask.delayed import delayed as delayed
     from dask.utils import parse_bytes
-except ImportError as error:
-    raise ImportError("images in tiles need dask: pip install 'nnk_image[tiled]'") from error
 
 __all__ = ["da"]
 

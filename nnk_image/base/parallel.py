@@ -22,6 +22,7 @@ from nnk_image.base.progress import Bar
 Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
 Function = Callable[[], Any]
+Outcome = tuple[int, Any, BaseException | None]  # number of a task, its result, its error
 Chunks = list[tuple[int, int]]
 
 PIXELS_PER_CHUNK = 1 << 18
@@ -93,25 +94,14 @@ class RowExecutor:
     """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 
     The threads live until the context ends; one that an error has interrupted can be used again.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Threads, as in `resolve_n_jobs`.
-    progress : bool or callable
-        True shows a bar; a callable gets ``(done, total)`` rows after each chunk.
-    total : int
-        Rows of all stages together, for the progress report.
-    description : str
-        Text of the progress bar.
     """
 
     def __init__(
         self,
-        n_jobs: int | None = None,
-        progress: Progress = False,
-        total: int = 0,
-        description: str = "",
+        n_jobs: int | None = None,  # as in `resolve_n_jobs`
+        progress: Progress = False,  # True shows a bar; a callable gets rows (done, total)
+        total: int = 0,  # rows of all stages together, for the progress report
+        description: str = "",  # text of the bar
     ) -> None:
         self.n_jobs = resolve_n_jobs(n_jobs)
         if not (isinstance(progress, bool) or callable(progress)):
@@ -125,7 +115,7 @@ class RowExecutor:
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size, self._stopped = 0, False
         self._tasks: SimpleQueue[Any] = SimpleQueue()
-        self._results: SimpleQueue[Any] = SimpleQueue()
+        self._results: SimpleQueue[Outcome] = SimpleQueue()
 
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
@@ -147,25 +137,16 @@ class RowExecutor:
         self,
         work: Work,
         n_rows: int,
-        width: int = 1,
-        rows_per_chunk: int | None = None,
-        speed: float = 1,
-        counts_as: int | None = None,
+        width: int = 1,  # pixels in a row
+        rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
+        speed: float = 1,  # pixels per second, relative to the slowest stage
+        counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
+        consume: Callable[[Any], object] | None = None,
     ) -> None:
         """Call ``work(y0, y1)`` for chunks that cover rows 0 to `n_rows`; all done on return.
 
-        Parameters
-        ----------
-        work : callable
-            Called on several threads at once.
-        n_rows, width : int
-            Rows, and pixels in a row.
-        rows_per_chunk : int, optional
-            By default chosen such that the threads end at nearly the same time.
-        speed : float
-            Pixels per second, relative to the slowest stage; faster stages get larger chunks.
-        counts_as : int, optional
-            Rows that all of this counts as in the progress report; by default `n_rows`.
+        ``consume(result)`` is called on this thread, chunk after chunk. With `rows_per_chunk`, the
+        chunks and their order, and so rounding, do not depend on the number of threads.
         """
         if rows_per_chunk is not None:
             n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
@@ -173,22 +154,15 @@ class RowExecutor:
             chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width / speed))
         else:
             chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
-        self._run_chunks(work, lambda result: None, chunks, n_threads, counts_as)
+        total = n_rows if counts_as is None else counts_as
 
-    def run_in_order(
-        self,
-        work: Work,
-        consume: Callable[[Any], object],
-        n_rows: int,
-        rows_per_chunk: int,
-        counts_as: int | None = None,
-    ) -> None:
-        """Like `run`, but call ``consume(work(y0, y1))`` on this thread, chunk after chunk.
+        def done(number: int, result: Any) -> None:
+            if consume is not None:
+                consume(result)
+            y0, y1 = chunks[number]
+            self.advance(y1 * total // n_rows - y0 * total // n_rows)
 
-        The chunks and their order, and so rounding, do not depend on the number of threads.
-        """
-        chunks = _equal_chunks(n_rows, rows_per_chunk)
-        self._run_chunks(work, consume, chunks, self.n_jobs, counts_as)
+        self._call([partial(work, *rows) for rows in chunks], n_threads, done)
 
     def run_all(self, functions: Sequence[Function], n_threads: int) -> None:
         """Call functions without arguments on `n_threads` threads; all done on return.
@@ -236,24 +210,6 @@ class RowExecutor:
         elif callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
 
-    def _run_chunks(
-        self,
-        work: Work,
-        consume: Callable[[Any], object],
-        chunks: Chunks,
-        n_threads: int,
-        counts_as: int | None,
-    ) -> None:
-        n_rows = chunks[-1][1] if chunks else 0
-        counts_as = n_rows if counts_as is None else counts_as
-
-        def done(number: int, result: Any) -> None:
-            consume(result)
-            y0, y1 = chunks[number]
-            self.advance(y1 * counts_as // n_rows - y0 * counts_as // n_rows)
-
-        self._call([partial(work, *rows) for rows in chunks], n_threads, done)
-
     def _call(
         self, functions: Sequence[Function], n_threads: int, done: Callable[[int, Any], object]
     ) -> None:
@@ -272,7 +228,9 @@ class RowExecutor:
                 self._tasks.put((number, function))
             for number in range(len(functions)):
                 while number not in results:
-                    finished, result = self._next_result()
+                    finished, result, error = self._next_result()
+                    if error is not None:
+                        raise error
                     results[finished] = result
                 done(number, results.pop(number))
                 if number + n_ahead < len(functions):
@@ -281,14 +239,14 @@ class RowExecutor:
             self._stop()
             raise
 
-    def _next_result(self) -> tuple[int, Any]:
-        """Return a number and its result; this thread works as long as there are tasks."""
+    def _next_result(self) -> Outcome:
+        """Return what comes of a task; this thread works as long as there are tasks."""
         with suppress(Empty):
-            return _unpacked(self._results.get_nowait())
+            return self._results.get_nowait()
         with suppress(Empty):
             number, function = self._tasks.get_nowait()
-            return number, function()
-        return _unpacked(self._results.get())
+            return number, function(), None
+        return self._results.get()
 
     def _start_helpers(self, n_threads: int) -> None:
         """Have at least `n_threads` threads take tasks; the calling thread works as well.
@@ -319,7 +277,7 @@ class RowExecutor:
         self._pool = None  # only now: an interrupted shutdown is repeated
 
 
-def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Any]) -> None:
+def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]) -> None:
     """Do tasks until there is None."""
     while (task := tasks.get()) is not None:
         number, function = task
@@ -328,14 +286,6 @@ def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Any]) -> None:
         except BaseException as error:
             results.put((number, None, error))
         del task, function  # nothing of a task is kept while waiting for the next one
-
-
-def _unpacked(outcome: tuple[int, Any, BaseException | None]) -> tuple[int, Any]:
-    """Return the number and result of a task; raise its error."""
-    number, result, error = outcome
-    if error is not None:
-        raise error
-    return number, result
 
 
 def _rows_of(n_pixels: int, width: float) -> int:

@@ -15,16 +15,11 @@ LANES = 8
 class Reach:
     """Overlap that makes the result for a part of an image equal that for the whole, bit for bit.
 
-    Attributes
-    ----------
-    border : tuple of int
-        Pixels needed on each side, along each axis.
-    unit : tuple of int
-        A part must begin at a multiple of this along each axis, so that patches and SIMD blocks
-        begin where they do in the whole image.
+    A part must begin at a multiple of `unit` along each axis, so that patches and SIMD blocks begin
+    where they do in the whole image.
     """
 
-    border: tuple[int, ...]
+    border: tuple[int, ...]  # pixels needed on each side, along each axis
     unit: tuple[int, ...]
 
     @classmethod
@@ -60,18 +55,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class Tile:
-    """A part of an image, as slices of its axes without that of the channels.
+    """A part of an image, as slices of its axes without that of the channels."""
 
-    Attributes
-    ----------
-    core : tuple of slice
-        What is computed; the cores of all tiles cover the image without overlap.
-    padded : tuple of slice
-        What is read for it.
-    """
-
-    core: tuple[slice, ...]
-    padded: tuple[slice, ...]
+    core: tuple[slice, ...]  # what is computed; the cores of all tiles cover the image once
+    padded: tuple[slice, ...]  # what is read for it
 
     @property
     def inside(self) -> tuple[slice, ...]:
@@ -98,13 +85,7 @@ def cut(shape: Sequence[int], side: Sequence[int], reach: Reach) -> list[Tile]:
 
 
 def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tuple[int, ...]:
-    """Return sides of nearly square tiles that have at most `most_pixels` with their overlap.
-
-    Raises
-    ------
-    MemoryError
-        If not even the smallest tiles fit.
-    """
+    """Return sides of nearly square tiles that have at most `most_pixels` with their overlap."""
     side = list(shape)
 
     def pixels() -> int:

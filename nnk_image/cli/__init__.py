@@ -102,9 +102,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--version", action=_Version, help="print version, vector variant and number of threads"
-    )
+    about = "print version, vector variant and number of threads"
+    parser.add_argument("--version", action=_Version, nargs=0, help=about)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
@@ -129,9 +128,6 @@ class _Parser(argparse.ArgumentParser):
 
 class _Version(argparse.Action):
     """Print version, vector variant and threads; only this needs the compiled core."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
-        super().__init__(option_strings, dest, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         from nnk_image import _core

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.io import files
 
 PICTURES = (".png", ".pdf", ".svg")
 """Extensions of plots."""
@@ -45,12 +46,10 @@ def new_command(
     return command
 
 
-def add_kernel(
-    command: argparse.ArgumentParser, window: int | None = 11, default: str = "11"
-) -> None:
-    """Add the options of graphs: window, with the text of its default, and kernel."""
-    text = f"window side (default: {default})"
-    command.add_argument("--window", type=int, default=window, help=text)
+def add_kernel(command: argparse.ArgumentParser) -> None:
+    """Add the options of graphs: window and kernel."""
+    text = "window side (default: 11, of volumes 5, of four axes 3)"
+    command.add_argument("--window", type=int, help=text)
     command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
     command.add_argument(
         "--sigma-f", type=float, help="in the file's own units (default: 10/255 of the range)"
@@ -62,6 +61,13 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--jobs", type=int, default=-1, metavar="N", help="threads (default: -1, all processors)"
     )
+
+
+def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
+    """Add an option for each kind of file that is written, and ``--overwrite``."""
+    for name, text in about.items():
+        command.add_argument(f"--{name}", metavar="FILE", help=text)
+    add_overwrite(command)
 
 
 def add_overwrite(command: Any) -> None:
@@ -90,9 +96,9 @@ def one_line(error: BaseException) -> str:
     """Return the text of an error on one line."""
     if isinstance(error, MemoryError):
         return f"out of memory {error}".strip()
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return files.one_line(error)
 
 
 def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Report]:
@@ -125,16 +131,11 @@ def check_reports(reports: Iterable[Report]) -> None:
         raise ImageFileError(f"{sum(errors)} of {len(errors)} images failed")
 
 
-def write_text(path: str | Path | None, text: str) -> None:
-    """Write a text, if a file for it is given; file names in it need not be valid UTF-8."""
-    if path is not None:
-        with atomic_output(path) as file:
-            file.write(text.encode(errors="surrogateescape"))
-
-
 def write_json(path: str | Path | None, report: Report) -> None:
     """Write the report of a command, if a file for it is given."""
-    write_text(path, json.dumps(report, indent=1) + "\n")
+    if path is not None:
+        with atomic_output(path) as file:
+            file.write(json.dumps(report, indent=1).encode() + b"\n")
 
 
 def check_outputs(*paths: str | Path | None, overwrite: bool) -> None:
@@ -161,8 +162,13 @@ def check_plots(*paths: str | Path | None, overwrite: bool) -> None:
     check_outputs(*paths, overwrite=overwrite)
 
 
-def write_plot(path: str | Path, figure: Any) -> None:
-    """Write a matplotlib figure in the format of the extension."""
+@contextmanager
+def plot(path: str | Path, number: int, size: tuple[float, float], **options: Any) -> Iterator[Any]:
+    """Give axes side by side to draw into, and write them in the format of the extension."""
+    from nnk_image.plotting.figures import new_figure
+
+    figure = new_figure(figsize=size)
+    yield figure.subplots(1, number, **options)
     with atomic_output(path) as file:
         figure.savefig(file, format=Path(path).suffix.lower().lstrip("."))
 

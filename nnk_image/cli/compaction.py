@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +26,7 @@ def add_command(commands: Any) -> None:
         run,
         "Energy per graph wavelet band, on the bilateral and the NNK graph.",
         "--plot bundled.png",
-        "photos/ --orders 6 15 --csv energy.csv",
+        "photos/ --orders 6 15 --json energy.json",
         "photos/ --orders 15 --blocks 8 --plot blocks.png",
     )
     command.add_argument(
@@ -48,19 +45,17 @@ def add_command(commands: Any) -> None:
         help="Chebyshev orders (default: 4 6 12 15 30)",
     )
     command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
-    command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    command.add_argument("--csv", metavar="FILE", help="one row per graph, order and band")
-    command.add_argument("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")
-    common.add_overwrite(command)
+    curves = "picture of the curves (.png, .pdf, .svg)"
+    common.add_outputs(command, json="all figures as JSON", plot=curves)
     sources.add_max_pixels(command)
     common.add_jobs(command)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure every image; write the tables and the picture."""
+    """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    common.check_outputs(options.json, options.csv, overwrite=options.overwrite)
+    common.check_outputs(options.json, overwrite=options.overwrite)
     common.check_plots(options.plot, overwrite=options.overwrite)
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
@@ -69,9 +64,12 @@ def run(options: argparse.Namespace) -> None:
         _add_blocks(results, by_path)
     common.write_json(options.json, by_path)
     if results:
-        common.write_text(options.csv, _csv(results))
         if options.plot is not None:
-            _draw(options.plot, list(results.values()))
+            from nnk_image.plotting import plot_compaction
+
+            number = len(options.orders) + bool(options.blocks)
+            with common.plot(options.plot, number, (3 * number, 3.2), sharey=True) as axes:
+                plot_compaction(list(results.values()), axes)
         reductions = [100 * r.reduction for r in results.values()]
         print(
             f"{len(results)} images: the NNK graph has {min(reductions):.1f} to "
@@ -94,7 +92,7 @@ def _measure(
 
 
 def _measure_file(
-    path: Path, options: argparse.Namespace, results: dict[str, Any]
+    path: Path, options: argparse.Namespace, results: dict[str, EnergyCompaction]
 ) -> common.Report:
     pixels, metadata = read(path, max_pixels=options.max_pixels)
     if not metadata.is_picture:
@@ -102,12 +100,10 @@ def _measure_file(
     result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
     print(f"{path}: {_text_of(result)}\n", flush=True)
     results[str(path)] = result
-    return {
-        "reduction": result.reduction,
-        "n_edges": result.n_edges,
-        "lmax": result.lmax,
-        "bands": list(_rows_of(result)),
-    }
+    report = {name: getattr(result, name) for name in ("reduction", "n_edges", "lmax", "orders")}
+    for name in ("energy", "normalized", "cumulative"):
+        report[name] = {graph: t.tolist() for graph, t in getattr(result, name).items()}
+    return report
 
 
 def _add_blocks(results: dict[str, EnergyCompaction], reports: dict[str, common.Report]) -> None:
@@ -136,40 +132,3 @@ def _text_of(result: EnergyCompaction) -> str:
             shares = "".join(f"{share:9.5f}" for share in result.cumulative[name][i])
             lines.append(f"{order:>5} {name:>10}{shares}{energy[i].sum():9.4f}")
     return "\n".join(lines)
-
-
-def _rows_of(result: EnergyCompaction) -> Iterator[dict[str, Any]]:
-    """Return one row per graph, order and band."""
-    for name, energy in result.energy.items():
-        of_graph = {"graph": name, "edges": result.n_edges[name], "lmax": result.lmax[name]}
-        for i, order in enumerate(result.orders):
-            for band in range(energy.shape[1]):
-                yield of_graph | {
-                    "order": order,
-                    "band": band + 1,
-                    "energy": float(energy[i, band]),
-                    "normalized": float(result.normalized[name][i, band]),
-                    "cumulative": float(result.cumulative[name][i, band]),
-                }
-
-
-def _draw(path: str, results: list[Any]) -> None:
-    from nnk_image.plotting import plot_compaction
-    from nnk_image.plotting.figures import new_figure
-
-    n_axes = len(results[0].orders) + bool(results[0].blocks)
-    figure = new_figure(figsize=(3 * n_axes, 3.2))
-    plot_compaction(results, figure.subplots(1, n_axes, sharey=True))
-    common.write_plot(path, figure)
-
-
-def _csv(results: dict[str, Any]) -> str:
-    """Return one row per image, graph, order and band."""
-    rows = [
-        {"image": image, **row} for image, result in results.items() for row in _rows_of(result)
-    ]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0])
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

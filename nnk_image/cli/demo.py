@@ -12,14 +12,16 @@ import numpy.typing as npt
 from nnk_image.base.checks import check_positive
 from nnk_image.cli.common import add_overwrite, check_outputs, new_command
 from nnk_image.io.files import check_writable, write
+from nnk_image.io.metadata import to_samples
 from nnk_image.io.standard import standard_image
 
 OUT = "nnk-image-demo.png"
 SHOWN = ("noisy", "non-local means", "nnk_image, fast")
 """Rows of the table that the picture shows, beside the original."""
 
-ZOOM_FROM, ZOOM_SIZE, ZOOM = (40, 96), 64, 4
-MARGIN, LINE = 8, 26
+ZOOM_SIZE, ZOOM = 64, 4  # such that an enlarged part is as large as the photograph
+ZOOMED = np.s_[40 : 40 + ZOOM_SIZE, 96 : 96 + ZOOM_SIZE]
+MARGIN, TEXT = 8, 44  # pixels
 
 Pixels = npt.NDArray[Any]
 
@@ -81,14 +83,8 @@ def scores(clean: Pixels, image: Pixels) -> tuple[float, float]:
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
     psnr = peak_signal_noise_ratio(clean, image, data_range=255)
-    ssim = structural_similarity(
-        clean,
-        image,
-        data_range=255,
-        gaussian_weights=True,
-        sigma=1.5,
-        use_sample_covariance=False,
-    )
+    options = {"data_range": 255, "gaussian_weights": True, "use_sample_covariance": False}
+    ssim = structural_similarity(clean, image, sigma=1.5, **options)
     return float(psnr), float(ssim)
 
 
@@ -106,15 +102,11 @@ def _methods(sigma: float) -> dict[str, Callable[[Pixels], Pixels]]:
             y - low, sigma_color=2.5 * s, sigma_spatial=1.5, mode="symmetric"
         )
 
-    def non_local_means(y: Pixels) -> Pixels:
-        return denoise_nl_means(
-            y, patch_size=5, patch_distance=10, h=0.6 * s, sigma=s, fast_mode=True
-        )
-
+    patches: dict[str, Any] = {"patch_size": 5, "patch_distance": 10, "h": 0.6 * s, "sigma": s}
     return {
         "bilateral filter": lambda y: 255 * bilateral(y / 255),
         "total variation": lambda y: 255 * denoise_tv_chambolle(y / 255, weight=0.9 * s),
-        "non-local means": lambda y: 255 * non_local_means(y / 255),
+        "non-local means": lambda y: 255 * denoise_nl_means(y / 255, **patches),
         "nnk_image, sgw": lambda y: denoise(y, sigma, method="sgw"),
         "nnk_image, fast": lambda y: denoise(y, sigma, method="fast"),
         "nnk_image, best": lambda y: denoise(y, sigma, method="best"),
@@ -133,25 +125,18 @@ def table(rows: list[Row]) -> str:
 def picture(clean: Pixels, rows: list[Row]) -> Pixels:
     """Draw the clean image and some results side by side, with a zoom below each."""
     from PIL import Image, ImageDraw, ImageFont
+    from skimage.util import montage
 
-    height, width = clean.shape
-    zoomed = ZOOM * ZOOM_SIZE
-    column = max(width, zoomed) + MARGIN
-    size = (len(rows) + 1) * column + MARGIN, 2 * LINE + height + zoomed + 3 * MARGIN
-    sheet = Image.new("L", size, 255)
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(14)
-    top, left = ZOOM_FROM
-    box = (left, top, left + ZOOM_SIZE, top + ZOOM_SIZE)
-    notes = [f"{row.psnr:.2f} dB, SSIM {row.ssim:.3f}" for row in rows]
-    images = [clean, *(row.image for row in rows)]
-    names = ["original", *(row.name for row in rows)]
-    for i, (name, note, image) in enumerate(zip(names, ["", *notes], images, strict=True)):
-        x = MARGIN + i * column
-        tile = Image.fromarray(np.clip(np.rint(image), 0, 255).astype(np.uint8))
-        zoom = tile.crop(box).resize((zoomed, zoomed), Image.Resampling.NEAREST)
-        ImageDraw.Draw(tile).rectangle(box, outline=255, width=2)
-        draw.text((x, MARGIN), name, fill=0, font=font)
-        draw.text((x, MARGIN + LINE - 6), note, fill=0, font=font)
-        sheet.paste(tile, (x, 2 * LINE))
-        sheet.paste(zoom, (x, 2 * LINE + height + MARGIN))
-    return np.asarray(sheet)
+    images = to_samples(np.stack([clean, *(row.image for row in rows)]), np.uint8)
+    zooms = np.kron(images[:, *ZOOMED], np.ones((1, ZOOM, ZOOM), np.uint8))
+    both = np.concatenate([images, zooms])
+    sheet = montage(both, fill=255, grid_shape=(2, len(images)), padding_width=MARGIN)
+    picture = Image.fromarray(np.pad(sheet, ((TEXT, 0), (0, 0)), constant_values=255))
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(14)
+    texts = [f"{row.name}\n{row.psnr:.2f} dB, SSIM {row.ssim:.3f}" for row in rows]
+    for number, text in enumerate(["original", *texts]):
+        x = MARGIN + number * (MARGIN + clean.shape[1])
+        draw.multiline_text((x, MARGIN), text, fill=0, font=font)
+        x, y = x + ZOOMED[1].start, TEXT + MARGIN + ZOOMED[0].start
+        draw.rectangle((x, y, x + ZOOM_SIZE, y + ZOOM_SIZE), outline=255, width=2)
+    return np.asarray(picture)

@@ -14,7 +14,8 @@ import numpy as np
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.progress import Bar
-from nnk_image.cli import common, large, paths, sources
+from nnk_image.cli import common, paths, sources
+from nnk_image.io.arrays import open_source
 from nnk_image.io.files import WRITABLE, check_writable, copy, is_format_of, write
 from nnk_image.io.metadata import to_samples
 
@@ -63,7 +64,12 @@ def add_command(commands: Any) -> None:
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
     sources.add_options(command)
-    large.add_options(command)
+    add(
+        "--max-memory",
+        metavar="SIZE",
+        help="process tiles that take this much memory, such as 4GiB: from TIFF, .npy or .zarr "
+        "of any size to .zarr; the same command resumes interrupted work",
+    )
     add("--json", metavar="FILE", help="write what was done as JSON")
     common.add_jobs(command)
 
@@ -73,8 +79,8 @@ def run(options: argparse.Namespace) -> None:
     noise = _given_noise(options)
     _check_options(options)
     common.check_outputs(options.json, overwrite=options.overwrite)
-    if large.is_large(options):
-        reports = [large.denoise_file(noise, options)]
+    if _in_tiles(options):
+        reports = [_denoise_in_tiles(noise, options)]
     else:
         with paths.standard_streams(options.inputs, options.output) as (inputs, output):
             reports = _denoise_files(inputs, output, noise, options)
@@ -94,40 +100,37 @@ def _denoise_files(
     maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
     sources.check_maps(maps)
     taken = {path.resolve() for path in (*outputs, *outputs.values())}
-    reports = [] if options.json is None else [Path(options.json)]
-    for option, extra in (
-        ("--compare", compared.values()),
-        ("--map", maps.values()),
-        ("--json", reports),
-    ):
-        for path in extra:
-            if path.resolve() in taken:
-                raise ImageFileError(
-                    f"{path}: {option} would replace an input or a result; choose another name"
-                )
-            taken.add(path.resolve())
+    extra = [("--compare", path) for path in compared.values()]
+    extra += [("--map", path) for path in maps.values()]
+    extra += [("--json", Path(options.json))] if options.json is not None else []
+    for option, path in extra:
+        if path.resolve() in taken:
+            raise ImageFileError(
+                f"{path}: {option} would replace an input or a result; choose another name"
+            )
+        taken.add(path.resolve())
     results = *outputs.values(), *compared.values(), *maps.values()
     common.check_outputs(*results, overwrite=options.overwrite)
-    return common.for_each(
-        list(outputs),
-        lambda path: _denoise_file(
-            path, outputs[path], compared.get(path), maps.get(path), noise, options
-        ),
-    )
+
+    def work(path: Path) -> common.Report:
+        files = outputs[path], compared.get(path), maps.get(path)
+        return _denoise_file(path, files, noise, options)
+
+    return common.for_each(list(outputs), work)
 
 
 def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
     numbers = options.gain, options.read, options.offset
     poisson = any(number is not None for number in numbers)
-    noise_options = (options.sigma is not None) + (options.noise is not None) + poisson
-    if noise_options > 1:
+    given = options.sigma is not None, options.noise is not None, poisson
+    if sum(given) > 1:
         raise ValueError("give only one of --sigma, --noise, and --gain with --read and --offset")
-    if options.map is not None and (noise_options or large.is_large(options)):
+    if options.map is not None and (any(given) or _in_tiles(options)):
         raise ValueError(
             "--map writes the estimated level: it needs no given noise, and no --max-memory"
         )
-    if options.rician and (options.noise is not None or poisson):
+    if options.rician and any(given[1:]):
         raise ValueError(
             "--rician can be combined with --sigma only; a noise model in JSON includes it"
         )
@@ -144,7 +147,7 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
         return nnk_image.NoiseModel(read, gain=gain, offset=offset)
     if options.sigma is not None:
         return nnk_image.NoiseModel(options.sigma, rician=options.rician)
-    if options.rician and large.is_large(options):
+    if options.rician and _in_tiles(options):
         raise ValueError("--rician with --max-memory needs --sigma")
     return None
 
@@ -155,24 +158,23 @@ def _check_options(options: argparse.Namespace) -> None:
         raise ValueError(
             "--strength cannot be combined with --channels bands: give a higher --sigma"
         )
-    nnk_image.denoise(
-        [[0.0]], 1.0, method=options.method, strength=options.strength, n_jobs=options.jobs
-    )
+    given = {"method": options.method, "strength": options.strength, "n_jobs": options.jobs}
+    nnk_image.denoise([[0.0]], 1.0, **given)
 
 
 def _denoise_file(
     path: Path,
-    output: Path,
-    compared: Path | None,
-    level_map: Path | None,
+    files: tuple[Path, Path | None, Path | None],
     noise: NoiseModel | None,
     options: argparse.Namespace,
 ) -> common.Report:
+    output, compared, level_map = files
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
-    before = None
     if compared is not None:
-        _check_compared(path, compared, source)
+        if not source.metadata.is_picture:
+            raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
+        check_writable(compared, source.pixels)
         before = source.pixels.copy()
     sources.print_axes(path, source)
     limits = common.range_of(source.pixels)
@@ -183,7 +185,7 @@ def _denoise_file(
         copy(path, output)  # nothing that the file says is lost, and a JPEG not encoded again
     else:
         write(output, source.pixels, source.metadata)
-    if compared is not None and before is not None:
+    if compared is not None:
         both = np.concatenate([before, source.pixels], axis=1)
         write(compared, both, {"icc_profile": source.metadata.icc_profile})
     if not changed and source.pixels.dtype.kind in "bui":
@@ -195,18 +197,23 @@ def _denoise_file(
     from nnk_image.noise.words import described
 
     how = "estimated" if noise is None else "given"
-    levels = [float(np.mean(model.sigma)) for model in models]
     what = f"{described(models[0], *limits)}: {models[0]} ({how})"
     if noise is None and len(models) > 1:
+        levels = [float(np.mean(model.sigma)) for model in models]
         what = f"sigma {min(levels):.4g} to {max(levels):.4g} ({how} in each of {len(models)})"
     print(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}", flush=True)
+    about = {"input": str(path), "output": str(output), "sigma_estimated": noise is None}
+    return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
+
+
+def _result(
+    shape: tuple[int, ...], dtype: np.dtype[Any], models: list[NoiseModel], seconds: float
+) -> common.Report:
+    """Return the part of a report that says what the image was and which noise was removed."""
     return {
-        "input": str(path),
-        "output": str(output),
-        "shape": source.pixels.shape,
-        "dtype": str(source.pixels.dtype),
-        "sigma": sum(levels) / len(levels),
-        "sigma_estimated": noise is None,
+        "shape": shape,
+        "dtype": str(dtype),
+        "sigma": sum(float(np.mean(model.sigma)) for model in models) / len(models),
         "noise": str(models[0]) if len(models) == 1 else list(map(str, models)),
         "seconds": seconds,
     }
@@ -225,27 +232,22 @@ def _denoise_in_place(
     calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
     if seen and options.method == "best" and size > _LARGE:
         common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
-    axis, spacing = source.options["channel_axis"], source.options.get("spacing")
+    given: dict[str, Any] = {"method": options.method, "n_jobs": options.jobs}
     with closing(Bar("denoise", seen)) as bar:
         for number, place in enumerate(source.places):
-
-            def report(done: int, total: int, number: int = number) -> None:
-                bar.update(number + done / total, calls)
-
-            given = {"method": options.method, "n_jobs": options.jobs, "progress": report}
+            given["progress"] = lambda done, total, n=number: bar.update(n + done / total, calls)
             part = pixels[place].astype(np.float32) if as_float else pixels[place]
             known = noise
             if (options.rician or options.map) and noise is None:
                 known = sources.estimate(part, source, options)
             if options.channels == "bands":
-                result, info = nnk_image.denoise_bands(
-                    part, known, axis=axis, spacing=spacing, return_info=True, **given
-                )
+                about = {"axis": source.options["channel_axis"], "return_info": True}
+                about["spacing"] = source.options.get("spacing")
+                result, info = nnk_image.denoise_bands(part, known, **about, **given)
                 found = nnk_image.NoiseModel(info["sigma"]) if known is None else known
             else:
-                result, found = denoise_and_report(
-                    part, known, strength=options.strength, **given, **source.options
-                )
+                about = source.options | {"strength": options.strength}
+                result, found = denoise_and_report(part, known, **about, **given)
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])
             pixels[place] = samples
@@ -253,7 +255,43 @@ def _denoise_in_place(
     return models, changed
 
 
-def _check_compared(path: Path, compared: Path, source: sources.Source) -> None:
-    if not source.metadata.is_picture:
-        raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
-    check_writable(compared, source.pixels)
+def _in_tiles(options: argparse.Namespace) -> bool:
+    """Return whether the options ask for tiles."""
+    names = (*options.inputs, options.output)
+    return options.max_memory is not None or any(Path(n).suffix.lower() == ".zarr" for n in names)
+
+
+def _denoise_in_tiles(noise: NoiseModel | None, options: argparse.Namespace) -> common.Report:
+    """Denoise one file that may be larger than memory."""
+    if len(options.inputs) != 1 or options.slices:
+        raise ImageFileError(
+            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
+        )
+    path, start = options.inputs[0], time.perf_counter()
+    with open_source(path) as source:
+        shape, stored = source.shape, source.stored
+    axes = options.axes or ""
+    if axes and len(axes) != len(shape):
+        raise ImageFileError(f"{path}: has {len(shape)} axes, --axes={axes} names {len(axes)}")
+    if not set(axes) <= set("TZYXS"):
+        raise ImageFileError(f"--axes={axes}: only T, Z, Y, X and S can be denoised in tiles")
+    spacing = options.spacing
+    if spacing is None and len(axes.replace("S", "")) > 2:
+        spacing = 1.0
+    removed = nnk_image.denoise_tiles(
+        path,
+        options.output,
+        noise,
+        method=options.method,
+        channel_axis=axes.index("S") if "S" in axes else None,
+        spacing=spacing,
+        strength=options.strength,
+        max_memory=options.max_memory or "1GiB",
+        n_jobs=options.jobs,
+        progress=common.wants_progress(),
+    )
+    seconds = time.perf_counter() - start
+    size = f"{'x'.join(map(str, shape))} {stored}"
+    print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}", flush=True)
+    about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
+    return about | _result(shape, stored, [removed], seconds)

@@ -33,19 +33,13 @@ def add_command(commands: Any) -> None:
     command.add_argument(
         "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
     )
-    common.add_kernel(command, None, "11, of volumes 5, of four axes 3")
-    command.add_argument(
-        "--out",
-        metavar="FILE",
-        help="save the graph (.npz, read by ImageGraph.load); a folder for several images",
+    common.add_kernel(command)
+    common.add_outputs(
+        command,
+        out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
+        plot="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
+        json="all figures as JSON",
     )
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
-    )
-    command.add_argument("--json", metavar="FILE", help="all figures as JSON")
-    common.add_overwrite(command)
     sources.add_options(command)
     common.add_jobs(command)
 
@@ -65,27 +59,16 @@ def run(options: argparse.Namespace) -> None:
     common.check_reports(reports)
 
 
-def _build(
-    pixels: npt.ArrayLike,
-    options: argparse.Namespace,
-    channel_axis: int | None = None,
-    spacing: Any = None,
-) -> Any:
-    return getattr(nnk_image, BUILDERS[options.kind])(
-        pixels,
-        options.window,
-        options.sigma_d,
-        options.sigma_f,
-        channel_axis=channel_axis,
-        spacing=spacing,
-        n_jobs=options.jobs,
-    )
+def _build(pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
+    kernel = options.window, options.sigma_d, options.sigma_f
+    return getattr(nnk_image, BUILDERS[options.kind])(pixels, *kernel, n_jobs=options.jobs, **axes)
 
 
 def _graph_file(
     path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
 ) -> common.Report:
     from nnk_image.graph.summary import lines_of, summary
+    from nnk_image.plotting import plot_comparison, plot_degrees
 
     source = sources.read_source(path, options)
     sources.check_single(path, source, file, plot)
@@ -93,14 +76,17 @@ def _graph_file(
         raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
     sources.print_axes(path, source)
     parts = []
-    for place, label in zip(source.places, sources.labels(source), strict=True):
+    for label, pixels in source.parts:
         start = time.perf_counter()
-        graph = _build(source.pixels[place], options, **source.options)
+        graph = _build(pixels, options, **source.options)
         seconds = time.perf_counter() - start
         if file is not None:
             graph.save(file)
         if plot is not None:
-            _draw(plot, path.name, source.pixels[place], graph)
+            with common.plot(plot, 3, (13, 4.2)) as axes:
+                plot_comparison({path.name: pixels}, axes)
+                plot_degrees(graph, axes[1], count=True)
+                plot_degrees(graph, axes[2])
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
         written = [str(target) for target in (file, plot) if target is not None]
         rows |= {"written": ", ".join(written)} if written else {}
@@ -108,15 +94,3 @@ def _graph_file(
         print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()), flush=True)
         parts.append({**summary(graph), "seconds": seconds})
     return {"input": str(path), **(parts[0] if len(parts) == 1 else {"parts": parts})}
-
-
-def _draw(path: Path, name: str, pixels: npt.NDArray[Any], graph: Any) -> None:
-    from nnk_image.plotting import plot_comparison, plot_degrees
-    from nnk_image.plotting.figures import new_figure
-
-    figure = new_figure(figsize=(13, 4.2))
-    axes = figure.subplots(1, 3)
-    plot_comparison({name: pixels}, axes)
-    plot_degrees(graph, axes[1], count=True)
-    plot_degrees(graph, axes[2])
-    common.write_plot(path, figure)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nnk_image.base.atomic import atomic_output
 from nnk_image.cli import common, paths, sources
 
 
@@ -24,17 +25,11 @@ def add_command(commands: Any) -> None:
         "photos/ --recursive",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
-    command.add_argument(
-        "--out",
-        metavar="FILE",
-        help="write the model (.json, read by denoise --noise); a folder for several images",
+    common.add_outputs(
+        command,
+        out="write the model (.json, read by denoise --noise); a folder for several images",
+        plot="picture of the model (.png, .pdf, .svg); a folder for several images",
     )
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="picture of the model (.png, .pdf, .svg); a folder for several images",
-    )
-    common.add_overwrite(command)
     sources.add_noise_options(command)
     sources.add_options(command)
 
@@ -66,18 +61,17 @@ def _noise_of_file(
     sources.check_single(path, source, file, plot)
     sources.print_axes(path, source)
     models = []
-    for place, label in zip(source.places, sources.labels(source), strict=True):
-        pixels = source.pixels[place]
+    for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
         print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         models.append(model)
     sources.write_map(level_map, source, models)
-    common.write_text(file, models[0].to_json() + "\n")
+    if file is not None:
+        with atomic_output(file) as stream:
+            stream.write(models[0].to_json().encode() + b"\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise
-        from nnk_image.plotting.figures import new_figure
 
-        figure = new_figure(figsize=(8, 3.4))
-        plot_noise(models[0], figure.subplots(1, 2), value_range=common.range_of(source.pixels))
-        common.write_plot(plot, figure)
+        with common.plot(plot, 2, (8, 3.4)) as axes:
+            plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
     return {"input": str(path), "noise": list(map(repr, models))}

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
@@ -17,9 +17,7 @@ from nnk_image.io.files import READABLE, extension_by_content, extension_of, one
 
 
 def image_paths(
-    arguments: Iterable[str | os.PathLike[str]],
-    recursive: bool = False,
-    output: str | None = None,
+    arguments: Iterable[str | os.PathLike[str]], recursive: bool = False, output: str | None = None
 ) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 
@@ -90,7 +88,6 @@ def paired_outputs(
         check_output(folder)
         folder.mkdir()
     folders = [Path(argument) for argument in arguments if Path(argument).is_dir()]
-    pairs: dict[Path, Path] = {}
     sources: dict[Path, Path] = {}
     for path in paths:
         extension = extension_of(path)
@@ -103,10 +100,10 @@ def paired_outputs(
                 f"{sources[target]} and {path} would both be written to {target}; rename "
                 "one of them"
             )
-        pairs[path], sources[target] = target, path
+        sources[target] = path
     for target in sources:
         target.parent.mkdir(parents=True, exist_ok=True)
-    return pairs
+    return {path: target for target, path in sources.items()}
 
 
 def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
@@ -129,7 +126,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         return
     if len(inputs) > 1:
         raise ImageFileError("'-' (standard input) must be the only IN")
-    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if inputs[0] == "-":
             file = Path(folder, "standard input")
             with open(file, "wb") as stream:
@@ -138,9 +135,9 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         if output != "-":
             yield inputs, output
             return
-        stack.enter_context(redirect_stdout(sys.stderr))
         results = Path(folder, "standard output")
-        yield inputs, f"{results}/"
+        with redirect_stdout(sys.stderr):
+            yield inputs, f"{results}/"
         for file in results.glob("*"):
             with open(1, "wb", closefd=False) as stream:
                 stream.write(file.read_bytes())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import nnk_image
-from nnk_image.base.atomic import ImageFileError, check_output
+from nnk_image.base.atomic import ImageFileError
 from nnk_image.io.files import extension_of, read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
@@ -28,26 +29,23 @@ SPACE = "TZYX"
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of files that are read."""
-    command.add_argument(
-        "--recursive", action="store_true", help="search folders for images at any depth"
-    )
-    command.add_argument(
+    add = command.add_argument
+    add("--recursive", action="store_true", help="search folders for images at any depth")
+    add(
         "--axes",
         metavar="LETTERS",
         help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T time, Z Y X space, "
         "S colors, C and others independent images (default: as the file says)",
     )
-    command.add_argument(
+    add(
         "--channels",
         choices=("colors", "independent", "bands"),
         help="whether channels, C or S, show one scene in colors, different things, such as "
         "stains, or are many bands or volumes of one scene, as in spectra and, with --axes CZYX, "
         "diffusion MRI (default: S are colors, C independent)",
     )
-    command.add_argument(
-        "--slices", action="store_true", help="take each slice of a stack as an image by itself"
-    )
-    command.add_argument(
+    add("--slices", action="store_true", help="take each slice of a stack as an image by itself")
+    add(
         "--spacing",
         metavar="Z,Y,X",
         type=_numbers,
@@ -77,30 +75,22 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 class Source(NamedTuple):
-    """The content of a file, and how the library is to see it.
+    """The content of a file, and how the library is to see it."""
 
-    Attributes
-    ----------
-    pixels : ndarray
-        All that the file holds.
-    metadata : Metadata
-        What it says beside its pixels.
-    space : str
-        Letters of the axes that are processed together.
-    spacing : tuple of float
-        Distance of neighbors along each of them, in units of that along X.
-    places : list of tuple
-        What to index `pixels` with, for each independent image or volume.
-    options : dict
-        ``channel_axis`` and ``spacing`` of each of them, for the functions of the library.
-    """
-
-    pixels: npt.NDArray[Any]
+    pixels: npt.NDArray[Any]  # all that the file holds
     metadata: Metadata
-    space: str
-    spacing: tuple[float, ...]
-    places: list[tuple[Any, ...]]
-    options: dict[str, Any]
+    space: str  # letters of the axes that are processed together
+    spacing: tuple[float, ...]  # along each of them, in units of that along X
+    places: list[tuple[Any, ...]]  # what to index `pixels` with, for each independent image
+    options: dict[str, Any]  # `channel_axis` and `spacing` of each, for functions of the library
+
+    @property
+    def parts(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        """Each independent image or volume, and what to call it if there are several."""
+        for place in self.places:
+            pairs = zip(self.metadata.axes, place, strict=True)
+            name = "".join(f" {axis}={at}" for axis, at in pairs if isinstance(at, int))
+            yield name if len(self.places) > 1 else "", self.pixels[place]
 
     @property
     def size(self) -> str:
@@ -188,14 +178,6 @@ def print_axes(path: Path, source: Source) -> None:
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
 
 
-def labels(source: Source) -> list[str]:
-    """Return what to call each independent image or volume of a file; nothing if there is one."""
-    if len(source.places) == 1:
-        return [""]
-    pairs = [zip(source.metadata.axes, place, strict=True) for place in source.places]
-    return ["".join(f" {axis}={at}" for axis, at in p if isinstance(at, int)) for p in pairs]
-
-
 def check_single(path: Path, source: Source, *outputs: object) -> None:
     """Refuse outputs that hold one result where a file holds several images or volumes."""
     if len(source.places) > 1 and any(output is not None for output in outputs):
@@ -213,11 +195,10 @@ def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespa
 
 
 def check_maps(maps: dict[Path, Path]) -> None:
-    """Refuse maps that cannot be written, or not as floating-point numbers."""
+    """Refuse maps in formats that hold no floating-point numbers."""
     for path in maps.values():
         if extension_of(path) not in MAPS:
             raise ImageFileError(f"{path}: a map holds floats; use one of {', '.join(MAPS)}")
-        check_output(path)
 
 
 def write_map(path: Path | None, source: Source, models: list[NoiseModel]) -> None:

@@ -161,7 +161,7 @@ class PatchGroups:
             sums[:, *box] += part
 
         counts_as = PASS_ROWS * math.prod(self.shape[:-1])
-        executor.run_in_order(chunk, add, len(chunks), 1, counts_as)
+        executor.run(chunk, len(chunks), rows_per_chunk=1, counts_as=counts_as, consume=add)
 
     def _box(self, g0, g1):
         """Return the slices of the image that the groups of grid lines [g0, g1) reach."""

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError
+from nnk_image.base.extras import needing
+from nnk_image.io.metadata import to_samples
 
 Slices = tuple[slice, ...]
 
@@ -23,23 +25,12 @@ _SPACE_AND_COLOR = set("TZYXS")
 
 
 class FileArray:
-    """An array in a file; integers of at most 16 bits are read as float32, which is exact.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype, stored : numpy.dtype
-        Of what is read, and of the file.
-    channel_axis : int or None
-        Axis of the colors, if the file names it.
-    version : list
-        Name, size and time of the file.
-    """
+    """An array in a file; integers of at most 16 bits are read as float32, which is exact."""
 
     def __init__(self, array: Any, path: Path, axes: str = "") -> None:
         about = path.stat()
         self.version = [path.name, about.st_size, about.st_mtime_ns]
-        self.channel_axis = axes.index("S") if "S" in axes else None
+        self.channel_axis = axes.index("S") if "S" in axes else None  # None: not named
         self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
         small = self.stored.kind in "bui" and self.stored.itemsize <= 2
         self.dtype = np.dtype(np.float32) if small else self.stored
@@ -50,13 +41,7 @@ class FileArray:
 
 @contextmanager
 def open_source(source: Any) -> Iterator[Any]:
-    """Open a file as a `FileArray`; an array is returned as it is.
-
-    Raises
-    ------
-    ImageFileError
-        If the file cannot be read in parts.
-    """
+    """Open a file as a `FileArray`; an array is returned as it is."""
     if not isinstance(source, str | os.PathLike):
         yield source
         return
@@ -89,12 +74,7 @@ def open_source(source: Any) -> Iterator[Any]:
 def resume(path: Path, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
     """Return the zarr array that a call with these arguments has begun, and what it has noted.
 
-    None if there is nothing at `path`.
-
-    Raises
-    ------
-    ImageFileError
-        If there is something else, or `path` does not end in .zarr.
+    None if there is nothing at `path`; ImageFileError if there is something else.
     """
     if path.suffix.lower() != ".zarr":
         raise ImageFileError(
@@ -120,10 +100,8 @@ def resume(path: Path, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]] 
 
 def create(path: Path, note: dict[str, Any], chunks: Sequence[int], **options: Any) -> Any:
     """Create a zarr array to be written in parts, with a note for `resume`."""
-    attributes, chunks = {_ATTRIBUTE: note}, tuple(chunks)
-    return _zarr().create_array(
-        path, chunks=chunks, attributes=attributes, config=_CONFIG, **options
-    )
+    options |= {"chunks": tuple(chunks), "attributes": {_ATTRIBUTE: note}, "config": _CONFIG}
+    return _zarr().create_array(path, **options)
 
 
 def chunk_side(side: int, n: int) -> int:
@@ -137,21 +115,14 @@ def chunk_side(side: int, n: int) -> int:
 def is_written(array: Any, path: Path, slices: Slices) -> bool:
     """Return whether all chunks of a part of a zarr array exist."""
     axes = zip(slices, array.chunks, array.shape, strict=True)
-    ranges = (range(*_numbers(s.indices(n), chunk)) for s, chunk, n in axes)
-    return all((path / array.metadata.encode_chunk_key(c)).exists() for c in product(*ranges))
+    parts = ((*s.indices(n)[:2], chunk) for s, chunk, n in axes)
+    numbers = (range(start // chunk, -(-stop // chunk)) for start, stop, chunk in parts)
+    return all((path / array.metadata.encode_chunk_key(c)).exists() for c in product(*numbers))
 
 
 def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
     """Write a part of an array, rounded and clipped for integers."""
-    dtype = np.dtype(array.dtype)
-    if dtype.kind in "bui":
-        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        values = np.clip(np.rint(values), low, np.nextafter(high, 0) if high >= 2**53 else high)
-    array[slices] = values.astype(dtype, copy=False)
-
-
-def _numbers(indices: tuple[int, int, int], chunk: int) -> tuple[int, int]:
-    return indices[0] // chunk, -(-indices[1] // chunk)
+    array[slices] = to_samples(values, array.dtype)
 
 
 def _first_array(found: Any) -> Any:
@@ -160,8 +131,6 @@ def _first_array(found: Any) -> Any:
 
 
 def _zarr() -> Any:
-    try:
+    with needing("this needs zarr", "tiled"):
         import zarr
-    except ImportError:
-        raise ImportError("this needs zarr: pip install 'nnk_image[tiled]'") from None
     return zarr

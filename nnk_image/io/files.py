@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -97,17 +97,23 @@ def read(
     >>> pixels.shape, pixels.dtype, metadata.format, metadata.axes
     ((400, 600, 3), dtype('uint8'), 'PNG', 'YXS')
     """
-    with _opened(path) as stream, _refusing(path):
-        kind = _kind(stream)
-        if kind == "TIFF":
-            return tiff.read(stream, max_pixels, axes)
-        if kind == "NPY":
-            return volumes.read_npy(path, max_pixels, axes)
-        if kind == "NIFTI":
-            return volumes.read_nifti(stream, max_pixels, axes)
-        if axes is not None:
-            raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
-        return pictures.read(stream, kind, max_pixels)
+    with _opened(path) as stream:
+        try:
+            kind = _kind(stream)
+            if kind == "TIFF":
+                return tiff.read(stream, max_pixels, axes)
+            if kind == "NPY":
+                return volumes.read_npy(path, max_pixels, axes)
+            if kind == "NIFTI":
+                return volumes.read_nifti(stream, max_pixels, axes)
+            if axes is not None:
+                raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
+            return pictures.read(stream, kind, max_pixels)
+        except (FormatError, ImportError, MemoryError) as error:
+            raise ImageFileError(f"{path}: {one_line(error)}") from None
+        except Exception as error:  # decoders fail in many ways on damaged bytes
+            problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
+            raise ImageFileError(f"{path}: {problem}") from error
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -123,19 +129,6 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         raise ImageFileError(f"{path}: may not be read; check its permissions") from None
     except OSError as error:
         raise ImageFileError(f"{path}: cannot be opened ({one_line(error)})") from error
-
-
-@contextmanager
-def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn whatever goes wrong while a file is read into an ImageFileError."""
-    try:
-        yield
-    except (FormatError, MemoryError) as error:
-        raise ImageFileError(f"{path}: {one_line(error)}") from None
-    except Exception as error:  # decoders fail in many ways on damaged bytes
-        raise ImageFileError(
-            f"{path}: is damaged or truncated ({one_line(error)}); fetch or export the file again"
-        ) from error
 
 
 def one_line(error: BaseException) -> str:
@@ -223,7 +216,10 @@ def write(
         warnings.warn(f"{path}: {kind} cannot hold {lost} of the picture: lost", stacklevel=2)
     with atomic_output(path) as stream:
         try:
-            _encode(stream, array, metadata, kind, extension_of(path))
+            if kind == "NPY":
+                np.save(stream, array)
+            else:
+                _codec(kind).write(stream, array, metadata, kind, extension_of(path))
         except (OSError, MemoryError, ImageFileError):
             raise
         except Exception as error:
@@ -264,8 +260,11 @@ def _prepared(
             "with one axis for each, or none"
         )
     pixels = _in_dtype(pixels, metadata, kind)
-    with _refused(path):
-        _check(pixels, metadata, kind, extension_of(path))
+    try:
+        if kind != "NPY":  # which holds all
+            _codec(kind).check(pixels, metadata, kind, extension_of(path))
+    except (FormatError, ImportError) as error:
+        raise ImageFileError(f"{path}: {error}") from None
     return kind, pixels, metadata
 
 
@@ -334,31 +333,6 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
     return to_samples(array, dtype)
 
 
-@contextmanager
-def _refused(path: str | os.PathLike[str]) -> Iterator[None]:
-    try:
-        yield
-    except FormatError as error:
-        raise ImageFileError(f"{path}: {error}") from None
-
-
-def _check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    if kind == "TIFF":
-        tiff.check(array, metadata)
-    elif kind == "NIFTI":
-        volumes.check_nifti(array, metadata)
-    elif kind != "NPY":
-        pictures.check(array, metadata, kind, extension)
-
-
-def _encode(
-    stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str
-) -> None:
-    if kind == "TIFF":
-        tiff.write(stream, array, metadata)
-    elif kind == "NIFTI":
-        volumes.write_nifti(stream, array, metadata, packed=extension == ".nii.gz")
-    elif kind == "NPY":
-        volumes.write_npy(stream, array)
-    else:
-        pictures.write(stream, array, metadata, kind, extension)
+def _codec(kind: str) -> Any:
+    """Return the module with ``check`` and ``write`` for a format."""
+    return {"TIFF": tiff, "NIFTI": volumes}.get(kind, pictures)

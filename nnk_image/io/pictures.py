@@ -15,36 +15,16 @@ from typing import IO, Any
 import numpy as np
 from PIL import ExifTags, Image, PngImagePlugin
 
-from nnk_image.io.metadata import (
-    FormatError,
-    Metadata,
-    Pixels,
-    check_size,
-    picture_limit,
-    picture_of,
-    plausible_dpi,
-    samples_of,
-)
-
-_NEEDS_IMAGECODECS = (
-    "PNG of 16 bits in color or with transparency needs imagecodecs: "
-    "pip install 'nnk_image[codecs]', or use .tif"
-)
+from nnk_image.base.extras import needing
+from nnk_image.io import metadata as meta
+from nnk_image.io.metadata import FormatError, Metadata, Pixels
 
 # Pillow's modes of 8-bit grayscale and RGB, and the modes that are converted to them.
 _PLAIN = ("L", "LA", "RGB", "RGBA")
 _CONVERT = {"1": "L", "P": "RGB", "PA": "RGBA", "RGBa": "RGBA", "RGBX": "RGB", "CMYK": "RGB"}
 _CONVERT |= {"YCbCr": "RGB", "LAB": "RGB"}
 
-_DTYPES: dict[str, tuple[type, ...]] = {
-    "PNG": (np.uint8, np.uint16),
-    "JPEG": (np.uint8,),
-    "PPM": (np.uint8, np.uint16),
-    "WEBP": (np.uint8,),
-    "AVIF": (np.uint8,),
-    "BMP": (np.uint8,),
-}
-
+_DEEP = ("PNG", "PPM")  # formats that hold 16 bits
 # Writing should not blur a result again: close to the best that JPEG and AVIF offer.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 95, "subsampling": 0},
@@ -56,7 +36,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _EVERYTHING = ("exif", "xmp", "icc_profile")
 _HOLDS = dict.fromkeys(("PNG", "JPEG", "WEBP", "AVIF"), _EVERYTHING) | {"TIFF": _EVERYTHING[1:]}
 _NAMES = {"exif": "EXIF data", "xmp": "XMP data", "icc_profile": "the color profile"}
-_LARGEST = {("JPEG", "exif"): 65_000, ("JPEG", "xmp"): 65_000}  # bytes
+_LARGEST = {"JPEG": {"exif": 65_000, "xmp": 65_000}}  # bytes
 
 # The tags of a TIFF that are those of EXIF too: from make and model to the place.
 _EXIF_IN_TIFF = (0x010F, 0x0110, 0x0132, 0x013B, 0x8298, ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
@@ -68,38 +48,30 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         warnings.filterwarnings("ignore", module=r"PIL\.")  # what it says of damaged files
         Image.init()
         if kind == "HEIF":
-            _register_heif()
+            with needing("is HEIF; convert it to PNG, or install pillow-heif", "heif"):
+                from pillow_heif import register_heif_opener
+            register_heif_opener()
         if kind not in Image.OPEN:
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
         image: Any = Image.OPEN[kind][0](stream, "")
-        check_size((image.height, image.width), np.uint8, picture_limit(limit))
+        meta.check_size((image.height, image.width), np.uint8, meta.picture_limit(limit))
         _check_frames(image, kind)
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
-        orientation = _orientation(image)
-        exif = exif_of_tiff(stream) if kind == "TIFF" else _upright_exif(image, orientation)
+        orientation, exif = _upright_exif(image)
+        exif = exif_of_tiff(stream) if kind == "TIFF" else exif
         xmp = info.get("xmp")
-    return picture_of(
+    return meta.picture_of(
         samples,
         orientation=orientation,
         format=kind,
         # A CMYK profile does not describe the RGB pixels made from it.
         icc_profile=None if mode == "CMYK" else info.get("icc_profile"),
-        dpi=plausible_dpi(info.get("dpi")),
+        dpi=meta.plausible_dpi(info.get("dpi")),
         exif=exif,
         xmp=xmp.encode() if isinstance(xmp, str) else xmp or None,
     )
-
-
-def _register_heif() -> None:
-    try:
-        from pillow_heif import register_heif_opener
-    except ImportError:
-        raise FormatError(
-            "is HEIF, which needs pillow-heif: pip install 'nnk_image[heif]', or convert it to PNG"
-        ) from None
-    register_heif_opener()
 
 
 def _check_frames(image: Any, kind: str) -> None:
@@ -115,10 +87,13 @@ def _check_frames(image: Any, kind: str) -> None:
 
 def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     """Decode to grayscale or RGB, perhaps with transparency, without losing bits."""
-    rawmode = _rawmode(image)
+    tiles = getattr(image, "tile", None)
+    rawmode = tiles[0][-1] if tiles else None  # of the stored samples, not decoded yet
     transparent = "transparency" in image.info
     if kind == "PNG" and "16B" in str(rawmode) and (image.mode != "I;16" or transparent):
-        return _deep_png(stream)
+        stream.seek(0)
+        samples: Pixels = _imagecodecs().png_decode(stream.read())
+        return samples
     if kind == "PPM" and isinstance(rawmode, tuple) and image.mode == "RGB" and rawmode[1] > 255:
         raise FormatError("is a PPM of more than 8 bits in color; convert it to PNG or TIFF")
     if image.mode.startswith("I;16") or (kind == "PPM" and image.mode == "I"):
@@ -135,32 +110,21 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     return np.asarray(image)
 
 
-def _rawmode(image: Any) -> Any:
-    """Return what Pillow knows of the stored samples before it decodes them."""
-    tiles = getattr(image, "tile", None)
-    return tiles[0][-1] if tiles else None
-
-
-def _orientation(image: Any) -> int:
+def _upright_exif(image: Any) -> tuple[int, bytes | None]:
+    """Return the orientation, and the EXIF data of the picture when it has been turned upright."""
+    orientation = 1
     with suppress(Exception):  # damaged EXIF data must not cost the user the picture
-        value = image.getexif().get(ExifTags.Base.Orientation, 1)
-        if value in range(1, 9):
-            return int(value)
-    return 1
-
-
-def _upright_exif(image: Any, orientation: int) -> bytes | None:
-    """Return the EXIF data: as it came, or those of the same picture turned upright."""
-    with suppress(Exception):
-        tags, data = image.getexif(), image.info["exif"]
+        tags = image.getexif()
+        stored = tags.get(ExifTags.Base.Orientation, 1)
+        orientation = int(stored) if stored in range(1, 9) else 1
+        data = image.info["exif"]
         if orientation == 1:  # kept byte for byte, for notes of makers cannot be moved
-            return b"Exif\0\0" + bytes(data).removeprefix(b"Exif\0\0")
+            return 1, b"Exif\0\0" + bytes(data).removeprefix(b"Exif\0\0")
         del tags[ExifTags.Base.Orientation]
         for size in (ExifTags.Base.ExifImageWidth, ExifTags.Base.ExifImageHeight):
             tags.get_ifd(ExifTags.IFD.Exif).pop(size, None)
-        upright: bytes = tags.tobytes()
-        return upright
-    return None
+        return orientation, tags.tobytes()
+    return orientation, None
 
 
 def exif_of_tiff(stream: Any) -> bytes | None:
@@ -177,40 +141,19 @@ def exif_of_tiff(stream: Any) -> bytes | None:
     return None
 
 
-def _most_bytes(kind: str, name: str) -> float:
-    return _LARGEST.get((kind, name), math.inf) if name in _HOLDS.get(kind, ()) else 0
-
-
 def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     """Return the metadata that a file of the format holds, and the names of the rest."""
-    lost = [
-        name
-        for name in _EVERYTHING
-        if len(getattr(metadata, name) or b"") > _most_bytes(kind, name)
-    ]
+    most = dict.fromkeys(_HOLDS.get(kind, ()), math.inf) | _LARGEST.get(kind, {})
+    lost = [n for n in _EVERYTHING if len(getattr(metadata, n) or b"") > most.get(n, 0)]
     names = " and ".join(_NAMES[name] for name in lost)
     nothing: dict[str, Any] = dict.fromkeys(lost)
     return replace(metadata, **nothing), names
 
 
-def _deep_png(stream: IO[bytes]) -> Pixels:
-    png = _imagecodecs()
-    stream.seek(0)
-    samples: Pixels = png.png_decode(stream.read())
-    return samples
-
-
 def _imagecodecs() -> Any:
-    try:
+    with needing("PNG of 16 bits in color or with alpha, unlike TIFF, needs imagecodecs", "codecs"):
         import imagecodecs
-    except ImportError:
-        raise FormatError(_NEEDS_IMAGECODECS) from None
     return imagecodecs
-
-
-def _saved_formats() -> Any:
-    Image.init()
-    return Image.SAVE
 
 
 def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
@@ -221,13 +164,15 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
         raise FormatError(
             f"{name} cannot hold {size} pixels with axes {metadata.axes}; write .tif, .npy or .nii"
         )
-    if kind not in _saved_formats():
+    Image.init()
+    if kind not in Image.SAVE:
         raise FormatError(f"the installed Pillow does not write {kind}; install a newer one")
-    if array.dtype not in _DTYPES[kind]:
+    deep = array.dtype == np.uint16
+    if array.dtype != np.uint8 and not (deep and kind in _DEEP):
         cure = ".tif" if array.dtype.kind == "f" else ".png or .tif"
         raise FormatError(f"{name} cannot hold {array.dtype}; write {cure}")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
-    deep_color = array.dtype == np.uint16 and (array.ndim == 3 or alpha)
+    deep_color = deep and (array.ndim == 3 or alpha)
     if alpha and kind not in ("PNG", "WEBP", "AVIF"):
         raise FormatError(f"{name} cannot hold transparency; write .png or .tif")
     if array.ndim == 3 and extension == ".pgm":
@@ -240,7 +185,7 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
 
 def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
     """Write a picture that `check` accepts."""
-    samples = samples_of(array, metadata)
+    samples = meta.samples_of(array, metadata)
     if extension == ".ppm" and samples.ndim == 2 and samples.dtype == np.uint8:
         samples = np.stack([samples] * 3, axis=2)
     names = "icc_profile", "dpi", "exif", "xmp"

@@ -21,22 +21,9 @@ import tifffile
 from PIL import Image
 from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, RESUNIT
 
+from nnk_image.io import metadata as meta
 from nnk_image.io import pictures
-from nnk_image.io.metadata import (
-    FormatError,
-    Lengths,
-    Metadata,
-    Pixels,
-    check_size,
-    checked_axes,
-    common_unit,
-    guessed_axes,
-    micrometers,
-    picture_limit,
-    picture_of,
-    plausible_dpi,
-    samples_of,
-)
+from nnk_image.io.metadata import FormatError, Lengths, Metadata, Pixels
 
 _ORDER = "TZCYXS"  # of axes in TIFF
 _LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
@@ -136,7 +123,7 @@ def _array(
     is_picture = given is None and series.axes in ("YX", "YXS", "SYX")
     _check_page(page, is_picture)
     shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
-    check_size(shape, series.dtype, picture_limit(limit) if is_picture else limit)
+    meta.check_size(shape, series.dtype, meta.picture_limit(limit) if is_picture else limit)
     array = np.ascontiguousarray(series.asarray())
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     options = _options(file, page, series)
@@ -155,8 +142,8 @@ def _array(
     about["exif"] = pictures.exif_of_tiff(file.filehandle)
     orientation = page.tags.valueof("Orientation", default=1)
     if orientation in range(2, 9):
-        return picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
-    pixels, metadata = picture_of(array, dpi=_dpi(page), **about)
+        return meta.picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
+    pixels, metadata = meta.picture_of(array, dpi=_dpi(page), **about)
     original = Original(pixels.shape, array.shape, options)
     spacing = tuple(map(lengths.get, metadata.axes))
     return pixels, replace(metadata, spacing=spacing, original=original)
@@ -175,7 +162,7 @@ def _check_page(page: Any, is_picture: bool) -> None:
         problem = "has transparency, which stacks cannot keep; save it without"
     elif not isinstance(page.compression, int):
         problem = f"names several compressions, {page.compression}; save it again"
-    elif not _has_codec(page):
+    elif page.compression not in tifffile.TIFF.DECOMPRESSORS:
         name = getattr(page.compression, "name", page.compression)
         cure = "pip install 'nnk_image[codecs]', or save it uncompressed"
         problem = f"is packed as {name}, which needs imagecodecs: {cure}"
@@ -194,23 +181,16 @@ def _is_labeled(page: Any) -> bool:
     return extra == 0 or (extra == 1 and plain)
 
 
-def _has_codec(page: Any) -> bool:
-    try:
-        return bool(tifffile.TIFF.DECOMPRESSORS[page.compression])
-    except KeyError:
-        return False
-
-
 def _axes(series: Any, given: str | None) -> tuple[str, bool]:
     """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
     if given is not None:
-        return checked_axes(given, series.shape), False
+        return meta.checked_axes(given, series.shape), False
     unknown = [axis for axis in series.axes if axis in _UNKNOWN]
     if not unknown:
         return series.axes, False
     if len(unknown) == 1 and "Z" not in series.axes and {*"YX"} <= {*series.axes}:
         return series.axes.replace(unknown[0], "Z"), True
-    return guessed_axes(series.shape), True
+    return meta.guessed_axes(series.shape), True
 
 
 def _lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
@@ -227,7 +207,7 @@ def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
     image = tifffile.xml2dict(file.ome_metadata or "")["OME"]["Image"]
     about = (image[0] if isinstance(image, list) else image)["Pixels"]
     keys = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if f"PhysicalSize{axis}" in about}
-    lengths, unit = common_unit(
+    lengths, unit = meta.common_unit(
         {axis: (float(about[key]), about.get(f"{key}Unit", "µm")) for axis, key in keys.items()}
     )
     if about.get("TimeIncrementUnit", "s") == "s":
@@ -243,7 +223,7 @@ def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
             top, bottom = _resolution(page, axis)
             sizes[axis] = bottom / top if top else 0.0, about.get(other, unit)
         sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
-    lengths, unit = common_unit(sizes)
+    lengths, unit = meta.common_unit(sizes)
     if about.get("tunit", "sec") in ("s", "sec"):
         lengths |= _interval(about.get("finterval", 0))
     return lengths, unit
@@ -263,7 +243,7 @@ def _resolution(page: Any, axis: str) -> tuple[int, int]:
 def _dpi(page: Any) -> tuple[float, float] | None:
     per_inch = {2: 1.0, 3: 2.54}.get(page.tags.valueof("ResolutionUnit", default=2), 0.0)
     fractions = [_resolution(page, axis) for axis in "XY"]
-    return plausible_dpi([per_inch * top / bottom for top, bottom in fractions])
+    return meta.plausible_dpi([per_inch * top / bottom for top, bottom in fractions])
 
 
 def _options(file: tifffile.TiffFile, page: Any, series: Any) -> dict[str, Any]:
@@ -296,10 +276,8 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     """Return the description of the first page, with the pages of OME listed in their order."""
     text: str = file.pages.first.description
     if not file.is_ome:
-        by_tifffile = text.lstrip(" \0").startswith(
-            ('{"shape', "shape=(")
-        )  # it holds for this layout only
-        return "" if by_tifffile else text
+        by_tifffile = text.lstrip(" \0").startswith(('{"shape', "shape=("))
+        return "" if by_tifffile else text  # it holds for this layout only
     root = ElementTree.fromstring(text)
     name = root.tag.rpartition("}")[0] + "}"
     pixels = root.find(f"{name}Image/{name}Pixels")
@@ -316,7 +294,7 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 
 
-def check(array: Pixels, metadata: Metadata) -> None:
+def check(array: Pixels, metadata: Metadata, *_: str) -> None:
     """Refuse arrays that TIFF cannot hold."""
     axes, samples = metadata.axes, array.shape[-1]
     places = [_ORDER.find(axis) for axis in axes]
@@ -338,9 +316,9 @@ def _original_of(array: Pixels, metadata: Metadata) -> Original | None:
     return original if same else None
 
 
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata) -> None:
+def write(stream: IO[bytes], array: Pixels, metadata: Metadata, *_: str) -> None:
     """Write an array with what its TIFF said of it, or described for ImageJ or in terms of OME."""
-    original, samples = _original_of(array, metadata), samples_of(array, metadata)
+    original, samples = _original_of(array, metadata), meta.samples_of(array, metadata)
     if original is not None:
         samples, options = samples.reshape(-1, *original.page), original.options
     elif metadata.is_picture and not metadata.spacing_of:
@@ -378,12 +356,9 @@ def _stack_options(array: Pixels, metadata: Metadata) -> dict[str, Any]:
     small = array.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
     imagej = small and array.dtype.name in _IMAGEJ_DTYPES and not (color and array.itemsize > 1)
     if imagej:
-        about: dict[str, Any] = {
-            "unit": unit,
-            "spacing": lengths.get("Z"),
-            "finterval": lengths.get("T"),
-        }
-        if micrometers(unit) is not None and {*"XY"} <= {*lengths}:
+        about: dict[str, Any] = {"unit": unit}
+        about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
+        if meta.micrometers(unit) is not None and {*"XY"} <= {*lengths}:
             layout |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
         names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}

@@ -8,16 +8,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from nnk_image.io.metadata import (
-    FormatError,
-    Metadata,
-    Pixels,
-    check_size,
-    checked_axes,
-    guessed_axes,
-    micrometers,
-    to_samples,
-)
+from nnk_image.base.extras import needing
+from nnk_image.io import metadata as meta
+from nnk_image.io.metadata import FormatError, Metadata, Pixels
 
 NIFTI_HEAD = 348
 """Bytes from which `is_nifti` recognizes the format."""
@@ -34,15 +27,12 @@ def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Me
     stored = np.load(path, mmap_mode="r", allow_pickle=False)
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
-    check_size(stored.shape, stored.dtype, limit)
-    named = guessed_axes(stored.shape) if axes is None else checked_axes(axes, stored.shape)
+    meta.check_size(stored.shape, stored.dtype, limit)
+    named = (
+        meta.guessed_axes(stored.shape) if axes is None else meta.checked_axes(axes, stored.shape)
+    )
     array = np.array(stored, dtype=stored.dtype.newbyteorder("="), order="C")
     return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
-
-
-def write_npy(stream: IO[bytes], array: Pixels) -> None:
-    """Write an array; axes and spacing have no place here."""
-    np.save(stream, array)
 
 
 def is_nifti(head: bytes) -> bool:
@@ -53,10 +43,8 @@ def is_nifti(head: bytes) -> bool:
 
 
 def _nibabel() -> Any:
-    try:
+    with needing("NIfTI needs nibabel", "nifti"):
         import nibabel
-    except ImportError:
-        raise FormatError("NIfTI needs nibabel: pip install 'nnk_image[nifti]'") from None
     return nibabel
 
 
@@ -78,8 +66,13 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     dtype = image.get_data_dtype()
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise FormatError(f"holds {dtype}, not plain numbers; save integers or floats")
-    named = _axes_of(shape, axes)
-    check_size(shape, dtype, limit)
+    if axes is not None:
+        named = meta.checked_axes(axes, shape)
+    elif 2 <= len(shape) <= len(_AXES):
+        named = _AXES[: len(shape)][::-1]
+    else:
+        raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
+    meta.check_size(shape, dtype, limit)
     scale, shift = proxy.slope, proxy.inter
     if (scale, shift) == (1, 0):
         values = np.asanyarray(proxy)
@@ -96,14 +89,6 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     )
 
 
-def _axes_of(shape: tuple[int, ...], given: str | None) -> str:
-    if given is not None:
-        return checked_axes(given, shape)
-    if not 2 <= len(shape) <= len(_AXES):
-        raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
-    return _AXES[: len(shape)][::-1]
-
-
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
     length, time = header.get_xyzt_units()
     zooms = header.get_zooms()[::-1]
@@ -117,29 +102,24 @@ def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | No
     return tuple(spacing), _UNITS.get(length)
 
 
-def check_nifti(array: Pixels, metadata: Metadata) -> None:
+def check(array: Pixels, metadata: Metadata, *_: str) -> None:
     """Refuse arrays that NIfTI cannot hold."""
-    nibabel = _nibabel()
-    if _header_of(array, metadata) is None:
-        _new_header(nibabel, *_in_order(array, metadata))
+    _with_header(array, metadata)
 
 
-def write_nifti(stream: IO[bytes], array: Pixels, metadata: Metadata, *, packed: bool) -> None:
+def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
     """Write a volume, with the header it came with if it has one."""
     nibabel = _nibabel()
-    header = _header_of(array, metadata)
-    if header is None:
-        array, lengths, unit = _in_order(array, metadata)
-        header = _new_header(nibabel, array, lengths, unit)
+    array, header = _with_header(array, metadata)
     slope, inter = header.get_slope_inter()
     if slope is not None and (slope, inter) != (1, 0):
         array = (array - inter) / slope
-    array = to_samples(array, header.get_data_dtype())
+    array = meta.to_samples(array, header.get_data_dtype())
     two = isinstance(header, nibabel.Nifti2Header)
-    kind = nibabel.Nifti2Image if two else nibabel.Nifti1Image
-    image = kind(array.T, None, header, dtype=header.get_data_dtype())
+    image_of = nibabel.Nifti2Image if two else nibabel.Nifti1Image
+    image = image_of(array.T, None, header, dtype=header.get_data_dtype())
     image.header.set_slope_inter(slope, inter)
-    if not packed:
+    if extension != ".nii.gz":
         image.to_stream(stream)
         return
     with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=stream, mtime=0) as target:
@@ -161,34 +141,31 @@ def float_metadata(metadata: Metadata) -> Metadata:
     )
 
 
-def _header_of(array: Pixels, metadata: Metadata) -> Any:
-    """Return the header of the NIfTI file that the metadata are of, if it fits the array."""
-    if metadata.format != "NIFTI" or metadata.original is None:
-        return None
-    shape, header = metadata.original
-    return header.copy() if shape == array.shape else None
-
-
-def _in_order(array: Pixels, metadata: Metadata) -> tuple[Pixels, dict[str, float], str | None]:
-    """Return an array with the axes of NIfTI, those that it lacks of length 1; and its spacing."""
+def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
+    """Return an array with the axes of NIfTI, and the header that it came with or a new one."""
+    if metadata.format == "NIFTI" and metadata.original is not None:
+        shape, header = metadata.original
+        if shape == array.shape:
+            return array, header.copy()
     axes = metadata.axes.replace("S", "C")
     if not {*axes} <= {*_AXES} or len({*axes}) < len(axes):
         raise FormatError(f"NIfTI cannot hold axes {metadata.axes}; write .tif or .npy")
     wanted = _AXES[: 1 + max(map(_AXES.index, axes))][::-1]
     array = array.transpose([axes.index(axis) for axis in wanted if axis in axes])
     missing = [place for place, axis in enumerate(wanted) if axis not in axes]
-    return np.expand_dims(array, missing), metadata.spacing_of, metadata.unit
+    array = np.expand_dims(array, missing)
+    return array, _new_header(array, metadata.spacing_of, metadata.unit)
 
 
-def _new_header(nibabel: Any, array: Pixels, lengths: dict[str, float], unit: str | None) -> Any:
-    large = max(array.shape) > _LONGEST
+def _new_header(array: Pixels, lengths: dict[str, float], unit: str | None) -> Any:
+    nibabel, large = _nibabel(), max(array.shape) > _LONGEST
     header = (nibabel.Nifti2Header if large else nibabel.Nifti1Header)()
     try:
         header.set_data_dtype(array.dtype)
         header.set_data_shape(array.shape[::-1])
     except nibabel.spatialimages.HeaderDataError as error:
         raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
-    scale = micrometers(unit)
+    scale = meta.micrometers(unit)
     lengths = {
         axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
         for axis, length in lengths.items()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from nnk_image.base.extras import needing
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -17,36 +19,29 @@ Array = npt.NDArray[Any]
 COLORS = {"bilateral": "tab:blue", "nnk": "tab:red", "dct": "tab:gray", "klt": "tab:green"}
 """The color of each kind of graph, and of block transforms, in all pictures."""
 
-_CURE = "plots need matplotlib: pip install 'nnk_image[plot]'"
-
 
 def new_figure(**options: Any) -> Figure:
     """Return a new figure that pyplot does not know, for programs that save pictures."""
-    try:
+    with needing("plots need matplotlib", "plot"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(_CURE) from None
     return Figure(layout="constrained", **options)
 
 
-def pyplot() -> Any:
-    """Return matplotlib.pyplot."""
-    try:
+def _pyplot() -> Any:
+    with needing("plots need matplotlib", "plot"):
         import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(_CURE) from None
     return plt
 
 
 def one_axes(ax: Axes | None) -> Axes:
     """Return the given axes, or pyplot's current ones."""
-    return pyplot().gca() if ax is None else ax
+    return _pyplot().gca() if ax is None else ax
 
 
 def row_of_axes(axes: Any, number: int, width: float, height: float, **options: Any) -> list[Axes]:
     """Return at least `number` axes: those given, or new ones side by side."""
     if axes is None:
-        figure = pyplot().figure(figsize=(width * number, height), layout="constrained")
+        figure = _pyplot().figure(figsize=(width * number, height), layout="constrained")
         axes = figure.subplots(1, number, squeeze=False, **options)
     row = list(np.ravel(axes))
     if len(row) < number:

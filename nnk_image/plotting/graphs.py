@@ -85,14 +85,10 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
 
     Parameters
     ----------
-    image : (H, W) or (H, W, 3) array_like
-        The image of the graph.
-    graph : ImageGraph
-        A graph of an image.
+    image, graph, ax
+        As for `plot_neighbors`.
     crop : (slice, slice)
         Rows and columns to show, as in ``image[crop]``, of at most 100,000 links.
-    ax : matplotlib.axes.Axes, optional
-        Default: pyplot's current axes.
 
     Returns
     -------
@@ -131,10 +127,8 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
 
     Parameters
     ----------
-    graph : ImageGraph
-        A graph of an image.
-    ax : matplotlib.axes.Axes, optional
-        Default: pyplot's current axes.
+    graph, ax
+        As for `plot_neighbors`.
     count : bool
         Draw the number of each pixel's neighbors instead of the sum of their weights; default
         False.
@@ -174,15 +168,15 @@ def _check_planar(graph: ImageGraph) -> None:
 
 def _check_crop(crop: Any, shape: tuple[int, ...]) -> Crop:
     """Return the crop as slices whose starts and stops lie inside the image."""
-    if not (isinstance(crop, tuple) and len(crop) == 2 and all(type(s) is slice for s in crop)):
-        raise ValueError(f"crop={crop!r} must be two slices, as in np.s_[10:30, 40:60]")
-    rows, columns = (range(size)[part] for part, size in zip(crop, shape, strict=True))
-    if rows.step != 1 or columns.step != 1 or not (rows and columns):
+    slices = isinstance(crop, tuple) and len(crop) == 2 and all(type(s) is slice for s in crop)
+    parts = [range(n)[part] for part, n in zip(crop, shape, strict=True)] if slices else []
+    if not parts or any(part.step != 1 or not part for part in parts):
         raise ValueError(
-            f"crop={crop!r} must have no steps, and contain pixels of the image, whose shape is "
-            f"{shape}"
+            f"crop={crop!r} must be two slices without steps, as in np.s_[10:30, 40:60], that "
+            f"contain pixels of the image, whose shape is {shape}"
         )
-    return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+    rows, columns = (slice(part.start, part.stop) for part in parts)
+    return rows, columns
 
 
 def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.plotting.figures import Array, row_of_axes, show, value_range_of
+from nnk_image.plotting.figures import row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,11 @@ def plot_comparison(
     value_range = value_range or value_range_of(arrays[0] if clean is None else clean)
     titles = list(images)
     if clean is not None or difference:
-        errors = _errors(arrays, arrays[-1] if clean is None else clean)
+        reference = np.asarray(arrays[-1] if clean is None else clean, float)
+        if any(array.shape != reference.shape for array in arrays):
+            shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
+            raise ValueError(f"images to compare must have the same shape, got {shapes}")
+        errors = [array - reference for array in arrays]
         rms = [float(np.sqrt(np.mean(error**2))) for error in errors]
     if clean is not None:
         titles = [f"{title}: error {value:.3g}" for title, value in zip(titles, rms, strict=True)]
@@ -72,12 +76,3 @@ def plot_comparison(
         top = 1.5 * rms[0] or 1.0
         show(row[len(arrays)], left, (-top, top), title, cmap="RdBu_r")
     return row[: len(arrays) + difference]
-
-
-def _errors(arrays: list[Array], reference: npt.ArrayLike) -> list[Array]:
-    """Return the differences of images from a reference of the same shape."""
-    reference = np.asarray(reference, float)
-    if any(array.shape != reference.shape for array in arrays):
-        shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
-        raise ValueError(f"images to compare must have the same shape, got {shapes}")
-    return [array - reference for array in arrays]

@@ -56,10 +56,8 @@ def plot_bands(
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
     for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=False)):
         title = f"band {number + 1}\nvariance {band.var(dtype=float):.2g}"
-        if number:
-            show(ax, band, (-top, top), title, "RdBu_r")
-        else:
-            show(ax, band, value_range_of(band), title)
+        limits_of_band = (-top, top) if number else value_range_of(band)
+        show(ax, band, limits_of_band, title, "RdBu_r" if number else "gray")
     return row
 
 
@@ -88,8 +86,8 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
     ['order 6', 'order 15']
     """
     first = results[0]
-    row = row_of_axes(axes, len(first.orders) + bool(first.blocks), 3, 3.2, sharey=True)
-    row = row[: len(first.orders) + bool(first.blocks)]
+    number = len(first.orders) + bool(first.blocks)
+    row = row_of_axes(axes, number, 3, 3.2, sharey=True)[:number]
     for i, (ax, order) in enumerate(zip(row, first.orders, strict=False)):
         for name in first.energy:
             shares = np.array([result.cumulative[name][i] for result in results])

@@ -175,5 +175,5 @@ class _Flow:
     def _sum(self, work: Callable[[int, int], Any], count: int) -> Array:
         """Call ``work`` on chunks of nodes or edges; return what it gave for each."""
         parts: list[Any] = []
-        self._executor.run_in_order(work, parts.append, count, _PER_CHUNK)
+        self._executor.run(work, count, rows_per_chunk=_PER_CHUNK, consume=parts.append)
         return np.array(parts, float)

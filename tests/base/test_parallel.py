@@ -153,7 +153,7 @@ def test_results_are_consumed_in_order(n_jobs, rows_per_chunk):
         consumed.append(rows)
 
     with leaving_no_task(), RowExecutor(n_jobs) as executor:
-        executor.run_in_order(work, consume, 30, rows_per_chunk)
+        executor.run(work, 30, rows_per_chunk=rows_per_chunk, consume=consume)
     assert seen == {threading.get_ident()}
     ends = [*range(rows_per_chunk, 30, rows_per_chunk), 30]
     assert consumed == list(zip([0, *ends[:-1]], ends, strict=True))
@@ -209,7 +209,7 @@ def test_progress_counts_rows(n_jobs):
         executor.run(lambda y0, y1: None, 30, rows_per_chunk=4)
         executor.run_all([lambda: None] * 3, n_jobs)
         executor.advance(5)
-        executor.run_in_order(lambda y0, y1: None, lambda result: None, 15, 7)
+        executor.run(lambda y0, y1: None, 15, rows_per_chunk=7, consume=lambda result: None)
     done, totals = zip(*reports, strict=True)
     assert list(done) == sorted(set(done))
     assert done[-1] == 50
@@ -260,7 +260,7 @@ def test_errors_come_out(place, error, n_jobs):
 
     def run(executor):
         if place in ("consume", "ordered work"):
-            executor.run_in_order(work, lambda y0: fail("consume", y0), 1000, 1)
+            executor.run(work, 1000, rows_per_chunk=1, consume=lambda y0: fail("consume", y0))
         else:
             executor.run(work, 1000, rows_per_chunk=1)
 
@@ -333,7 +333,7 @@ def test_control_c_at_any_moment_stops_all_threads():
                     if trial % 3 == 0:
                         executor.run(work, 60, rows_per_chunk=1)
                     elif trial % 3 == 1:
-                        executor.run_in_order(work, lambda result: None, 60, 1)
+                        executor.run(work, 60, rows_per_chunk=1, consume=str)
                     else:
                         words = [SimpleQueue() for _ in range(60)]
                         these = [partial(follow, executor, words, k) for k in range(60)]

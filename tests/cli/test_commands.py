@@ -1,6 +1,5 @@
 """The command line: what it prints, writes and refuses."""
 
-import csv
 import json
 import subprocess
 import sys
@@ -180,11 +179,11 @@ class TestDenoise:
 
 class TestCompaction:
     def test_files(self, capsys, photo, tmp_path):
-        files = {k: tmp_path / f"energy.{k}" for k in ("json", "csv", "png")}
+        files = {k: tmp_path / f"energy.{k}" for k in ("json", "png")}
         status, out, err = run(
             capsys,
             *("compaction", photo, "--orders", "4", "6", "--window", "7"),
-            *("--json", files["json"], "--csv", files["csv"], "--plot", files["png"]),
+            *("--json", files["json"], "--plot", files["png"]),
         )
         assert (status, err) == (0, "")
         pixels = np.asarray(Image.open(photo))
@@ -195,10 +194,10 @@ class TestCompaction:
         expected = nnk_image.energy_compaction(pixels, graphs, orders=[4, 6])
         report = json.loads(files["json"].read_text())[str(photo)]
         assert report["n_edges"] == expected.n_edges
-        rows = list(csv.DictReader(files["csv"].read_text().splitlines()))
-        assert len(rows) == 2 * 2 * 7
-        energies = [float(r["energy"]) for r in rows if r["graph"] == "nnk" and r["order"] == "6"]
-        np.testing.assert_allclose(energies, expected.energy["nnk"][1], rtol=1e-12)
+        assert report["orders"] == [4, 6]
+        for name in ("energy", "normalized", "cumulative"):
+            for graph, table in getattr(expected, name).items():
+                np.testing.assert_allclose(report[name][graph], table, rtol=1e-12)
         with Image.open(files["png"]) as plot:
             assert plot.width > 200
         assert f"{100 * expected.reduction:.1f} % fewer edges" in out
@@ -236,17 +235,16 @@ class TestCompaction:
 
     def test_one_bad_image_does_not_stop_the_others(self, capsys, photo, tmp_path):
         Image.new("L", (20, 20), 7).save(photo.parent / "flat.png")
-        files = [tmp_path / "e.json", tmp_path / "e.csv"]
-        arguments = ("--orders", "4", "--json", files[0], "--csv", files[1])
+        file = tmp_path / "e.json"
+        arguments = ("--orders", "4", "--json", file)
         status, out, err = run(capsys, "compaction", photo.parent, *arguments)
         assert status == 1
         assert "flat.png: all channels of the image are constant" in err
         assert err.endswith("nnk-image: 1 of 2 images failed\n")
         assert "1 images" in out
-        report = json.loads(files[0].read_text())
+        report = json.loads(file.read_text())
         assert set(report[str(photo.parent / "flat.png")]) == {"input", "error"}
-        names = {row["image"] for row in csv.DictReader(files[1].read_text().splitlines())}
-        assert names == {str(photo)}
+        assert set(report) == {str(photo), str(photo.parent / "flat.png")}
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -265,10 +263,10 @@ class TestCompaction:
     def test_nothing_to_measure(self, capsys, tmp_path):
         flat = tmp_path / "flat.png"
         Image.new("L", (20, 20), 7).save(flat)
-        csv_file = tmp_path / "e.csv"
-        status, out, err = run(capsys, "compaction", flat, "--orders", "4", "--csv", csv_file)
+        plot = tmp_path / "e.png"
+        status, out, err = run(capsys, "compaction", flat, "--orders", "4", "--plot", plot)
         assert (status, out, err.count("\n")) == (1, "", 1)
-        assert not csv_file.exists()
+        assert not plot.exists()
 
 
 class TestGraph:

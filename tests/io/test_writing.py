@@ -241,8 +241,8 @@ def test_full_disk_while_writing(tmp_path, monkeypatch):
 
 def test_failing_block_leaves_the_old_file(tmp_path):
     path = tmp_path / "report.csv"
-    with atomic_output(path, text=True) as file:
-        file.write("µ,1\r\n2\n")
+    with atomic_output(path) as file:
+        file.write("µ,1\r\n2\n".encode())
     assert path.read_bytes() == "µ,1\r\n2\n".encode()
     missing = tmp_path / "another file"
     with pytest.raises(FileNotFoundError), atomic_output(path) as file:
