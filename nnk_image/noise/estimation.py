@@ -66,6 +66,7 @@ _LEAST = 1e-6  # level, relative to half the range, that counts as none
 _DRAWING = 0.5  # share of constant areas in an image that has no block without them
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
 _NEGLIGIBLE = 0.04  # correlation that counts as none
+_DARK, _FAR = 0.001, 5.0  # share of pixels far below an offset, and how many times the noise
 _UNCERTAINTY = 0.05, 0.3  # relative error of the level: of white noise, and of correlated noise
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """Least number of slices of a volume that are used, and pixels from which on no more are added."""
@@ -235,7 +236,9 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     variances = by_brightness(full, in_opponent[0], middle)
     line = Line.through(full.brightness, variances)
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
-        return _counts(line, model, half, center, full.range[0])
+        counts = _counts(line, model, half, center, full.range[0])
+        if kind == "poisson" or _is_possible(counts, image, center):
+            return counts
     levels = curve(center + half * full.brightness, variances / (in_opponent[0] + middle))
     if levels is None:
         return model
@@ -255,6 +258,14 @@ def _counts(
     read, offset = (half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope)
     offset = min(offset, max(0.0, center + half * darkest))
     return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
+
+
+def _is_possible(counts: NoiseModel, image: Image, center: float) -> bool:
+    """Whether hardly any pixel is so far below the offset that noise cannot explain it."""
+    some = image.pixels.ravel()[:: 1 + (image.pixels.size >> 18)]
+    (gain,), (read,), (offset,) = counts.gain, counts.sigma, counts.offset
+    level = np.sqrt(gain * max(center - offset, 0) + read**2)
+    return bool(np.quantile(some, _DARK) >= offset - _FAR * level)
 
 
 def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
