@@ -84,9 +84,9 @@ class Scale:
         Least and greatest brightness of all blocks.
     flatness : float
         Logarithm of the energy of the flattest tenth over the median: -0.2 to -0.5 for noise alone.
-    elasticity : (2,) ndarray
-        How the energy at low and at high frequencies grows with that of the other part, among flat
-        blocks: 0 for noise, 1 for texture.
+    elasticity : (3,) ndarray
+        How the energy at low frequencies, at high ones, and of white noise grows with that of the
+        other part, among flat blocks: 0 for noise, 1 for texture.
     """
 
     brightness: np.ndarray
@@ -197,13 +197,16 @@ def _measure(coefficients, brightness, rotation, independent):
     means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
     itself = np.einsum("kc,nku->cnu", rotation, coefficients)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
-    white = np.array(
-        [_white(own, flat, start, independent) for own in (*itself, coefficients[:, 0])]
+    white, directions = zip(
+        *(_white(own, flat, start, independent) for own in (*itself, coefficients[:, 0])),
+        strict=True,
     )
+    white = np.array(white)
     certainty = _certainty(white[:-1].mean(axis=0), levels[0])
     white = np.array([Line.through(means, own, certainty).at(means) for own in white])
     at_blocks = np.exp(np.interp(brightness, means, start) / 2)
-    units = coefficients[:, 0] / at_blocks[:, None] / np.sqrt(spectra[0])
+    luminance = coefficients[:, 0] / at_blocks[:, None]
+    units = luminance / np.sqrt(spectra[0])
     return Scale(
         means,
         np.array(levels),
@@ -213,7 +216,7 @@ def _measure(coefficients, brightness, rotation, independent):
         certainty,
         (float(brightness.min()), float(brightness.max())),
         _flatness(units),
-        _elasticity(units),
+        _elasticity(units, luminance, directions[-1]),
     )
 
 
@@ -278,21 +281,22 @@ def _level_and_spectrum(variances):
 def _white(coefficients, chosen, logarithms, independent):
     """Return (B,) variances in the directions of (n, frequencies) coefficients without texture.
 
-    `logarithms` of the variances by bin are a first guess, so that directions can be found in all
-    bins together.
+    And these directions: of the odd and of the even part. `logarithms` of the variances by bin are
+    a first guess, so that directions can be found in all bins together.
     """
     for _ in range(2):
+        directions = []
         logarithms = np.maximum(logarithms, _second_highest(logarithms) - _DEEPEST)
         sums, number = 0.0, 0
         for part, index in ((_ODD, 0), (~_ODD, 1)):
             rows = [coefficients[blocks[index]][:, part] for blocks in chosen]
             units = [r / np.exp(level / 2) for r, level in zip(rows, logarithms, strict=True)]
-            directions = _floor(np.concatenate(units), independent)
-            sums += np.array([((r @ directions) ** 2).mean(axis=0).sum() for r in rows])
-            number += directions.shape[1]
+            directions.append(_floor(np.concatenate(units), independent))
+            sums += np.array([((r @ directions[-1]) ** 2).mean(axis=0).sum() for r in rows])
+            number += directions[-1].shape[1]
         variances = sums / number
         logarithms = np.log(np.maximum(variances, _tiny(variances)))
-    return variances
+    return variances, directions
 
 
 def _floor(rows, independent):
@@ -336,15 +340,21 @@ def _flatness(units):
     return float(np.log(max(np.median(tenth), 1e-6) / max(np.median(energies), 1e-6)))
 
 
-def _elasticity(units):
-    """Regress the energies of one part on those of the other, relative to their means."""
-    squares, found = units**2, np.zeros((2, 2))
-    for i, part in enumerate((~_ODD, _ODD)):
-        energy = squares[:, part].mean(axis=1)
+def _elasticity(units, luminance, directions):
+    """Regress energies of one part on the energy of the other, relative to their means.
+
+    `units` is `luminance` divided by its spectrum; `directions` are those of white noise.
+    """
+    found = np.zeros((2, 3))
+    for i, part in enumerate((_ODD, ~_ODD)):
+        energy = (units[:, ~part] ** 2).mean(axis=1)
         flat = np.argsort(energy, kind="stable")[: max(_FEWEST, int(_FLAT * len(energy)))]
         x = energy[flat] / max(energy[flat].mean(), 1e-12) - 1
-        for j, frequencies in enumerate((_LOW, _HIGH)):
-            y = squares[flat][:, frequencies & ~part].mean(axis=1)
+        white = luminance[flat][:, part] @ directions[i]
+        for j, values in enumerate(
+            (units[flat][:, _LOW & part], units[flat][:, _HIGH & part], white)
+        ):
+            y = (values**2).mean(axis=1)
             found[i, j] = (x @ y) / max(x @ x, 1e-12) / max(y.mean(), 1e-12)
     return found.mean(axis=0)
 

@@ -213,7 +213,7 @@ def measured(image: Image) -> list[Scale]:
 def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
     full, rotation = found[0], opponent_matrix(image.channels)
-    believed = 1 if kind else white_trust(found)
+    believed = white_trust(found) if kind in (None, "white") else 1
     white, shared = believed * full.typical_white, believed * full.shared_white
     in_opponent = rotation**2 @ (white - shared)
     in_opponent[0] += image.channels * shared

@@ -38,7 +38,7 @@ def signs(scales):
     beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
-    elasticity = np.clip(full.elasticity, 0, 1).mean()
+    elasticity = np.clip(full.elasticity[:2], 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
     found = np.clip(beyond, 0, 1.5), np.clip(growth, 0, 2.5), strong
     return np.array([*found, np.clip(_chroma(half), -1.5, 2)])
@@ -75,7 +75,7 @@ def white_trust(scales):
     """
     full = scales[0]
     strength = min(1.0, _strength(full.typical_white.mean(), full.contrast))
-    texture = (full.elasticity[1] - _CHANCE) / (_TEXTURE - _CHANCE)
+    texture = (full.elasticity[2] - _CHANCE) / (_TEXTURE - _CHANCE)
     return 1 - strength * float(np.clip(texture, 0, 1 - _LEAST_TRUST))
 
 
