@@ -282,8 +282,9 @@ def filter(
     image, sigma_f, max_memory, **options
         As for `analyze`.
     response : callable
-        Function that takes an array of eigenvalues of the Laplacian and returns a factor for each,
-        as for `SpectralGraphWavelets.filter`.
+        Function that takes an array of eigenvalues of the Laplacian and returns a factor for each.
+        By default it is the combinatorial Laplacian, whose eigenvalues begin at 0 and whose largest
+        depends on the image; with ``laplacian="normalized"`` they are between 0 and 2.
 
     Returns
     -------

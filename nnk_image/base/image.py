@@ -242,7 +242,10 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
     if valid.dtype != bool:
         raise TypeError(f"mask must be boolean (True: the pixel takes part), not {valid.dtype}")
     if valid.shape != shape:
-        raise ValueError(f"mask has shape {valid.shape}, the image {shape}: they must be equal")
+        raise ValueError(
+            f"mask has shape {valid.shape}, the image {shape}: they must be equal (without the "
+            "axis of the channels: mask.all(axis=channel_axis))"
+        )
     if not valid.any():
         raise ValueError("mask is False everywhere: it must be True for at least one pixel")
     return valid

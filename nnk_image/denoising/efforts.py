@@ -36,9 +36,9 @@ class Effort:
     second_look : Grouping or None
         For one more pass on the noisy image itself, whose result is averaged with the others'.
     coarse_colors : Grouping
-        For the colors at half size.
+        For the colors at half size and below.
     color_left : tuple of float
-        Noise left in the colors after each pass at full size.
+        Noise left in the colors after each pass.
     single : bool
         Whether float32 is enough: with many passes, the last of which find little noise left, its
         rounding costs 0.05 dB.

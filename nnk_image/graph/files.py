@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,6 +49,12 @@ def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
 def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what `write_graph` wrote, as arguments of `ImageGraph`; ValueError if it is damaged."""
     with open(path, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ValueError(
+                f"{path}: not a graph file written by ImageGraph.save; pictures are read with "
+                "nnk_image.io.read"
+            )
+        file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as arrays:
                 return _parts_of(arrays)
@@ -55,7 +62,9 @@ def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise
         except Exception as error:  # zipfile and zlib raise a dozen kinds
             reason = " ".join(str(error).split())
-            raise ValueError(f"{path}: not a graph file, or damaged: {reason}") from error
+            raise ValueError(
+                f"{path}: not a graph file written by ImageGraph.save, or damaged ({reason})"
+            ) from error
 
 
 def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:

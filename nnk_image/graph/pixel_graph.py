@@ -200,12 +200,13 @@ class ImageGraph:
         return networkx.from_scipy_sparse_array(self.adjacency, create_using=create_using)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the graph to an ``.npz`` file.
+        """Save the graph in the ``.npz`` format, to be read by `load`.
 
         Parameters
         ----------
         path : path-like
-            File to write; a file of that name is replaced once the new one is complete.
+            File to write, under exactly this name; an existing file is replaced once the new one
+            is complete.
 
         Raises
         ------

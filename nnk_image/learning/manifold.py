@@ -51,8 +51,9 @@ def manifold_metrics(
         Largest distance between two neighbors of each point, small where data is dense; 0 for
         fewer than two neighbors.
     affinity : (nnz,) float64 ndarray
-        For each point and each of its neighbors, row by row: how parallel the spaces spanned by
-        their neighbors are, from 0 to 1. It is small where data is curved.
+        For each point and each of its neighbors, row by row: how parallel the linear spaces are
+        that the coordinate vectors of their neighbors span, from 0 to 1. It is small where these
+        spaces change from point to point, and 1 where they are the whole feature space.
     dimension_vector : (m + 1,) float64 ndarray
         The largest weight of each point averaged over the points, then the second largest, and so
         on, with a 0 at the end. For weights that sum to 1, such as those of ``method="lnp"``,

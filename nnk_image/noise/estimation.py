@@ -191,8 +191,9 @@ def measured(image: Image) -> list[Scale]:
     """
     if min(image.shape) < SIDE:
         raise ValueError(
-            f"the noise of an image of {image.shape[0]}x{image.shape[1]} pixels cannot be "
-            f"estimated: at least {SIDE}x{SIDE} are needed; give sigma"
+            f"the noise of {image.channels} channels of {image.shape[0]}x{image.shape[1]} pixels "
+            f"cannot be estimated: at least {SIDE}x{SIDE} are needed; check channel_axis or give "
+            "sigma"
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half

@@ -19,6 +19,11 @@ def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
     if isinstance(sigma, NoiseModel):
         _check_fits(sigma, image)
         return sigma
+    if isinstance(sigma, (str, dict)):
+        raise TypeError(
+            "sigma must be a number, one number per channel, or a NoiseModel such as "
+            f"NoiseModel(gain=2.0), not {sigma!r}"
+        )
     if isinstance(sigma, np.ndarray) and sigma.ndim > 1:
         if sigma.shape != image.shape:
             raise ValueError(

@@ -281,7 +281,10 @@ class NoiseModel:
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
-        """Return the model for one channel, numbered from 0, of an image with n channels."""
+        """Return the model for one channel, numbered from 0, of an image with n channels.
+
+        A value that is the same for all channels is kept.
+        """
         model = self.for_channels(n)
         own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
         if self.is_joint:

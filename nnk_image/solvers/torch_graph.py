@@ -46,6 +46,10 @@ class TorchGraph:
 
     Notes
     -----
+    With the Laplacian L, ``laplacian(x)`` is L x, ``smooth(x, strength)`` solves
+    ``(I + strength L) y = x``, and ``chebyshev(x, c)`` is the sum over k of
+    ``c[k] T_k(2 L / bound - I) x``.
+
     Signals are tensors (..., H, W) or (..., N); leading axes are batches and channels. Operators
     run on the CPU in the type of the graph's weights. They are symmetric: the gradient with respect
     to a signal is the same operator applied to the gradient of the result.

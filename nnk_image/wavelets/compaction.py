@@ -30,15 +30,16 @@ class EnergyCompaction:
     orders : tuple of int
         Degrees of the Chebyshev polynomials.
     energy : dict from str to (n_orders, n_bands) ndarray
-        For each graph, the energy of each band, divided by that of the image without its mean.
+        For each graph the energy of each band, lowest frequencies first, divided by that of the
+        image without its mean. Bands overlap, so the sum is not 1; compare `normalized`.
     n_edges : dict from str to int
         Number of edges of each graph.
     lmax : dict from str to float
         For each graph, the eigenvalue at which the highest band ends.
     blocks : dict from str to (block_size**2,) ndarray
         For each block transform the share of the energy in each coefficient, from low to high
-        frequency: 'dct', the `block_gft` by name of its graph, and 'klt' after `with_klt`. Empty
-        without `block_size`.
+        frequency: 'dct', the `block_gft` by name of its graph, and, after `with_klt`, 'klt', which
+        was fitted to other images. Empty without `block_size`.
     moments : (block_size**2, block_size**2) ndarray
         Mean product of every pair of pixels in a block, divided by the mean energy of a block.
     """
