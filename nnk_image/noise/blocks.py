@@ -279,10 +279,16 @@ def _level_and_spectrum(variances):
 
 
 def _white(coefficients, chosen, logarithms, independent):
-    """Return (B,) variances in the directions of (n, frequencies) coefficients without texture.
+    """Return the variances in the directions of (n, frequencies) coefficients without texture.
 
-    And these directions: of the odd and of the even part. `logarithms` of the variances by bin are
-    a first guess, so that directions can be found in all bins together.
+    `logarithms` of the variances by bin are a first guess, so that directions can be found in all
+    bins together.
+
+    Returns
+    -------
+    variances : (B,) ndarray
+    directions : list of two (d, m) ndarray
+        Of the odd and of the even part.
     """
     for _ in range(2):
         directions = []
