@@ -78,6 +78,8 @@ class Scale:
         a line by brightness.
     white_luminance : (B,) ndarray
         The same of the luminance.
+    white_chroma : (C - 1, B) ndarray
+        The same of the other opponent channels, bin by bin.
     certainty : (B,) ndarray
         Weight of each bin: less where the share that is white is unusual, because of texture.
     range : (float, float)
@@ -94,6 +96,7 @@ class Scale:
     spectra: np.ndarray
     white: np.ndarray
     white_luminance: np.ndarray
+    white_chroma: np.ndarray
     certainty: np.ndarray
     range: tuple[float, float]
     flatness: float
@@ -114,6 +117,21 @@ class Scale:
     def typical_white(self):
         """(C,) variances of white noise in the middle bin."""
         return _medians(self.white, self.certainty)
+
+    @property
+    def most_luminance(self):
+        """Largest variance that the luminance's noise can have beside that of the chroma.
+
+        Noise that is independent in all channels has the same mean variance in the luminance and in
+        the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which
+        leaves little white noise there. Linear smoothing to a share c of white noise lowers the
+        variance at most by c; the square allows for noise reduction that does more.
+        """
+        if len(self.white_chroma) == 0:
+            return np.inf
+        chroma = np.maximum(self.typical[1:], 1e-24)
+        share = np.clip(_medians(self.white_chroma, self.certainty) / chroma, 1e-6, 1).min()
+        return float(chroma.mean() / share**2)
 
     @property
     def shared_white(self):
@@ -202,6 +220,10 @@ def _measure(coefficients, brightness, rotation, independent):
         strict=True,
     )
     white = np.array(white)
+    chroma = [
+        _white(own, flat, np.log(np.maximum(level, _tiny(level))), independent)[0]
+        for own, level in zip(coefficients.swapaxes(0, 1)[1:], levels[1:], strict=True)
+    ]
     certainty = _certainty(white[:-1].mean(axis=0), levels[0])
     white = np.array([Line.through(means, own, certainty).at(means) for own in white])
     at_blocks = np.exp(np.interp(brightness, means, start) / 2)
@@ -213,6 +235,7 @@ def _measure(coefficients, brightness, rotation, independent):
         np.array(spectra),
         white[:-1],
         white[-1],
+        np.array(chroma),
         certainty,
         (float(brightness.min()), float(brightness.max())),
         _flatness(units),

@@ -215,10 +215,19 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
     full, rotation = found[0], opponent_matrix(image.channels)
     believed = white_trust(found) if kind in (None, "white") else 1
-    white, shared = believed * full.typical_white, believed * full.shared_white
-    in_opponent = rotation**2 @ (white - shared)
+    most = np.inf if kind == "correlated" else full.most_luminance
+    independent = full.typical_white - full.shared_white
+    if image.channels == 1:
+        independent *= believed
+    left = (most - independent.mean()) / image.channels
+    shared = max(0.0, min(believed * full.shared_white, left))
+    white = independent + shared
+    in_opponent = rotation**2 @ independent
     in_opponent[0] += image.channels * shared
     correlated = _correlated_part(found, in_opponent, share)
+    middle = correlated[0, _REACH, _REACH]
+    if middle > 0:
+        correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
     covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(white - shared, 1e-24)) + shared
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
