@@ -73,7 +73,7 @@ class MeansOptions(KernelEstimator):
             kernel_params=self.kernel_params,
             n_jobs=self.n_jobs,
         )
-        return Gram(model.points, model.kernel, model.sigma)
+        return Gram(model.points, model.kernel, model.sigma, model.diagonal)
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -35,14 +35,18 @@ class NeighborhoodEstimator(KernelEstimator):
     Subclasses give the options of `NeighborhoodModel` by `_options`.
     """
 
+    _own_points_only = False  # whether the fitted points are the queries as well
+
     def _candidates_asked(self, n_points: int) -> int:
-        """Return the number of candidates of each query."""
-        return min(check_count("n_neighbors", self.n_neighbors), n_points)
+        """Return the number of candidates requested for each query."""
+        return check_count("n_neighbors", self.n_neighbors)
 
     def _fit_model(self, X: Array) -> None:
+        n_neighbors = self._candidates_asked(len(X))
+        warn_of_few_points(n_neighbors, len(X), self._own_points_only, stacklevel=4)
         self._model = NeighborhoodModel(
             X,
-            self._candidates_asked(len(X)),
+            min(n_neighbors, len(X)),
             neighbors=_own_search(self.neighbors),
             **self._options(),
         )

@@ -62,6 +62,8 @@ n_jobs : optional
     array([0, 0, 0, 0, 0])
     """
 
+    _own_points_only = True
+
     def __init__(
         self,
         n_neighbors: int = 30,

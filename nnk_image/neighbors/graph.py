@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from nnk_image.base.checks import check_choice
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
@@ -90,5 +90,5 @@ def nnk_graph(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    model.warn_of_few_points()
+    warn_of_few_points(model.n_neighbors, len(model.points), own=True, stacklevel=4)
     return model.solve().graph(symmetrize, n_jobs)

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from scipy.sparse import sparray, spmatrix
 
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
@@ -128,5 +128,5 @@ def nnk_neighbors(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    model.warn_of_few_points(own=queries is None)
+    warn_of_few_points(model.n_neighbors, len(model.points), queries is None, stacklevel=4)
     return model.neighborhoods(queries)

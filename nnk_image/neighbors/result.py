@@ -91,6 +91,8 @@ class Neighborhoods:
         weights : (k,) float64 ndarray
             Their positive weights.
         """
+        if not 0 <= query < len(self):
+            raise IndexError(f"query={query} must be from 0 to {len(self) - 1}")
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_choice
+from nnk_image.base.checks import check_choice, check_count
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
 
@@ -111,6 +111,8 @@ def subvector_neighbors(
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
+    check_count("n_neighbors", n_neighbors)
+    warn_of_few_points(n_neighbors, len(views[0]), own=True, stacklevel=3)
     options: dict[str, Any] = {"sigma": sigma, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:

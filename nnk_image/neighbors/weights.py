@@ -12,7 +12,8 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 
 NOT_OPTIMAL = 1e-8
-"""Violation of optimality, as a part of max(b), that a positive semi-definite K never reaches."""
+"""Violation of optimality, over the largest similarity of the query, that a positive semi-definite
+K never reaches."""
 
 
 def nnk_weights(
@@ -134,10 +135,12 @@ def nearest_psd(
 
 def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd: str) -> None:
     """Warn or raise, as `psd` says, about kernel matrices that are not positive semi-definite."""
+    violation = float(f"{residual.max():.2g}")  # rounded: 1500, not 1483.7
     text = (
         f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
-        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite: the weights violate "
-        f"optimality by up to {residual.max():.1e} max(b); use psd='clip' or another kernel"
+        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite, so the weights are not "
+        f"optimal: they violate the conditions of a minimum by up to {violation:g} times the "
+        "query's largest similarity; use psd='clip' or another kernel"
     )
     if psd == "raise":
         raise ValueError(text)
