@@ -35,19 +35,20 @@ def nnk_graph(
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points; a sparse matrix is made dense. For ``kernel='precomputed'``: the (N, N) matrix of
-        the kernel between all points.
+        Points, as real and finite numbers; a sparse matrix is made dense. For
+        ``kernel='precomputed'``: the symmetric (N, N) matrix of the kernel between all points.
     n_neighbors : int, default: 30
-        Number of candidates of each point.
+        Number of candidates of each point. If there are fewer other points, all are candidates, and
+        a warning says so.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one. 'min_error' (default): the weight chosen by the
-        point whose regression error is smaller, or the larger weight if errors are equal; only
-        pairs that are each other's candidates are linked. 'min_error_onesided': the same, but a
-        pair of which only one point has the other as a candidate keeps its weight. 'max', 'mean',
-        'min': that of the two weights. None: the graph stays directed, and row i holds the
-        weights that point i chose.
+        How the two weights of a pair become one; the weight of a point that is no neighbor is 0.
+        'min_error' (default): the weight chosen by the point whose regression error is smaller, or
+        the larger weight if errors are equal; only pairs that are each other's candidates are
+        linked. 'min_error_onesided': the same, but a pair of which only one point has the other as
+        a candidate keeps its weight. 'max', 'mean', 'min': that of the two weights. None: the graph
+        stays directed, and row i holds the weights that point i chose.
     kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
-        As for `nnk_neighbors`.
+        As for `nnk_neighbors`, with the same defaults.
 
     Returns
     -------

@@ -22,11 +22,12 @@ class SubvectorNeighborhoods:
     Attributes
     ----------
     parts : tuple of Neighborhoods
-        Neighbors in each part of the features alone.
+        Neighbors in each part of the features alone, in the order of the parts.
     joint : Neighborhoods
-        Neighbors in all features, chosen from the neighbors in the parts.
+        Neighbors in all features, chosen from the neighbors in the parts. Its width `sigma` is that
+        of the scaled features, see `subvector_neighbors`.
     graph : (N, N) scipy.sparse.csr_array
-        The undirected graph of `joint`.
+        The undirected graph of `joint`, with float64 weights.
     """
 
     parts: tuple[Neighborhoods, ...]
@@ -59,11 +60,12 @@ def subvector_neighbors(
 
     Parameters
     ----------
-    Xs : sequence of (N, d_s) array_like
+    Xs : sequence of (N, d_s) array_like or sparse matrices
         The parts of the features: row i of each belongs to the same point. An (n_parts, N,
         d) array is accepted too.
     n_neighbors : int, default: 30
-        Number of candidates of each point in each part.
+        Number of candidates of each point in each part; does not limit the candidates in all
+        features. If there are fewer other points, all are candidates, and a warning says so.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
         Width of the Gaussian kernels: one number for all, or a rule of `nnk_neighbors`, which
         gives each part its own width. With a rule, the parts are divided by their widths (with
@@ -72,7 +74,7 @@ def subvector_neighbors(
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
     n_jobs : int, optional
-        As for `nnk_neighbors`.
+        Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------

@@ -38,28 +38,30 @@ def nnk_weights(
         Kernel between the k candidates: symmetric and positive semi-definite; it may be singular.
         Leading axes are for many independent queries.
     b : (..., k) array_like
-        Kernel between the query and its candidates.
+        Kernel between the query and its candidates, with the same leading axes.
     l1 : float, default: 0
         Penalty on the sum of the weights: the larger, the fewer and smaller weights.
     tol : float, default: 0
-        Weights below ``tol * max(b)`` are set to 0.
+        Weights below ``tol * max(b)`` of their query are set to 0.
     self_similarity : float or (...) array_like, default: 1
-        Kernel of the query with itself; used by ``psd='clip'`` only.
+        Kernel of each query with itself; used by ``psd='clip'`` only.
     psd : {'warn', 'raise', 'clip'}, default: 'warn'
         What to do if K is not positive semi-definite, so that the weights are not optimal: warn,
-        raise ValueError, or drop the negative eigenvalues of the matrix of candidates and query.
+        raise ValueError, or set the negative eigenvalues of the matrix of candidates and query to
+        0. Without effect where the weights are optimal all the same.
     n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors.
+        Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights of the candidates. If candidates are equal, the first gets all the weight.
+        Weights of the candidates; all 0 if no entry of b is above l1. If candidates are equal, the
+        first gets all the weight.
 
     Raises
     ------
     TypeError, ValueError
-        If shapes do not match or numbers are not finite.
+        If shapes do not match, numbers are not finite or K is not symmetric.
 
     Notes
     -----
