@@ -29,7 +29,7 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph with non-negative weights.
+        Undirected graph of N nodes with non-negative weights; others raise ValueError.
     values : array_like of real numbers
         One value per node, in the shape of `known`, or C values per node, such as the channels of
         an image, along one more axis: (N, C) or (H, W, C). Channels are interpolated independently.

@@ -28,7 +28,7 @@ def label_propagation(
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph with non-negative weights.
+        Undirected graph of N nodes with non-negative weights; others raise ValueError.
     labels : (N,) array_like of int
         Class of each node, -1 where unknown; at least one must be known. Classes are integers from
         0, not necessarily consecutive. For an image, the raveled map of labels.

@@ -66,8 +66,8 @@ def manifold_metrics(
     affinity : (nnz,) float64 ndarray
         For each point and each of its neighbors, row by row: how parallel the linear spaces are
         that the coordinate vectors of their neighbors span, from 0 to 1. It is small where these
-        spaces change from point to point, and 1 where they are the whole feature space. It is 0 if
-        one of the two has no neighbors but points at the origin.
+        spaces change from point to point; with ``norm='min_rank'`` it is 1 where they are the whole
+        space of the points. It is 0 if one of the two has no neighbors but points at the origin.
     dimension_vector : (m + 1,) float64 ndarray
         The largest weight of each point averaged over the points, then the second largest, and so
         on to the largest number m of neighbors, with a 0 at the end. For weights that sum to 1,

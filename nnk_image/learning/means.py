@@ -126,7 +126,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Width of the kernel in use, including the factor `sigma_scale`; NaN for kernels without a
         width.
     n_features_in_ : int
-        Number of features; that of the points for a precomputed kernel.
+        Number of features; for a precomputed kernel the number of points.
 
     Notes
     -----
@@ -344,8 +344,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         float
-            For the fitted points it is ``-inertia_``, if `kernel_params` gives the diagonal of a
-            precomputed kernel or this is 1.
+            For the fitted points ``-inertia_``, up to rounding; for a precomputed kernel only if
+            its diagonal is that of `kernel_params`, by default 1.
         """
         return -float(self.reconstruction_error(X).sum())
 

@@ -23,7 +23,7 @@ def nnk_distance(
     """Measure the distance from one data set to another by NNK reconstruction (NNK distance).
 
     Each point of A is reconstructed from its NNK neighbors in B; the distance is the mean squared
-    error. A point of A that is also in B has this point as a candidate.
+    error.
 
     Parameters
     ----------

@@ -63,6 +63,12 @@ def nnk_graph(
     MemoryError
         If more memory is needed than is free.
 
+    Notes
+    -----
+    With the default kernel and method, equal points are each other's only neighbors, so that
+    ``symmetrize='min_error'`` links them to no other point. Remove duplicates first, for instance
+    with ``np.unique(X, axis=0)``.
+
     References
     ----------
     S. Shekkizhar, A. Ortega, "Neighborhood and graph constructions using non-negative kernel

@@ -35,17 +35,19 @@ def nnk_neighbors(
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points, as real and finite numbers; a sparse matrix is made dense. For
-        ``kernel='precomputed'``: the symmetric (N, N) matrix of the kernel between all points.
+        Points, as real and finite numbers; a sparse matrix is made dense. Equal points are
+        candidates of each other. For ``kernel='precomputed'``: the symmetric (N, N) matrix of the
+        kernel between all points.
     n_neighbors : int, default: 30
         Number of candidates of each query. If there are fewer points, all are candidates, and a
         warning says so.
     queries : (n, d) array_like or sparse matrix, optional
         Points whose neighbors are computed; for ``kernel='precomputed'``, their (n, N) kernel with
-        the points of X. A query equal to a point of X has this point among its candidates.
-        Default: the points of X, each with all others as candidates.
+        the points of X. A query equal to a point of X has this point among its candidates; with
+        the default kernel and method, it is then the only neighbor. Default: the points of X, each
+        with all others as candidates.
     kernel : str or callable, default: 'gaussian'
-        Similarity of two points x and y:
+        Similarity of two points x and y, with ``x.y`` their inner product:
 
         - 'gaussian': ``exp(-|x - y|^2 / (2 sigma^2))``
         - 'laplacian': ``exp(-|x - y| / sigma)``
@@ -53,11 +55,13 @@ def nnk_neighbors(
         - 'shifted_cosine': ``(1 + cosine) / 2``, 0 if one of them is 0
         - 'linear': ``x.y``
         - 'polynomial': ``(gamma x.y + coef0)^degree``
-        - 'lle': locally linear embedding with non-negative weights that sum to 1
+        - 'lle': none; the weights are those of locally linear embedding: they reconstruct the
+          query best in the space of the points, and are non-negative with sum 1
         - 'angular': ``(1 + cos) / 2`` of the angle between two candidates as seen from the query;
           each candidate has the similarity 1/2 to the query
         - 'precomputed': the entries of X and `queries`
-        - a function ``kernel(A, B)`` that returns the (n, m) matrix between n and m points
+        - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
+          points A, (n, d) ndarray, and m points B
     kernel_params : dict, optional
         Parameters of the kernel. 'polynomial': degree (default 3), gamma (1 / d) and coef0 (1).
         'precomputed': diagonal, the kernel of `queries` with themselves, a number or (n,)
@@ -114,6 +118,8 @@ def nnk_neighbors(
     ------
     TypeError, ValueError
         If points or options are invalid; the message names them and says what to do.
+    MemoryError
+        If more memory is needed than is free.
 
     Notes
     -----
