@@ -41,16 +41,18 @@ def check_features(
         points = points.toarray()
     array = _as_array(points)
     if array.dtype.kind not in "buif":
-        hint = f"; numbers stored otherwise are converted by {name}.astype(float)"
-        hint *= array.dtype.kind in "OSTU"  # objects and text
-        raise TypeError(f"{name} must hold real numbers, not {array.dtype}{hint}")
+        text = f"{name} must hold real numbers, not {array.dtype}"
+        if array.dtype.kind in "OSTU":  # objects and text
+            text += f"; numbers stored as such are converted by {name}.astype(float)"
+        raise TypeError(text)
     if array.ndim != 2:
-        hint = (
-            f"; write {name}.reshape(-1, 1) for points of one feature, {name}.reshape(1, -1) for "
-            "one point"
-        )
         text = f"{name} must have shape (n, d), one row per point, not {array.shape}"
-        raise ValueError(text + hint if array.ndim == 1 else text)
+        if array.ndim == 1:
+            text += (
+                f"; write {name}.reshape(-1, 1) for points of one feature, {name}.reshape(1, -1) "
+                "for one point"
+            )
+        raise ValueError(text)
     if 0 in array.shape:
         raise ValueError(
             f"{name} of shape {array.shape} is empty; give at least one point with one feature"
