@@ -170,7 +170,7 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
         asymmetry = np.abs(kernel - kernel.swapaxes(-1, -2)).max()
         if asymmetry > 1e-8 * np.abs(kernel).max():
             raise ValueError(
-                f"K is not symmetric: |K - K'| is up to {asymmetry:g}; use the mean of K and K', if "
-                "the difference is rounding"
+                f"K is not symmetric: |K - K'| is up to {asymmetry:g}; if this is rounding, pass "
+                "the mean of K and K'"
             )
     return kernel, to_query
