@@ -23,9 +23,10 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         Parameters
         ----------
         X : (N, d) array_like
-            Points; (N, N) for precomputed kernels.
+            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+            kernel.
         y : (N,) array_like
-            Classes: numbers or strings.
+            Classes: integers, booleans or strings. One class only is allowed.
 
         Returns
         -------
@@ -44,11 +45,13 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         Parameters
         ----------
         X : (n, d) array_like or None
-            Queries; None: the fitted points, each predicted from the others.
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel. None: the
+            fitted points, each predicted from the others; at least two are needed.
 
         Returns
         -------
         (n,) ndarray
+            Entries of `classes_`.
         """
         best = self._scores(X)[0].argmax(axis=1)
         return self.classes_[best]
@@ -63,7 +66,8 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
 
         Returns
         -------
-        (n, n_classes) ndarray
+        (n, n_classes) float64 ndarray
+            Columns in the order of `classes_`; rows sum to 1.
         """
         return self._scores(X)[0]
 
@@ -73,7 +77,8 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         Returns
         -------
         float
-            Eq. 3.21 of the thesis; the kernel's width is that of all points.
+            From 0 to 1. Each point is predicted from the others as by ``predict(None)``, with the
+            kernel's width computed from all points. At least two fitted points are needed.
         """
         return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
 
@@ -88,22 +93,25 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     Parameters
     ----------
     n_neighbors, kernel, kernel_params, sigma, method, method_params, n_jobs : optional
-        As for `nnk_neighbors`. ``method='knn'`` is weighted kNN.
+        As for `nnk_neighbors`, with the same defaults. If there are fewer than `n_neighbors` fitted
+        points, all are candidates, and a warning says so. ``method='knn'`` is weighted kNN;
+        'mutual_knn' predicts the fitted points only, by ``predict(None)``.
     sigma_scale : float
-        Factor that `sigma` is multiplied by; default 1. In a grid search vary this rather than
-        `sigma`, because it does not depend on the units of the data.
+        Factor that `sigma` is multiplied by, as a number or by a rule; default 1. In a grid search
+        vary this rather than `sigma`, because it does not depend on the units of the data.
     neighbors : estimator, optional
-        How the nearest points are searched, as for `nnk_neighbors`: an estimator or transformer,
-        which is cloned.
+        Where candidates come from, as for `nnk_neighbors`, but not arrays or matrices: an estimator
+        or transformer, which is cloned and fitted. Default: an exact search.
 
     Attributes
     ----------
     classes_ : (n_classes,) ndarray
-    sigma_ : float
-        Width of the kernel in use, times `sigma_scale`; one per point for ``sigma='local'``; NaN
-        for kernels without a width.
+        The classes, sorted.
+    sigma_ : float or (N,) float64 ndarray
+        Width of the kernel in use, including the factor `sigma_scale`; one per fitted point for
+        ``sigma='local'``; NaN for kernels without a width.
     n_neighbors_ : int
-        Number of candidates of a query in use.
+        `n_neighbors`, or the number of fitted points if that is smaller.
     n_samples_fit_, n_features_in_ : int
         Number of fitted points and of their features.
 
@@ -147,10 +155,12 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     Parameters
     ----------
     lc_ratio : float
-        How quickly the weight of a point falls with its distance, in 1 / unit of distance; default
-        1. The larger, the fewer neighbors. Choose it by cross-validation.
+        How quickly the weight of a point falls with its distance, in 1 / unit of distance, not
+        negative; default 1. The larger, the fewer neighbors, at least one; with 0 all candidates
+        have equal weights. Choose it by cross-validation.
     n_neighbors : int, optional
-        Largest number of neighbors of a query, its nearest points; default: all points.
+        Largest number of neighbors of a query, its nearest points; default: all points. If there
+        are fewer fitted points, a warning says so.
     neighbors, n_jobs : optional
         As for `NNKClassifier`.
 
@@ -161,9 +171,10 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
 
     Notes
     -----
-    The weight of a neighbor at distance d is proportional to ``lambda - lc_ratio d``; points with
-    negative values are left out. The paper's algorithm chooses lambda for each query such that a
-    bound on the error of the prediction is smallest. `lc_ratio` stands for L / C: L is the
+    The weight of a neighbor at Euclidean distance d is proportional to ``lambda - lc_ratio d``;
+    points with negative values are left out. The paper's algorithm chooses lambda for each query
+    such that a bound on the error of the prediction, lambda C, is smallest; the attribute `error`
+    of the result of `neighborhoods` holds lambda. `lc_ratio` stands for L / C: L is the
     Lipschitz constant of the class probabilities (how fast they change with distance), and C
     the noise of the labels.
 

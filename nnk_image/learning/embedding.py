@@ -27,9 +27,11 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     ----------
     weights : Neighborhoods, or (N, N) scipy.sparse matrix
         Weights of the neighbors of each point, such as ``nnk_neighbors(X, kernel="lle")`` or
-        ``nnk_neighbors(X, method="lnp")``. Rows are scaled to sum to 1.
+        ``nnk_neighbors(X, method="lnp")``. Row i of a matrix holds those of point i. Rows are
+        scaled to sum to 1; a row that sums to 0, such as that of a point without neighbors, raises
+        ValueError.
     n_components : int
-        Number of coordinates, below N; default 2.
+        Number of coordinates, from 1 to N - 1; default 2.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnk_image.learning.inputs import Array
-from nnk_image.neighbors.kernels import Kernel, kernel_matrix, self_similarities
+from nnk_image.neighbors.kernels import Kernel, given_diagonal, kernel_matrix, self_similarities
 
 _KEPT = 1 << 24  # most kernel values that are kept; larger matrices are computed again
 _BLOCK = 1 << 22  # kernel values held in memory at a time
@@ -14,11 +14,12 @@ _BLOCK = 1 << 22  # kernel values held in memory at a time
 class Gram:
     """The kernel matrix of points, computed in blocks of rows.
 
-    For a precomputed kernel the points are the matrix itself.
+    For a precomputed kernel the points are the matrix itself, and `own` is the kernel of each
+    query with itself, which the matrix does not hold.
     """
 
-    def __init__(self, points: Array, kernel: Kernel, sigma: Any) -> None:
-        self.points, self.kernel, self.sigma = points, kernel, sigma
+    def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
+        self.points, self.kernel, self.sigma, self._own = points, kernel, sigma, own
         self._kept: Array | None = None
 
     def __len__(self) -> int:
@@ -57,5 +58,7 @@ class Gram:
     def diagonal(self, queries: Array | None = None) -> Any:
         """Return the kernel value of each query, or of each point, with itself."""
         if self.kernel.name == "precomputed":
-            return np.diagonal(self.points) if queries is None else np.ones(len(queries))
+            if queries is None:
+                return np.diagonal(self.points)
+            return given_diagonal(self._own, len(queries))
         return self_similarities(self.kernel, self.points if queries is None else queries)

@@ -29,17 +29,19 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph with non-negative weights.
+        Undirected graph of N nodes with non-negative weights; others raise ValueError.
     values : array_like of real numbers
-        One value per node, in the shape of `known`, or C values: (N, C), (H, W, C). Values of
-        unknown nodes are ignored and may be NaN.
+        One value per node, in the shape of `known`, or C values per node, such as the channels of
+        an image, along one more axis: (N, C) or (H, W, C). Channels are interpolated independently.
+        Values of unknown nodes are ignored and may be NaN.
     known : (N,) or (H, W) array_like of bool
-        Nodes whose values are known, in any shape of N elements.
+        True at nodes whose values are known, at least one; any shape of N elements.
 
     Returns
     -------
     float64 ndarray of the shape of `values`
-        Values of all nodes, between the smallest and the largest known value up to rounding.
+        Values of all nodes; up to rounding, known values are kept, and the others lie between the
+        smallest and the largest known value.
 
     Warns
     -----

@@ -1,6 +1,8 @@
 """Labels of nodes and points: propagation on a graph, and from few examples."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +28,10 @@ def label_propagation(
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph with non-negative weights.
+        Undirected graph of N nodes with non-negative weights; others raise ValueError.
     labels : (N,) array_like of int
-        Class of each node, -1 where unknown.
+        Class of each node, -1 where unknown; at least one must be known. Classes are integers from
+        0, not necessarily consecutive. For an image, the raveled map of labels.
     laplacian : {'combinatorial', 'normalized'}
         Laplacian of the graph, see `ImageGraph.laplacian`. 'combinatorial' (default) favors classes
         whose labeled nodes have large degrees, 'normalized' does not.
@@ -38,9 +41,10 @@ def label_propagation(
     Returns
     -------
     labels : (N,) ndarray
-        Class of the largest score of each node, of the dtype of the argument; known labels stay.
+        Class of the largest score of each node, the smallest one if several are; of the dtype of
+        the argument. Known labels stay.
     scores : (N, C) float64 ndarray
-        Only if `return_scores`. Columns are the classes, ``np.unique`` of the known labels; rows
+        Only if `return_scores`. Columns are the C classes, ``np.unique`` of the known labels; rows
         add up to 1, or are 0 where no label can be reached.
 
     Warns
@@ -107,7 +111,7 @@ def few_shot_labels(
     Q: npt.ArrayLike,
     n_neighbors: int = 30,
     *,
-    kernel: str = "cosine",
+    kernel: str | Callable[..., Any] = "cosine",
     sigma: float | str = "kth",
     method: str = "nnk",
     n_accept: int = 1,
@@ -119,20 +123,24 @@ def few_shot_labels(
 
     Parameters
     ----------
-    X : (N, d) array_like
+    X : (N, d) array_like or sparse matrix
         Labeled points.
     y : (N,) array_like
         Their labels: numbers or strings.
-    Q : (n, d) array_like
+    Q : (n, d) array_like or sparse matrix
         Queries.
     n_neighbors : int
-        Number of nearest labeled points among which the neighbors are selected; default 30.
-    kernel, sigma, method : optional
-        As for `nnk_neighbors`; the default kernel is 'cosine'.
+        Number of candidates of each query, the labeled points most similar to it; default 30. If
+        there are fewer labeled points, all are candidates.
+    kernel : str or callable
+        As for `nnk_neighbors`, but not 'precomputed'; default 'cosine'.
+    sigma, method : optional
+        As for `nnk_neighbors`, but not ``method='mutual_knn'``; 'kstar' and 'lnp' need
+        ``kernel='gaussian'``.
     n_accept : int
-        Number of queries per class that get their final label in each round; default 1.
+        Largest number of queries per class that get their final label in each round; default 1.
     n_jobs : int, optional
-        Threads; None is 1, -1 all processors.
+        Number of threads; None is 1, -1 all processors.
 
     Returns
     -------
@@ -142,7 +150,8 @@ def few_shot_labels(
     Warns
     -----
     UserWarning
-        If queries are similar to no labeled point; they get the most frequent label.
+        If queries are similar to no labeled point, not even to queries labeled before; they get
+        the most frequent label of `y`.
 
     Notes
     -----

@@ -15,7 +15,19 @@ _RANK = 1e-10  # singular values below this part of the largest one count as 0
 
 
 class ManifoldMetrics(NamedTuple):
-    """Result of `manifold_metrics`."""
+    """Dimension, extent and curvature at N points, as returned by `manifold_metrics`.
+
+    Attributes
+    ----------
+    dimension : (N,) int64 ndarray
+        Number of neighbors of each point.
+    diameter : (N,) float64 ndarray
+        Largest distance between two neighbors of each point.
+    affinity : (nnz,) float64 ndarray
+        How parallel the neighborhoods of a point and of each of its neighbors are, from 0 to 1.
+    dimension_vector : (m + 1,) float64 ndarray
+        Mean over the points of their weights, the largest first.
+    """
 
     dimension: Array
     diameter: Array
@@ -30,10 +42,11 @@ def manifold_metrics(
 
     Parameters
     ----------
-    X : (N, d) array_like
+    X : (N, d) array_like or sparse matrix
         Points.
     neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbors of each point, from `nnk_neighbors`.
+        Neighbors of each point of X, from `nnk_neighbors`; row i of a matrix holds the weights of
+        the neighbors of point i.
     normalize : bool
         True (default) scales points to length 1 before diameters are measured, which then range
         from 0 to 2.
@@ -53,12 +66,13 @@ def manifold_metrics(
     affinity : (nnz,) float64 ndarray
         For each point and each of its neighbors, row by row: how parallel the linear spaces are
         that the coordinate vectors of their neighbors span, from 0 to 1. It is small where these
-        spaces change from point to point, and 1 where they are the whole feature space.
+        spaces change from point to point; with ``norm='min_rank'`` it is 1 where they are the whole
+        space of the points. It is 0 if one of the two has no neighbors but points at the origin.
     dimension_vector : (m + 1,) float64 ndarray
         The largest weight of each point averaged over the points, then the second largest, and so
-        on, with a 0 at the end. For weights that sum to 1, such as those of ``method="lnp"``,
-        ``np.argmax(-np.diff(dimension_vector))`` is the dimension; on an evenly sampled curve it is
-        close to (0.5, 0.5, 0).
+        on to the largest number m of neighbors, with a 0 at the end. For weights that sum to 1,
+        such as those of ``method="lnp"``, ``np.argmax(-np.diff(dimension_vector))`` is the
+        dimension; on an evenly sampled curve the vector is close to (0.5, 0.5, 0).
 
     Notes
     -----
@@ -104,14 +118,14 @@ def intrinsic_dimension(
 
     Parameters
     ----------
-    neighborhoods : Neighborhoods, or scipy.sparse matrix
-        Neighbors of each point, from `nnk_neighbors`; without `X` also of other queries.
-    X : (N, d) array_like, optional
+    neighborhoods : Neighborhoods, or (n, N) scipy.sparse matrix
+        Neighbors of each point, from `nnk_neighbors`; without `X` also of n other queries.
+    X : (N, d) array_like or sparse matrix, optional
         Points. If given, the directions in which neighbors spread are counted (principal component
         analysis). Default: the neighbors are counted, which gives 2 on a curve.
     threshold : float
-        With `X`: a direction counts if its eigenvalue exceeds this fraction of the largest one;
-        default 0.05.
+        A direction counts if its eigenvalue exceeds this fraction of the largest one, below 1;
+        default 0.05. Ignored without `X`.
 
     Returns
     -------

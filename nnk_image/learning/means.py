@@ -73,7 +73,7 @@ class MeansOptions(KernelEstimator):
             kernel_params=self.kernel_params,
             n_jobs=self.n_jobs,
         )
-        return Gram(model.points, model.kernel, model.sigma)
+        return Gram(model.points, model.kernel, model.sigma, model.diagonal)
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
@@ -87,42 +87,46 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     Parameters
     ----------
     n_clusters : int
-        Number of atoms; default 10.
+        Number of atoms, at most that of the points; default 10.
     n_neighbors : int
-        Largest number of atoms in the code of a point, the nearest ones; default 10.
+        Largest number of atoms in the code of a point, the nearest ones; default 10. If there are
+        fewer atoms, all may be used.
     kernel, kernel_params, n_jobs : optional
-        As for `nnk_neighbors`, but not the kernels 'lle' and 'angular'.
+        As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'. For
+        ``kernel='precomputed'``, diagonal is used by `reconstruction_error`, `score_samples` and
+        `score`.
     sigma : float or {'median', 'kth'}
-        Width of the kernel: a number, or a rule of `nnk_neighbors` with 30 candidates; default
-        'median'.
+        Width of the kernel: a number, or a rule of `nnk_neighbors`, which is applied to the points
+        with 30 candidates each; default 'median'. Ignored for kernels without a width.
     sigma_scale : float
-        Factor that `sigma` is multiplied by; default 1.
+        Factor that `sigma` is multiplied by, as a number or by a rule; default 1.
     init : {'k-means++', 'random'}
         Which points are the first atoms: points far from each other (default), or random ones.
     max_iter : int
-        Largest number of updates of the atoms; default 30.
+        Largest number of updates of the atoms, at least 1; default 30.
     tol : float
-        Stop when an update lowers the objective by less than this fraction; default 1e-4.
+        Stop when an update lowers the objective by no more than this fraction; default 1e-4.
     random_state : int, RandomState or None
-        Seed of the choice of the first atoms.
+        Seed of the choice of the first atoms; None (default) chooses differently each time.
 
     Attributes
     ----------
     atoms_ : (N, n_clusters) float64 ndarray
         Column j holds the weights of the fitted points whose sum, in feature space, is atom j; for
         the linear kernel the atoms are ``atoms_.T @ X``.
-    labels_ : (N,) ndarray
-        Number of the atom of largest weight in the code of each point.
+    labels_ : (N,) ndarray of int
+        Number of the atom of largest weight in the code of each fitted point, as by `predict`.
     inertia_ : float
         Objective: sum of the squared distances in feature space between points and their codes.
-    inertia_history_ : (``n_iter_`` + 1,) ndarray
+    inertia_history_ : (``n_iter_`` + 1,) float64 ndarray
         The objective before the first update and after each; it never rises.
     n_iter_ : int
         Number of updates.
     sigma_ : float
-        Width of the kernel in use, times `sigma_scale`; NaN for kernels without a width.
+        Width of the kernel in use, including the factor `sigma_scale`; NaN for kernels without a
+        width.
     n_features_in_ : int
-        Number of features.
+        Number of features; for a precomputed kernel the number of points.
 
     Notes
     -----
@@ -154,7 +158,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Parameters
         ----------
         X : (N, d) array_like
-            Points; their (N, N) Gram matrix for ``kernel='precomputed'``.
+            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+            kernel.
         y : ignored
 
         Returns
@@ -259,6 +264,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         (n,) ndarray of int
+            Numbers of atoms, from 0 to ``n_clusters - 1``.
         """
         return self._labels(self._checked(X))
 
@@ -268,26 +274,52 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Parameters
         ----------
         X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
         -------
         (n, n_clusters) scipy.sparse.csr_array
+            Float64 weights, at most `n_neighbors` in a row, which need not sum to 1. A row is empty
+            if the query is similar to no atom.
         """
         return csr_array(self._coded(self._checked(X))[0])
 
     def reconstruction_error(self, X: npt.ArrayLike) -> Array:
-        """Return the squared distance in feature space of each query from its code, (n,) ndarray.
+        """Return the squared distance in feature space of each query from its code.
 
-        For ``kernel='precomputed'`` each query is assumed to have the kernel value 1 with itself.
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+
+        Returns
+        -------
+        (n,) float64 ndarray
+            0 where a code is exact; the kernel of the query with itself where the code is empty.
+
+        Notes
+        -----
+        For a precomputed kernel the kernel of each query with itself is ``diagonal`` of
+        `kernel_params`, by default 1, also if queries are fitted points.
         """
         queries = self._checked(X)
         misfit = self._misfit(*self._coded(queries))
         return np.maximum(self._gram.diagonal(queries) + misfit, 0)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return how well the atoms represent each query, (n,) ndarray; outliers have low scores.
+        """Return how well the atoms represent each query; outliers have low scores.
 
         The score is the negative `reconstruction_error`, as proposed in arXiv:2407.13141.
+
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+
+        Returns
+        -------
+        (n,) float64 ndarray
+            Scores, 0 at most.
 
         Examples
         --------
@@ -303,7 +335,17 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
         """Return minus the sum of the `reconstruction_error` of queries; larger is better.
 
-        `y` is ignored.
+        Parameters
+        ----------
+        X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        y : ignored
+
+        Returns
+        -------
+        float
+            For the fitted points ``-inertia_``, up to rounding; for a precomputed kernel only if
+            its diagonal is that of `kernel_params`, by default 1.
         """
         return -float(self.reconstruction_error(X).sum())
 

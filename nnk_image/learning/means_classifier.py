@@ -27,15 +27,15 @@ class NNKMeansClassifier(ClassifierMixin, MeansOptions):
         are atoms.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
 random_state, n_jobs : optional
-        As for `NNKMeans`; the width of the kernel is computed from all points and common to
-        the classes.
+        As for `NNKMeans`, with the same defaults; the width of the kernel is computed from all
+        points and common to the classes.
 
     Attributes
     ----------
     classes_ : (n_classes,) ndarray
-        The classes.
+        The classes, sorted.
     means_ : list of NNKMeans
-        The fitted atoms of each class.
+        The fitted atoms of each class, in the order of `classes_`.
     n_iter_ : int
         Largest number of updates that a class needed.
     sigma_, n_features_in_
@@ -62,9 +62,10 @@ random_state, n_jobs : optional
         Parameters
         ----------
         X : (N, d) array_like
-            Points; their (N, N) Gram matrix for ``kernel='precomputed'``.
+            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+            kernel.
         y : (N,) array_like
-            Classes: numbers or strings.
+            Classes: integers, booleans or strings. One class only is allowed.
 
         Returns
         -------
@@ -107,10 +108,12 @@ random_state, n_jobs : optional
         Parameters
         ----------
         X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
         -------
-        (n,) ndarray of labels from `classes_`
+        (n,) ndarray
+            Entries of `classes_`; of classes with equal errors the first.
         """
         best = self._errors(X).argmin(axis=1)
         return self.classes_[best]
@@ -123,11 +126,13 @@ random_state, n_jobs : optional
         Parameters
         ----------
         X : (n, d) array_like
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
         -------
-        (n, n_classes) ndarray, or for two classes (n,) ndarray
-            One value per class; for two classes, that of the second minus that of the first.
+        (n, n_classes) float64 ndarray, or for two classes (n,)
+            One value per class, in the order of `classes_`; for two classes, that of the second
+            minus that of the first.
         """
         errors = self._errors(X)
         return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

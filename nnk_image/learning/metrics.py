@@ -1,5 +1,8 @@
 """How far apart data sets are, and how alike neighborhoods before and after an embedding."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
@@ -13,7 +16,7 @@ def nnk_distance(
     B: npt.ArrayLike,
     n_neighbors: int = 30,
     *,
-    kernel: str = "gaussian",
+    kernel: str | Callable[..., Any] = "gaussian",
     sigma: float | str = "kth",
     n_jobs: int | None = None,
 ) -> float:
@@ -24,20 +27,25 @@ def nnk_distance(
 
     Parameters
     ----------
-    A, B : (n, d) and (N, d) array_like
-        Points that are reconstructed, and points that they are reconstructed from.
+    A, B : (n, d) and (N, d) array_like or sparse matrix
+        Points that are reconstructed, and points that they are reconstructed from. For
+        ``kernel='precomputed'``: the (n, N) kernel of A with B, and the (N, N) kernel of B; that of
+        each point of A with itself is taken to be 1.
     n_neighbors : int
-        Number of nearest points of B among which the neighbors are selected; default 30.
+        Number of candidates of each point of A, the points of B most similar to it; default 30. If
+        B has fewer points, all are candidates, and a warning says so.
     kernel, sigma, n_jobs : optional
-        As for `nnk_neighbors`. The default width depends on B: give `sigma` as a number to compare
-        distances to different sets.
+        As for `nnk_neighbors`, with the same defaults. The default width depends on B: give `sigma`
+        as a number to compare distances to different sets.
 
     Returns
     -------
     float
-        Mean squared error in the feature space of the kernel: 0 if all points of A are in B, and
-        at most 1 for a Gaussian kernel (in general the mean of the kernel of points of A with
-        themselves).
+        Mean squared error in the feature space of the kernel. It is 0 if all points of A are in B,
+        except for kernels such as 'linear', for which other points may be more similar to a point
+        than itself. It is at most the mean of the kernel of points of A with themselves: 1 for a
+        Gaussian kernel. For 'lle', it is the mean squared Euclidean distance of the points from
+        their reconstructions, which has no bound.
 
     Notes
     -----
@@ -75,12 +83,15 @@ def nalac(
 
     Parameters
     ----------
-    X, Y : (N, d) and (N, e) array_like
-        Points, and the same points in the embedding. Neighbors are sorted by their distances.
+    X, Y : (N, d) and (N, e) array_like or sparse matrix
+        Points, and the same points in the embedding. They give the distances by which neighbors are
+        sorted; with `soft` they have no effect.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbors of the points, and of the embedded points.
+        Neighbors of the points, and of the embedded points; row i of a matrix holds those of
+        point i. Weights are ignored.
     soft : bool
-        True compares sets of neighbors, False (default) lists sorted by distance.
+        True compares sets of neighbors, False (default) lists sorted by distance, equally near ones
+        by index.
 
     Returns
     -------

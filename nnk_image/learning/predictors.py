@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -35,14 +35,18 @@ class NeighborhoodEstimator(KernelEstimator):
     Subclasses give the options of `NeighborhoodModel` by `_options`.
     """
 
+    _own_points_only = False  # whether the fitted points are the queries as well
+
     def _candidates_asked(self, n_points: int) -> int:
-        """Return the number of candidates of each query."""
-        return min(check_count("n_neighbors", self.n_neighbors), n_points)
+        """Return the number of candidates requested for each query."""
+        return check_count("n_neighbors", self.n_neighbors)
 
     def _fit_model(self, X: Array) -> None:
+        n_neighbors = self._candidates_asked(len(X))
+        warn_of_few_points(n_neighbors, len(X), self._own_points_only, stacklevel=4)
         self._model = NeighborhoodModel(
             X,
-            self._candidates_asked(len(X)),
+            min(n_neighbors, len(X)),
             neighbors=_own_search(self.neighbors),
             **self._options(),
         )
@@ -63,12 +67,15 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Parameters
         ----------
         X : (n, d) array_like, optional
-            Queries. Default: the fitted points, each with the others as candidates.
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel. A query
+            equal to a fitted point has this point among its candidates. Default: the fitted points,
+            each with the others as candidates; at least two are needed.
 
         Returns
         -------
         Neighborhoods
-            Indices of fitted points, and weights that sum to 1 for each query. If all
+            Indices of fitted points, and weights that sum to 1 for each query; `error` is that of
+            the weights of `nnk_neighbors`, before they are divided by their sum. If all
             similarities of a query are 0, its only neighbor is the nearest point for a kernel of
             distances; for other kernels it has none.
         """
@@ -112,15 +119,23 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return scores, found
 
     def score_spread(self) -> Array:
-        """Measure how much predictions at a point and its neighbors differ (eq. 3.24).
+        """Measure how much the predictions at each fitted point and at its neighbors differ.
+
+        All predictions are leave-one-out, as by ``predict(None)``; at least two fitted points are
+        needed.
 
         Returns
         -------
         spread : (N,) float64 ndarray
-            For each fitted point the mean over its neighbors of the squared difference of their
-            leave-one-out predictions: values of a regressor, class probabilities of a
-            classifier (half the squared distance between them). Near 0 where the data are
-            smooth, NaN without neighbors.
+            For each fitted point the mean over its neighbors of a squared difference: for a
+            regressor that of the predicted values, summed over outputs; for a classifier half of
+            that of the class probabilities, summed over classes, from 0 to 1. Near 0 where the data
+            are smooth, NaN without neighbors.
+
+        Notes
+        -----
+        Equation 3.24 of S. Shekkizhar, "Neighborhood and graph constructions using non-negative
+        kernel regression", PhD thesis, 2023.
         """
         scores, found = self._scores(None)
         counts = found.n_kept

@@ -22,9 +22,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         Parameters
         ----------
         X : (N, d) array_like
-            Points; (N, N) for precomputed kernels.
+            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+            kernel.
         y : (N,) or (N, n_outputs) array_like
-            Values.
+            Values, real and finite numbers.
 
         Returns
         -------
@@ -43,11 +44,13 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         Parameters
         ----------
         X : (n, d) array_like or None
-            Queries; None: the fitted points, each predicted from the others.
+            Queries; (n, N) kernel values with the fitted points for a precomputed kernel. None: the
+            fitted points, each predicted from the others; at least two are needed.
 
         Returns
         -------
         (n,) or (n, n_outputs) float64 ndarray
+            As many outputs as `y` of `fit` had.
         """
         scores = self._scores(X)[0]
         return scores[:, 0] if self._single_output else scores
@@ -58,8 +61,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         Returns
         -------
         float
-            Eq. 3.21 of the thesis, the mean over points and outputs. The kernel's width is that of
-            all points.
+            The mean over points and outputs. Each point is predicted as by ``predict(None)``, with
+            the kernel's width computed from all points. At least two fitted points are needed.
         """
         return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
 
@@ -68,13 +71,14 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Predict values from the neighbors that non-negative kernel regression (NNK) selects.
 
     The prediction is the weighted mean of the values of a query's neighbors, see `nnk_neighbors`.
-    At a fitted point, it is the value of that point.
+    With the default kernel and method, it is at a fitted point the value of that point; of equal
+    points, that of the first.
 
     Parameters
     ----------
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
 n_jobs : optional
-        As for `NNKClassifier`.
+        As for `NNKClassifier`, with the same defaults.
 
     Attributes
     ----------
@@ -116,11 +120,12 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
     Parameters
     ----------
     lc_ratio, n_neighbors, neighbors, n_jobs : optional
-        As for `KStarNeighborsClassifier`.
+        As for `KStarNeighborsClassifier`, with the same defaults.
 
     Attributes
     ----------
     n_samples_fit_, n_features_in_ : int
+        Number of fitted points and of their features.
 
     References
     ----------

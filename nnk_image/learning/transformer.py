@@ -28,7 +28,8 @@ class NNKGraphTransformer(
     ----------
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
 n_jobs : optional
-        As for `NNKClassifier`.
+        As for `NNKClassifier`, with the same defaults, but each point has the other points as
+        candidates.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
         How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
 
@@ -37,7 +38,7 @@ n_jobs : optional
     graph_ : (N, N) scipy.sparse.csr_array
         The graph of the fitted points, as `nnk_graph` gives it.
     error_ : (N,) float64 ndarray
-        Error of each point's reconstruction from its neighbors, as in ``Neighborhoods.error``.
+        Reconstruction error of each fitted point, as ``Neighborhoods.error``.
     sigma_, n_neighbors_, n_samples_fit_, n_features_in_
         As of `NNKClassifier`.
 
@@ -61,6 +62,8 @@ n_jobs : optional
     >>> moon[transformer.transform([[0.0, 1.0]]).indices]
     array([0, 0, 0, 0, 0])
     """
+
+    _own_points_only = True
 
     def __init__(
         self,
@@ -95,7 +98,8 @@ n_jobs : optional
         Parameters
         ----------
         X : (N, d) array_like
-            Points; for ``kernel='precomputed'`` the (N, N) matrix of the kernel between them.
+            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+            kernel.
         y : ignored
 
         Returns
@@ -119,13 +123,14 @@ n_jobs : optional
         Parameters
         ----------
         X : (n, d) array_like
-            Points. One that equals a fitted point counts as that point (the first, if several do).
+            Points; (n, N) kernel values with the fitted points for a precomputed kernel. One that
+            equals a fitted point counts as that point (the first, if several do).
 
         Returns
         -------
         (n, N) scipy.sparse.csr_array
-            For a fitted point its row of `graph_`; for a new point the weights of its NNK neighbors
-            among the fitted points.
+            Float64 weights: for a fitted point its row of `graph_`; for a new point those of its
+            neighbors among the fitted points, as by ``nnk_neighbors(..., queries=X)``.
         """
         check_is_fitted(self)
         queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -142,7 +147,19 @@ n_jobs : optional
         return csr_array(vstack([self.graph_, found]))[place]
 
     def fit_transform(self, X: npt.ArrayLike, y: Any = None) -> csr_array:
-        """Return the graph of the points, (N, N) scipy.sparse.csr_array."""
+        """Compute the graph of the points, and return it.
+
+        Parameters
+        ----------
+        X : (N, d) array_like
+            As for `fit`.
+        y : ignored
+
+        Returns
+        -------
+        (N, N) scipy.sparse.csr_array
+            A copy of `graph_`.
+        """
         return self.fit(X).graph_.copy()
 
     @property

@@ -1,6 +1,7 @@
 """Checks of points, and their conversion to rows of float32 or float64 for the C core."""
 
 import math
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ def check_features(
     messages call them. With `n_features` they must have so many. `single` is whether the result is
     float32; by default it is if the points are.
     """
+    if isinstance(points, str | bytes | PathLike):
+        raise TypeError(
+            f"{name} must be an array of points, not the file name {points!r}; read the file "
+            "first, for instance with np.loadtxt or np.load"
+        )
     if isinstance(points, sparray | spmatrix):
         memory.require(
             math.prod(points.shape) * 8,
@@ -35,12 +41,22 @@ def check_features(
         points = points.toarray()
     array = _as_array(points)
     if array.dtype.kind not in "buif":
-        raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
+        text = f"{name} must hold real numbers, not {array.dtype}"
+        if array.dtype.kind in "OSTU":  # objects and text
+            text += f"; numbers stored as such are converted by {name}.astype(float)"
+        raise TypeError(text)
     if array.ndim != 2:
-        hint = f"; one feature per point is {name}.reshape(-1, 1)" if array.ndim == 1 else ""
-        raise ValueError(f"{name} must have shape (n, d), not {array.shape}{hint}")
+        text = f"{name} must have shape (n, d), one row per point, not {array.shape}"
+        if array.ndim == 1:
+            text += (
+                f"; write {name}.reshape(-1, 1) for points of one feature, {name}.reshape(1, -1) "
+                "for one point"
+            )
+        raise ValueError(text)
     if 0 in array.shape:
-        raise ValueError(f"{name} of shape {array.shape} is empty")
+        raise ValueError(
+            f"{name} of shape {array.shape} is empty; give at least one point with one feature"
+        )
     if n_features is not None and array.shape[1] != n_features:
         raise ValueError(f"{name} has {array.shape[1]} features, X has {n_features}")
     if single is None:

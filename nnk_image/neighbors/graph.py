@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from nnk_image.base.checks import check_choice
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
@@ -35,19 +35,20 @@ def nnk_graph(
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points; a sparse matrix is made dense. For ``kernel='precomputed'``: the (N, N) matrix of
-        the kernel between all points.
+        Points, as real and finite numbers; a sparse matrix is made dense. For
+        ``kernel='precomputed'``: the symmetric (N, N) matrix of the kernel between all points.
     n_neighbors : int, default: 30
-        Number of candidates of each point.
+        Number of candidates of each point. If there are fewer other points, all are candidates, and
+        a warning says so.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
-        How the two weights of a pair become one. 'min_error' (default): the weight chosen by the
-        point whose regression error is smaller, or the larger weight if errors are equal; only
-        pairs that are each other's candidates are linked. 'min_error_onesided': the same, but a
-        pair of which only one point has the other as a candidate keeps its weight. 'max', 'mean',
-        'min': that of the two weights. None: the graph stays directed, and row i holds the
-        weights that point i chose.
+        How the two weights of a pair become one; the weight of a point that is no neighbor is 0.
+        'min_error' (default): the weight chosen by the point whose regression error is smaller, or
+        the larger weight if errors are equal; only pairs that are each other's candidates are
+        linked. 'min_error_onesided': the same, but a pair of which only one point has the other as
+        a candidate keeps its weight. 'max', 'mean', 'min': that of the two weights. None: the graph
+        stays directed, and row i holds the weights that point i chose.
     kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
-        As for `nnk_neighbors`.
+        As for `nnk_neighbors`, with the same defaults.
 
     Returns
     -------
@@ -61,6 +62,12 @@ def nnk_graph(
         If points or options are invalid; the message names them and says what to do.
     MemoryError
         If more memory is needed than is free.
+
+    Notes
+    -----
+    With the default kernel and method, equal points are each other's only neighbors, so that
+    ``symmetrize='min_error'`` links them to no other point. Remove duplicates first, for instance
+    with ``np.unique(X, axis=0)``.
 
     References
     ----------
@@ -90,5 +97,5 @@ def nnk_graph(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    model.warn_of_few_points()
+    warn_of_few_points(model.n_neighbors, len(model.points), own=True, stacklevel=4)
     return model.solve().graph(symmetrize, n_jobs)

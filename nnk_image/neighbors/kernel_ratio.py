@@ -16,14 +16,15 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     Parameters
     ----------
     K : (..., k, k) array_like
-        Kernel between the candidates, symmetric and positive semi-definite.
+        Kernel between the k candidates: symmetric and positive semi-definite (not checked).
+        Leading axes are for many independent queries.
     b : (..., k) array_like
-        Kernel between the query and its candidates.
+        Kernel between the query and its candidates, with the same leading axes.
 
     Returns
     -------
     hidden : (..., k, k) bool ndarray
-        ``hidden[i, j]`` is True if candidate i is hidden behind candidate j. Equal candidates
+        ``hidden[..., i, j]`` is True if candidate i is hidden behind candidate j. Equal candidates
         hide each other; none hides itself.
 
     Raises

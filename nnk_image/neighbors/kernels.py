@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import check_count, check_number
+from nnk_image.base.checks import check_count, check_number, did_you_mean, ready_for_c
 
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
 
@@ -165,6 +165,17 @@ def evaluate(function: KernelFunction, a: NDArray[Any], b: NDArray[Any]) -> NDAr
     return values
 
 
+def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
+    """Return `diagonal` of `kernel_params`, the kernel of n queries with themselves, as (n,)."""
+    values = np.asarray(1.0 if diagonal is None else diagonal)
+    if values.dtype.kind not in "buif" or values.shape not in ((), (1,), (n,)):
+        raise ValueError(
+            f"diagonal of kernel_params must be a number, or one number for each of the {n} "
+            f"queries, got an array of shape {values.shape} and dtype {values.dtype}"
+        )
+    return ready_for_c(np.broadcast_to(values, n), np.float64)
+
+
 def unit_rows(points: NDArray[Any]) -> NDArray[Any]:
     """Scale points to length 1; points at the origin stay there."""
     _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
@@ -180,10 +191,10 @@ def check_kernel(
     params = dict(params or {})
     if callable(kernel):
         return Kernel("callable", function=lambda a, b: kernel(a, b, **params))
+    if not isinstance(kernel, str):
+        raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
     if kernel not in (*FORMULAS, "linear"):
-        names = ", ".join(map(repr, (*FORMULAS, "linear")))
-        alias = _ALIASES.get(kernel, f"choose one of {names}, or a function")
-        raise ValueError(f"kernel={kernel!r} is unknown; {alias}")
+        raise ValueError(f"kernel={kernel!r} is unknown; {_advice_for(kernel)}")
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
         raise ValueError(
@@ -198,6 +209,13 @@ def check_kernel(
     gamma = 1 / n_features if known["gamma"] is None else check_number("gamma", known["gamma"])
     degree, coef0 = check_count("degree", known["degree"]), check_number("coef0", known["coef0"])
     return Kernel("polynomial", degree, gamma, coef0)
+
+
+def _advice_for(unknown: str) -> str:
+    """Return what to write in place of an unknown name of a kernel."""
+    known = (*FORMULAS, "linear")
+    names, hint = ", ".join(map(repr, known)), did_you_mean(unknown, known)
+    return _ALIASES.get(unknown, f"choose one of {names}, or a function{hint}")
 
 
 def check_largest(kernel: Kernel, points: NDArray[Any], queries: NDArray[Any]) -> None:

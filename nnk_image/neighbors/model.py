@@ -10,12 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c
+from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.kernels import Kernel, check_kernel, check_largest, evaluate
+from nnk_image.neighbors.kernels import (
+    Kernel,
+    check_kernel,
+    check_largest,
+    evaluate,
+    given_diagonal,
+)
 from nnk_image.neighbors.options import METHODS, check_method_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
@@ -24,6 +30,7 @@ from nnk_image.neighbors.widths import check_sigma, sigma_of
 BY_DISTANCE = ("kstar", "lnp")
 """Methods that use distances and no kernel."""
 
+_REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression
 _WORK_PER_CHUNK = 1 << 24  # multiplications in a chunk of queries: some milliseconds
 _EMPTY = np.empty(0)
 
@@ -85,6 +92,13 @@ class NeighborhoodModel:
                 f"method={method!r} needs a kernel known by name; pass the matrix of your function "
                 "with kernel='precomputed'"
             )
+        if name == "callable" and self.params.duplicates == "share":
+            raise ValueError(
+                "duplicates='share' needs a kernel known by name; pass the matrix of your function "
+                "with kernel='precomputed'"
+            )
+        if method not in _REGRESSIONS and l1 > 0:
+            raise ValueError(f"l1={l1:g} has no effect on method={method!r}; use 0")
         if name == "lle" and l1 > 0:
             raise ValueError(
                 f"l1={l1:g} has no effect on kernel='lle', whose weights sum to 1; use 0"
@@ -106,16 +120,6 @@ class NeighborhoodModel:
             else:
                 self._sigma = self._sigma_from(self.points, self.candidates(), own=True)
         return self._sigma
-
-    def warn_of_few_points(self, own: bool = True) -> None:
-        """Warn the caller's caller if there are fewer points than candidates are requested."""
-        n = len(self.points) - own
-        if n < self.n_neighbors:
-            warnings.warn(
-                f"n_neighbors={self.n_neighbors}, but there are {n} "
-                f"{'other ' * own}points; all are candidates",
-                stacklevel=3,
-            )
 
     def check_queries(self, queries: ArrayLike) -> NDArray[Any]:
         """Return queries as the C core reads them, in the floating type of the points."""
@@ -238,8 +242,7 @@ class NeighborhoodModel:
         """Return the kernel of each query with itself, for precomputed kernels."""
         if own:
             return np.ascontiguousarray(np.diagonal(self.points))
-        diagonal = 1.0 if self.diagonal is None else self.diagonal
-        return ready_for_c(np.broadcast_to(diagonal, len(queries)), np.float64)
+        return given_diagonal(self.diagonal, len(queries))
 
     def _solve_callable(
         self, queries: NDArray[Any], candidates: Candidates, own: bool, solved: Solved
@@ -313,6 +316,23 @@ class NeighborhoodModel:
             clipped = nearest_psd(K[None], b[None], np.array([own_similarity]))
             K, b, similarity = (part[0] for part in clipped)
             self._solve_one(q, found, K, b, similarity, solved)
+
+
+def warn_of_few_points(n_neighbors: int, n_points: int, own: bool, stacklevel: int) -> None:
+    """Warn if there are fewer points than candidates are requested.
+
+    With `own`, the queries are the points, and each has the others as candidates. `stacklevel` is
+    as of `warnings.warn`, counted from here.
+    """
+    n = n_points - own
+    if n >= n_neighbors:
+        return
+    text = f"n_neighbors={n_neighbors}, but there are {n} {'other ' * own}points"
+    if n == 0:
+        text += ", so there are no neighbors; give at least two points"
+    else:
+        text += f"; all are candidates. Set n_neighbors={n} or less to avoid this warning"
+    warnings.warn(text, stacklevel=stacklevel)
 
 
 def _keep_mutual(solved: Solved, own: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from scipy.sparse import sparray, spmatrix
 
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
@@ -35,70 +35,100 @@ def nnk_neighbors(
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points; a sparse matrix is made dense. For ``kernel='precomputed'``: the (N, N) matrix of
-        the kernel between all points.
+        Points, as real and finite numbers; a sparse matrix is made dense. Equal points are
+        candidates of each other. For ``kernel='precomputed'``: the symmetric (N, N) matrix of the
+        kernel between all points.
     n_neighbors : int, default: 30
-        Number of candidates of each query.
-    queries : (n, d) array_like, optional
+        Number of candidates of each query. If there are fewer points, all are candidates, and a
+        warning says so.
+    queries : (n, d) array_like or sparse matrix, optional
         Points whose neighbors are computed; for ``kernel='precomputed'``, their (n, N) kernel with
-        the points of X. Default: the points of X, each with all others as candidates.
+        the points of X. A query equal to a point of X has this point among its candidates; with
+        the default kernel and method, it is then the only neighbor. Default: the points of X, each
+        with all others as candidates.
     kernel : str or callable, default: 'gaussian'
-        'gaussian' ``exp(-|x-y|^2 / (2 sigma^2))``, 'laplacian' ``exp(-|x-y| / sigma)``, 'cosine',
-        'shifted_cosine' ``(1 + cosine) / 2``, 'linear', 'polynomial' ``(gamma x.y +
-        coef0)^degree``, 'lle' (locally linear embedding with non-negative weights that sum to 1),
-        'angular' (eq. 7 of the paper), 'precomputed', or a function ``kernel(A, B)`` that returns
-        the matrix between two sets of points.
+        Similarity of two points x and y, with ``x.y`` their inner product:
+
+        - 'gaussian': ``exp(-|x - y|^2 / (2 sigma^2))``
+        - 'laplacian': ``exp(-|x - y| / sigma)``
+        - 'cosine': the cosine of the angle between x and y, 0 if one of them is 0
+        - 'shifted_cosine': ``(1 + cosine) / 2``, 0 if one of them is 0
+        - 'linear': ``x.y``
+        - 'polynomial': ``(gamma x.y + coef0)^degree``
+        - 'lle': none; the weights are those of locally linear embedding: they reconstruct the
+          query best in the space of the points, and are non-negative with sum 1
+        - 'angular': ``(1 + cos) / 2`` of the angle between two candidates as seen from the query;
+          each candidate has the similarity 1/2 to the query
+        - 'precomputed': the entries of X and `queries`
+        - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
+          points A, (n, d) ndarray, and m points B
     kernel_params : dict, optional
         Parameters of the kernel. 'polynomial': degree (default 3), gamma (1 / d) and coef0 (1).
-        'precomputed': diagonal, the kernel of each query with itself (1). A function: its keyword
-        arguments.
+        'precomputed': diagonal, the kernel of `queries` with themselves, a number or (n,)
+        array_like (default 1); without `queries`, the diagonal of X is used. A function: its
+        keyword arguments. Other kernels take none.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
-        Width of the Gaussian or Laplacian kernel. 'kth': a third of the mean distance from a
-        point of X to its farthest candidate; 'local': the same for each query by itself;
-        'median': the median distance from the points to their candidates.
+        Width of the Gaussian or Laplacian kernel; ignored for other kernels. 'kth': a third of the
+        mean distance from a point of X to its farthest candidate; 'local': a third of this
+        distance for each query by itself; 'median': the median distance from the points of X to
+        their candidates. If `neighbors` lists the candidates of `queries`, 'kth' and 'median' use
+        their distances instead. A width of 0 is replaced by 1, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
         (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is
-        approximate. 'knn': all candidates, weighted by their similarity. 'mutual_knn': only pairs
-        that are each other's candidates. 'kstar': k*-nearest neighbors, see
-        `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit, which reconstructs the query
-        from few points near it. Weights of 'kstar' and 'lnp' sum to 1; both use distances and no
-        kernel.
+        approximate. 'knn': all candidates, weighted by their similarity. 'mutual_knn': the same,
+        but only pairs that are each other's candidates; not with `queries`. 'kstar': k*-nearest
+        neighbors, see `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit, which
+        reconstructs the query from few points near it. Weights of 'kstar' and 'lnp' sum to 1;
+        both use distances, so that `kernel` has no effect; leave it at its default.
     method_params : dict, optional
-        Parameters of the method. l1 (default 0): penalty on the sum of the weights. tol (1e-8):
-        weights below tol times the query's largest similarity are dropped. duplicates: of equal
-        candidates the first takes all the weight ('first', default) or all take equal shares
-        ('share'). psd: what to do if a kernel matrix is not positive semi-definite, so that the
-        weights are not optimal: 'warn' (default), 'raise', or 'clip' its negative eigenvalues.
-        lc_ratio (1): for 'kstar', see `KStarNeighborsClassifier`.
+        Parameters of the method.
+
+        - l1 (default 0): penalty on the sum of the weights, for 'nnk', 'omp' and 'mp'
+        - tol (1e-8): weights below tol times the query's largest similarity are dropped; ignored
+          by 'kstar' and 'lnp'
+        - duplicates: of equal candidates the first takes all the weight ('first', default) or all
+          take equal shares ('share'); for 'nnk' and 'omp'
+        - psd: what to do if a kernel matrix is not positive semi-definite, so that the weights of
+          'nnk' or 'omp' are not optimal: 'warn' (default), 'raise', or 'clip' its negative
+          eigenvalues
+        - lc_ratio (1): for 'kstar', see `KStarNeighborsClassifier`
     neighbors : optional
-        Where candidates come from. Default: an exact search for the nearest points. Or an
-        estimator with `kneighbors`; a transformer whose `transform` returns a sparse graph, such
-        as ``pynndescent.PyNNDescentTransformer``; a tuple (indices, distances) or only indices,
-        of shape (n, k), with -1 for missing ones; or a sparse (n, N) matrix whose nonzero entries
-        mark the candidates. Estimators that are not fitted yet are fitted to X.
+        Where candidates come from. Default: an exact search for the points most similar by the
+        kernel; for 'gaussian', 'laplacian', 'lle' and 'angular' these are the nearest. Or one of:
+
+        - an estimator with `kneighbors`, or a transformer whose `transform` returns a sparse graph,
+          such as ``pynndescent.PyNNDescentTransformer``; it is fitted to X if it is not fitted yet
+        - an (n, k) array of indices of points, one row per query, with -1 for missing ones
+        - a tuple (indices, distances); the distances are ignored and computed from X
+        - a sparse (n, N) matrix whose stored entries mark the candidates
+
+        If a query has more than `n_neighbors` of them, the most similar are used. The query itself
+        and repeated candidates are skipped.
     n_jobs : int, optional
         Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
     Neighborhoods
-        Indices and weights of the neighbors of each query, and the error of its regression.
+        Indices and weights of the neighbors of each query, and the error of its regression. A
+        query has no neighbors if it has no candidates or none with a positive similarity.
 
     Raises
     ------
     TypeError, ValueError
         If points or options are invalid; the message names them and says what to do.
+    MemoryError
+        If more memory is needed than is free.
 
     Notes
     -----
     With K the kernel, S the candidates and q the query, the weights theta are the exact minimum of
-    ``1/2 theta' K_SS theta - K_Sq' theta`` over ``theta >= 0``.
+    ``1/2 theta' K_SS theta - K_Sq' theta`` over ``theta >= 0``. The penalty adds l1 times the sum
+    of theta.
 
-    The attribute `error` of the result is half the squared distance in feature space from the query
-    to the weighted sum; for 'lnp' it is measured in the space of the points, and for 'kstar' it is
-    the paper's lambda. The exact search is scipy's kd-tree for up to 15 features, scikit-learn's
-    comparison of all pairs for more; of equally near points the lower index comes first.
+    The exact search is scipy's kd-tree for up to 15 features, scikit-learn's comparison of all
+    pairs for more; of equally near points the lower index comes first.
 
     References
     ----------
@@ -128,5 +158,5 @@ def nnk_neighbors(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    model.warn_of_few_points(own=queries is None)
+    warn_of_few_points(model.n_neighbors, len(model.points), queries is None, stacklevel=4)
     return model.neighborhoods(queries)

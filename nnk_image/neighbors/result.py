@@ -32,21 +32,27 @@ class Neighborhoods:
     indices : (nnz,) int32 or int64 ndarray
         Neighbors of all queries, one after the other; those of query i, in ascending order, are
         ``indices[indptr[i]:indptr[i + 1]]``.
-    indptr : (n + 1,) ndarray
+    indptr : (n + 1,) ndarray of the dtype of `indices`
         Where the neighbors of each query begin in `indices` and `weights`.
     weights : (nnz,) float64 ndarray
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
         Reconstruction error of each query: half the squared distance between the query and the
-        weighted sum of its neighbors in the kernel's feature space. With the weights theta, it is
-        ``1/2 K_qq - b' theta + 1/2 theta' K theta``.
+        weighted sum of its candidates in the kernel's feature space. It is ``1/2 K_qq - b' theta +
+        1/2 theta' K theta``, with the weights theta (before any are dropped), the kernel K
+        between the candidates, b between them and the query, and ``K_qq`` of the query with
+        itself. For ``kernel='lle'`` and ``method='lnp'``, it is half the squared Euclidean distance
+        instead. For ``method='kstar'`` it is no error: it is lambda, see
+        `KStarNeighborsClassifier`.
     sigma : float or (n,) float64 ndarray
         Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
     n_points : int
         Number of points that the neighbors were chosen from.
     residual : (n,) float64 ndarray
-        How far the weights of each query are from optimal, relative to its largest similarity:
-        about 1e-16 (rounding), unless the kernel is not positive semi-definite.
+        How far the weights of each query are from optimal: the largest violation of the conditions
+        of a minimum, relative to its largest similarity, with similarities scaled such that those
+        of points with themselves are 1. It is about 1e-16 (rounding), unless the kernel is not
+        positive semi-definite. Computed for the methods 'nnk' and 'omp', 0 for others.
 
     Examples
     --------
@@ -73,7 +79,7 @@ class Neighborhoods:
 
     @property
     def n_kept(self) -> NDArray[Any]:
-        """Number of neighbors of each query, (n,) ndarray."""
+        """Number of neighbors of each query, (n,) ndarray of int."""
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -82,24 +88,34 @@ class Neighborhoods:
         Parameters
         ----------
         query : int
-            Number of the query, from 0.
+            Number of the query, from 0 to n - 1.
 
         Returns
         -------
         indices : (k,) ndarray of int
-            Neighbors in ascending order.
+            Neighbors in ascending order; empty if there are none.
         weights : (k,) float64 ndarray
             Their positive weights.
+
+        Raises
+        ------
+        IndexError
+            If there is no such query.
         """
+        if not 0 <= query < len(self):
+            raise IndexError(f"query={query} must be from 0 to {len(self) - 1}")
         part = slice(self.indptr[query], self.indptr[query + 1])
         return self.indices[part], self.weights[part]
 
     def to_csr(self) -> csr_array:
-        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, one row per query."""
+        """Return the weights as an (n, n_points) `scipy.sparse.csr_array`, one row per query.
+
+        Its arrays are those of this result, not copies.
+        """
         return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links in the layout of PyTorch Geometric, as `ImageGraph.to_edge_index`.
+        """Return the links from neighbors to queries in the layout of PyTorch Geometric.
 
         Returns
         -------

@@ -29,17 +29,21 @@ class NNKScale:
     sigma : float
         Width of the Gaussian kernel: the scale.
     points : (m, d) float64 ndarray
-        Means of the points that have merged.
+        The m points of this scale: means of the original points that have merged.
     counts : (m,) int64 ndarray
         Number of original points merged into each of them; their sum is N.
     labels : (N,) int64 ndarray
-        Index in `points` that each original point was merged into.
+        Index in `points` of the point that each original point was merged into.
     coherence : float
-        Largest similarity ``K_ij`` of two of the `points`, thesis eq. 2.30.
+        Largest similarity of two of the `points`, ``exp(-|x - y|^2 / (2 sigma^2))``.
     neighborhoods : Neighborhoods
         Neighborhoods of the `points` among themselves.
     graph : (m, m) scipy.sparse.csr_array
-        Their undirected NNK graph.
+        Their undirected NNK graph, with float64 weights.
+
+    Notes
+    -----
+    The length of a scale, ``len(scale)``, is m.
     """
 
     sigma: float
@@ -80,13 +84,15 @@ def nnk_scales(
 
     Parameters
     ----------
-    X : (N, d) array_like
-        Points.
+    X : (N, d) array_like or sparse matrix
+        At least three points; a sparse matrix is made dense.
     n_neighbors : int, default: 30
-        Number of candidates of each point, at every scale.
+        Number of candidates of each point, at every scale; where there are fewer other points, all
+        are candidates.
     sigmas : sequence of float, optional
-        Widths of the Gaussian kernel, in ascending order. Default: from the width at which half
-        of the points merge with their nearest one, each sqrt(2) times the last.
+        Widths of the Gaussian kernel, in ascending order. Default: each is sqrt(2) times the last;
+        at the first, half of the points are near enough to their nearest one to merge (duplicates
+        aside).
     max_coherence : float, default: 0.5
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
@@ -98,12 +104,14 @@ def nnk_scales(
     Returns
     -------
     list of NNKScale
-        One for each width, as long as three points remain.
+        One for each width, from fine to coarse. The list ends before the first width at which
+        fewer than three points remain, so it may be shorter than `sigmas`, or empty.
 
     Raises
     ------
     TypeError, ValueError
-        If points or options are invalid; the message names them and says what to do.
+        If points or options are invalid, or all points have duplicates and `sigmas` is not given;
+        the message says what to do.
 
     Notes
     -----

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_choice
+from nnk_image.base.checks import check_choice, check_count
 from nnk_image.neighbors.features import check_features
-from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
 
@@ -22,11 +22,12 @@ class SubvectorNeighborhoods:
     Attributes
     ----------
     parts : tuple of Neighborhoods
-        Neighbors in each part of the features alone.
+        Neighbors in each part of the features alone, in the order of the parts.
     joint : Neighborhoods
-        Neighbors in all features, chosen from the neighbors in the parts.
+        Neighbors in all features, chosen from the neighbors in the parts. Its width `sigma` is that
+        of the scaled features, see `subvector_neighbors`.
     graph : (N, N) scipy.sparse.csr_array
-        The undirected graph of `joint`.
+        The undirected graph of `joint`, with float64 weights.
     """
 
     parts: tuple[Neighborhoods, ...]
@@ -59,11 +60,12 @@ def subvector_neighbors(
 
     Parameters
     ----------
-    Xs : sequence of (N, d_s) array_like
+    Xs : sequence of (N, d_s) array_like or sparse matrices
         The parts of the features: row i of each belongs to the same point. An (n_parts, N,
         d) array is accepted too.
     n_neighbors : int, default: 30
-        Number of candidates of each point in each part.
+        Number of candidates of each point in each part; does not limit the candidates in all
+        features. If there are fewer other points, all are candidates, and a warning says so.
     sigma : float or {'kth', 'local', 'median'}, default: 'kth'
         Width of the Gaussian kernels: one number for all, or a rule of `nnk_neighbors`, which
         gives each part its own width. With a rule, the parts are divided by their widths (with
@@ -72,7 +74,7 @@ def subvector_neighbors(
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
         How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
     n_jobs : int, optional
-        As for `nnk_neighbors`.
+        Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
@@ -111,6 +113,8 @@ def subvector_neighbors(
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
+    check_count("n_neighbors", n_neighbors)
+    warn_of_few_points(n_neighbors, len(views[0]), own=True, stacklevel=3)
     options: dict[str, Any] = {"sigma": sigma, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:

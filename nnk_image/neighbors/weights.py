@@ -12,7 +12,8 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 
 NOT_OPTIMAL = 1e-8
-"""Violation of optimality, as a part of max(b), that a positive semi-definite K never reaches."""
+"""Violation of optimality, over the largest similarity of the query, that a positive semi-definite
+K never reaches."""
 
 
 def nnk_weights(
@@ -37,28 +38,30 @@ def nnk_weights(
         Kernel between the k candidates: symmetric and positive semi-definite; it may be singular.
         Leading axes are for many independent queries.
     b : (..., k) array_like
-        Kernel between the query and its candidates.
+        Kernel between the query and its candidates, with the same leading axes.
     l1 : float, default: 0
         Penalty on the sum of the weights: the larger, the fewer and smaller weights.
     tol : float, default: 0
-        Weights below ``tol * max(b)`` are set to 0.
+        Weights below ``tol * max(b)`` of their query are set to 0.
     self_similarity : float or (...) array_like, default: 1
-        Kernel of the query with itself; used by ``psd='clip'`` only.
+        Kernel of each query with itself; used by ``psd='clip'`` only.
     psd : {'warn', 'raise', 'clip'}, default: 'warn'
         What to do if K is not positive semi-definite, so that the weights are not optimal: warn,
-        raise ValueError, or drop the negative eigenvalues of the matrix of candidates and query.
+        raise ValueError, or set the negative eigenvalues of the matrix of candidates and query to
+        0. Without effect where the weights are optimal all the same.
     n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors.
+        Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights of the candidates. If candidates are equal, the first gets all the weight.
+        Weights of the candidates; all 0 if no entry of b is above l1. If candidates are equal, the
+        first gets all the weight.
 
     Raises
     ------
     TypeError, ValueError
-        If shapes do not match or numbers are not finite.
+        If shapes do not match, numbers are not finite or K is not symmetric.
 
     Notes
     -----
@@ -134,10 +137,12 @@ def nearest_psd(
 
 def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd: str) -> None:
     """Warn or raise, as `psd` says, about kernel matrices that are not positive semi-definite."""
+    violation = float(f"{residual.max():.2g}")  # rounded: 1500, not 1483.7
     text = (
         f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
-        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite: the weights violate "
-        f"optimality by up to {residual.max():.1e} max(b); use psd='clip' or another kernel"
+        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite, so the weights are not "
+        f"optimal: they violate the conditions of a minimum by up to {violation:g} times the "
+        "query's largest similarity; use psd='clip' or another kernel"
     )
     if psd == "raise":
         raise ValueError(text)
@@ -164,5 +169,8 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
     if kernel.size:
         asymmetry = np.abs(kernel - kernel.swapaxes(-1, -2)).max()
         if asymmetry > 1e-8 * np.abs(kernel).max():
-            raise ValueError(f"K is not symmetric: |K - K'| is up to {asymmetry:g}")
+            raise ValueError(
+                f"K is not symmetric: |K - K'| is up to {asymmetry:g}; if this is rounding, pass "
+                "the mean of K and K'"
+            )
     return kernel, to_query

@@ -64,6 +64,12 @@ def _not_zero(sigma: float | NDArray[np.float64], rule: str | float) -> float | 
     zero = np.asarray(sigma) < _SMALLEST
     if not zero.any():
         return sigma
-    why = "all candidates are equal to the query" if isinstance(rule, str) else "as given"
-    warnings.warn(f"sigma is 0 ({why}), for which no kernel is defined; using 1", stacklevel=2)
+    why = "as given"
+    if isinstance(rule, str):
+        why = "there are no candidates, or all are equal to the query"
+    warnings.warn(
+        f"sigma is 0 ({why}), for which no kernel is defined; using 1. Give a positive sigma to "
+        "avoid this warning",
+        stacklevel=2,
+    )
     return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

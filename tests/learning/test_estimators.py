@@ -51,7 +51,7 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("default", "ignore:n_neighbors=30, but there are")
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

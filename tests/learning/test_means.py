@@ -123,6 +123,11 @@ def test_given_kernels_are_the_named_ones():
     assert_allclose(
         given.transform(values).toarray(), named.transform(queries).toarray(), atol=1e-8
     )
+    assert_allclose(given.score(gram(X)), -given.inertia_)
+    four_times = NNKMeans(8, kernel="precomputed", kernel_params={"diagonal": 4}, **options)
+    four_times.fit(4 * gram(X))
+    assert_allclose(four_times.inertia_, 4 * given.inertia_)
+    assert_allclose(four_times.score(4 * gram(X)), -four_times.inertia_)
     named = NNKMeans(8, kernel="polynomial", **options).fit(X)
     function = NNKMeans(8, kernel=polynomial_kernel, **options).fit(X)
     assert_allclose(function.inertia_history_, named.inertia_history_, rtol=1e-8)

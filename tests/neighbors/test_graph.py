@@ -291,9 +291,16 @@ def test_isolated_points():
 
 
 def test_few_points_and_no_spread_warn_once():
-    with pytest.warns(UserWarning, match="there are 4 other points") as caught:
+    with pytest.warns(
+        UserWarning, match="there are 4 other points.* Set n_neighbors=4 or"
+    ) as caught:
         nnk_graph(ROLL[:5], 30)
     assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="there are 5 points.* Set n_neighbors=5 or"):
+        nnk_neighbors(ROLL[:5], 30, queries=ROLL)
+    with pytest.warns(UserWarning, match="there are 0 other points, .*; give at least two"):
+        nnk_neighbors(ROLL[:1], 1, sigma=1.0)
     with pytest.warns(UserWarning, match="sigma is 0") as caught:
         nnk_graph(np.ones((9, 2)), 3)
     assert len(caught) == 1
@@ -348,7 +355,10 @@ def test_edges_of_noise_free_moons():
 
 BAD = [
     ({"X": [1.0, 2]}, ValueError, "reshape"),
-    ({"X": np.zeros((0, 2))}, ValueError, "is empty"),
+    ({"X": [1.0, 2]}, ValueError, "for one point"),
+    ({"X": np.zeros((0, 2))}, ValueError, "is empty; give at least one point"),
+    ({"X": "points.csv"}, TypeError, "not the file name 'points.csv'; read the file first"),
+    ({"X": [["1", "2"]]}, TypeError, r"not <U1; .* by X.astype\(float\)"),
     ({"metric": "cosine"}, TypeError, "write kernel='cosine'"),
     ({"metric": "euclidean"}, TypeError, "default"),
     ({"metric": "cityblock"}, TypeError, r"NearestNeighbors\(metric='cityblock'\)"),
@@ -361,6 +371,8 @@ BAD = [
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"n_neighbors": 2.5}, TypeError, "integer"),
     ({"kernel": "rbf"}, ValueError, "'rbf' is unknown"),
+    ({"kernel": "gausian"}, ValueError, "or a function; did you mean 'gaussian'"),
+    ({"kernel": None}, TypeError, "name of a kernel or a function, not None"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
@@ -375,6 +387,8 @@ BAD = [
     ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
     ({"method_params": {"l1": -1}}, ValueError, "l1=-1"),
     ({"method_params": {"l1": 0.1}, "kernel": "lle"}, ValueError, "no effect"),
+    ({"method_params": {"l1": 0.1}, "method": "knn"}, ValueError, "no effect on method='knn'"),
+    ({"method_params": SHARE, "kernel": lambda a, b: a @ b.T}, ValueError, "known by name"),
     ({"method_params": {"tol": "small"}}, TypeError, "tol must be"),
     ({"method_params": {"duplicates": "last"}}, ValueError, "'last' is unknown"),
     ({"method_params": {"psd": "ignore"}}, ValueError, "'ignore' is unknown"),
@@ -401,6 +415,25 @@ def test_bad_queries_and_rules():
         nnk_graph(ROLL, symmetrize="sum")
 
 
+def test_diagonal_of_a_precomputed_kernel():
+    kernel = np.exp(-np.abs(np.subtract.outer(np.arange(9.0), np.arange(9.0))))
+    find = partial(nnk_neighbors, kernel, 3, queries=kernel[:2] / 2, kernel="precomputed")
+    error = find().error
+    np.testing.assert_allclose(find(kernel_params={"diagonal": 2.0}).error, error + 0.5)
+    np.testing.assert_allclose(
+        find(kernel_params={"diagonal": [1, 2]}).error, error + np.array([0, 0.5])
+    )
+    with pytest.raises(ValueError, match=r"each of the 2 queries, got an array of shape \(3,\)"):
+        find(kernel_params={"diagonal": [1, 2, 3]})
+
+
+def test_a_query_that_is_not_there():
+    found = nnk_neighbors(ROLL[:9], 3)
+    for query in (-1, 9):
+        with pytest.raises(IndexError, match=f"query={query} must be from 0 to 8"):
+            found.neighbors(query)
+
+
 def test_too_many_candidates_are_refused_in_time(monkeypatch):
     monkeypatch.setattr("nnk_image.base.memory.SMALL", 0)
     monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
@@ -414,7 +447,7 @@ def test_indefinite_similarities():
     matrix = matrix + matrix.T
     np.fill_diagonal(matrix, 1)
     find = partial(nnk_neighbors, matrix, n_neighbors=15, kernel="precomputed")
-    with pytest.warns(UserWarning, match="not positive semi-definite"):
+    with pytest.warns(UserWarning, match="by up to [0-9]+ times the query's largest similarity"):
         find()
     with pytest.raises(ValueError, match="not positive semi-definite"):
         find(method_params={"psd": "raise"})

@@ -120,6 +120,13 @@ def test_an_array_of_parts_and_threads():
     assert repr(one).startswith("<SubvectorNeighborhoods of 50 points: ")
 
 
+def test_few_points_warn():
+    X = np.random.default_rng(6).random((5, 2))
+    with pytest.warns(UserWarning, match="there are 4 other points") as caught:
+        subvector_neighbors([X], 30)
+    assert (len(caught), caught[0].filename) == (1, __file__)
+
+
 @pytest.mark.parametrize(
     ("Xs", "options", "error", "message"),
     [
