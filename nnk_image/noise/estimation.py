@@ -176,7 +176,7 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    found = measured(plane) if plane.high > plane.low else []
+    found = measured(plane, image.shape) if plane.high > plane.low else []
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
@@ -184,16 +184,20 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
     return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
 
 
-def measured(image: Image) -> list[Scale]:
+def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
     """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size.
 
-    The list is empty if constant areas fill the image, as in a drawing.
+    The list is empty if constant areas fill the image, as in a drawing. An error names the `shape`
+    that the caller gave, which may be that of a volume; by default, it is the image's own.
     """
+    shape = shape or image.shape
     if min(image.shape) < SIDE:
+        channels = f"{image.channels} channel" + "s" * (image.channels > 1)
+        along = " along the last two axes" if len(shape) > 2 else ""
         raise ValueError(
-            f"the noise of {image.channels} channels of {image.shape[0]}x{image.shape[1]} pixels "
-            f"cannot be estimated: at least {SIDE}x{SIDE} are needed; check channel_axis or give "
-            "sigma"
+            f"the noise of {channels} of {'x'.join(map(str, shape))} pixels cannot be estimated: "
+            f"at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give sigma to "
+            "denoise"
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half
@@ -375,12 +379,13 @@ def estimate_sigma(
         image, channel_axis, lambda itemsize, channels: 2 * itemsize * channels, "estimate_sigma"
     )
     spatial_shape(image, channel_axis, spacing is not None)
-    checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
-    found = measured(checked) if checked.high > checked.low else []
+    checked = check_image(image, channel_axis, mask, MOST_AXES)
+    plane = _plane(checked)
+    found = measured(plane, checked.shape) if plane.high > plane.low else []
     if not found:
-        return np.zeros(checked.channels) if per_channel else 0.0
-    sigmas = np.array(model_of(found, checked, 0.0, "white").sigma)
-    down, right = model_of(found, checked, float(factor(signs(found)))).neighbor_correlation()
+        return np.zeros(plane.channels) if per_channel else 0.0
+    sigmas = np.array(model_of(found, plane, 0.0, "white").sigma)
+    down, right = model_of(found, plane, float(factor(signs(found)))).neighbor_correlation()
     if max(right, down) > _CORRELATED:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "

@@ -175,7 +175,8 @@ def energy_compaction(
     require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
-    spatial_shape(image, channel_axis, graphs is not None)
+    graphed = "graphs=image_graph(image, spacing=(1, 1, 1))"
+    spatial_shape(image, channel_axis, graphs is not None, graphed)
     checked = check_image(image, channel_axis, most_axes=MOST_AXES)
     signal = _mean_removed(checked)
     if graphs is None:

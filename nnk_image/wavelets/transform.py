@@ -372,8 +372,8 @@ class SpectralGraphWavelets:
         expected = (*leading, *self.shape)
         if array.shape[: len(expected)] != expected or array.ndim > len(expected) + 1:
             raise ValueError(
-                f"{name} must have shape {expected} (and may have channels after it), "
-                f"not {array.shape}"
+                f"{name} must have shape {expected}, or one axis more for channels, not "
+                f"{array.shape}; the graph has shape {self.shape}"
             )
         if array.size == 0:
             raise ValueError(f"{name} of shape {array.shape} have no channel")

@@ -267,8 +267,10 @@ def test_bad_option_is_refused(options, error, says):
 def test_image_is_checked_like_everywhere():
     with pytest.raises(ValueError, match="row 2, column 3"):
         energy_compaction(np.where(np.arange(72).reshape(9, 8) == 19, np.nan, IMAGE))
-    with pytest.raises(ValueError, match="channel_axis"):
+    with pytest.raises(ValueError, match=r"channel_axis= .* graphs=image_graph\(image, spacing="):
         energy_compaction(COLOR)
+    with pytest.raises(TypeError, match="give the image first"):
+        energy_compaction(image_graph(IMAGE), IMAGE)
     with pytest.raises(ValueError, match="pass sigma_f"):
         energy_compaction(IMAGE * 200)
     kept = IMAGE.copy()
