@@ -337,6 +337,13 @@ def test_no_fixed_transform_beats_the_klt_of_the_image_itself(name):
     assert gain["nnk"] > gain["klt"]  # another basis for each block, which a decoder would need
 
 
+def test_the_klt_needs_blocks_of_one_size():
+    results = [energy_compaction(IMAGE, orders=[4], block_size=n) for n in (None, 2, 4)]
+    for result, others in [(results[0], results[:1]), (results[1], results[1:]), (results[1], [])]:
+        with pytest.raises(ValueError, match=r"with_klt needs .* same block_size"):
+            result.with_klt(others)
+
+
 def test_blocks_of_color_are_those_of_all_channels_together():
     graphs = graphs_of(COLOR, channel_axis=-1)
     result = energy_compaction(COLOR, graphs, channel_axis=-1, orders=[4], block_size=4)
