@@ -92,35 +92,41 @@ def estimate_noise(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant; far more for a reliable result.
-        For a volume, slices along its last two axes are used; correlation across slices and row
-        and column noise are not estimated then.
+        Image of any real dtype, at least 8 pixels high and wide, unless constant; far more for a
+        reliable result. For a volume, slices along its last two axes are used; correlation across
+        slices and row and column noise are not estimated then.
     channel_axis : int, optional
-        Axis of the channels of a color image.
+        Axis of the channels of a color image. Default: the image has no channels.
     spacing : float or sequence of float, optional
         Distance between neighboring pixels along each axis. If given, an array of ambiguous shape
         is a volume and not a color image, as in `image_graph`; the values do not matter.
-    mask : bool array_like of the image's shape, optional
-        True for valid pixels; the others are ignored.
+    mask : bool array_like of the image's shape without channels, optional
+        True for valid pixels; the others are ignored, and may be NaN. So are masked entries of a
+        masked array. Default: all are valid.
     kind : {"white", "poisson", "correlated", "rician"}, optional
         Kind of the noise, if known. "white": the same everywhere and independent from pixel to
-        pixel; "poisson": independent, with a variance that grows linearly with the intensity
-        (grayscale images only); "correlated": all variation in the flattest blocks counts as
-        noise, not as texture; "rician": magnitudes of complex values, as in magnetic resonance
-        imaging. Default: one of the first three, estimated.
+        pixel; "poisson": independent, with a variance that grows linearly with the intensity (in
+        color images, a `curve` of any shape); "correlated": all variation in the flattest blocks
+        counts as noise, not as texture; "rician": magnitudes of complex values, as in magnetic
+        resonance imaging, one level for all channels. Default: one of the first three, estimated.
     uneven : bool
         True if the standard deviation of white or Rician noise changes smoothly across the image,
-        as in parallel MRI: the model then has `levels`, one value per pixel. Default False.
+        as in parallel MRI: the model then has `levels`, one value per pixel for all channels.
+        Default False.
 
     Returns
     -------
     NoiseModel
-        Noise in the image's own units. Its `uncertainty` is the relative standard error of `sigma`.
+        Noise in the image's own units, with `sigma` 0 for a constant image. A color image has one
+        `sigma` per channel, and its `correlation` includes that between channels, even for "white".
+        `rows` and `columns` are estimated unless `kind` is "rician" or `uneven` is True. The
+        `uncertainty` is the relative standard error of `sigma`, or None if no noise was found.
 
     Raises
     ------
     TypeError, ValueError
-        If the image is invalid, or has too few pixels.
+        If the image is invalid or has too few pixels; if it has negative values, for "rician"; or
+        if `uneven` is combined with "poisson" or "correlated".
 
     Notes
     -----
@@ -340,26 +346,27 @@ def estimate_sigma(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant. For a volume, slices along its last two
-        axes are used.
-    channel_axis : int, optional
-        Axis of the channels of a color image.
-    spacing : float or sequence of float, optional
+        Image of any real dtype, at least 8 pixels high and wide, unless constant. For a volume,
+        slices along its last two axes are used.
+    channel_axis, spacing, mask
         As in `estimate_noise`.
-    mask : bool array_like of the image's shape, optional
-        True for valid pixels; the others are ignored.
     per_channel : bool
         True returns one estimate per channel, False (default) their mean.
 
     Returns
     -------
-    float, or (C,) ndarray with `per_channel`
-        In the image's own units; 0 for a constant image.
+    float, or (C,) ndarray of float64 with `per_channel`
+        In the image's own units; 0 for a constant image. A grayscale image has one channel.
 
     Raises
     ------
     TypeError, ValueError
         If the image is invalid, or has too few pixels.
+
+    Warns
+    -----
+    UserWarning
+        If the noise seems to be correlated between neighbors, so that the estimate is too small.
 
     References
     ----------

@@ -45,37 +45,47 @@ class NoiseModel:
     Parameters
     ----------
     sigma : float or sequence of one float per channel, optional
-        Standard deviation of the noise; with a `gain`, of the read noise alone. Default: the
-        root mean square of `levels` or `curve`, else 0.
+        Standard deviation of the noise, not below 0; with a `gain`, of the read noise alone.
+        Default: the root mean square of `levels` or `curve`, else 0.
     gain : float or sequence of one float per channel
         Increase of the variance for each unit of intensity: 1 for an image of photon counts,
         0 (default) for noise that does not depend on the intensity.
     offset : float or sequence of one float per channel
         Value of a pixel without light; default 0.
     correlation : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like, optional
-        Correlation of the noise of two pixels for each displacement between them, from (-a, -b) to
-        (a, b), with 1 in the middle; with two leading axes, that of each channel with each other;
-        with three axes, that of a volume. Default: no correlation (white noise). See
+        Correlation of the noise of two pixels for each displacement (down, right) between them,
+        from (-a, -b) to (a, b), with 1 in the middle and 0 beyond; with two leading axes, that of
+        each channel with each other; with three axes, that of a volume, whose slices are
+        independent if two axes are given. Default: no correlation (white noise). See
         `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
-        Standard deviation of the noise of each pixel. If `sigma` is given too, only the ratios of
-        `levels` matter.
+        Standard deviation of the noise of each pixel, above 0 even where pixels are masked; it
+        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter.
     curve : (2, n) array_like, optional
         Standard deviation as a function of the brightness: row 0 holds n >= 2 rising intensities,
-        row 1 the standard deviations there. It is interpolated between them and constant beyond.
-        The brightness of a pixel is the smoothed mean of its channels. If `sigma` is given too,
-        only ratios matter: the curve is stored with mean square 1.
+        row 1 the standard deviations there, above 0. It is interpolated between them and constant
+        beyond. The brightness of a pixel is the smoothed mean of its channels. If `sigma` is given
+        too, only ratios matter. Row 1 is stored with mean square 1, and multiplied by `sigma`.
     rows, columns : float
         Standard deviation of the random offset that all pixels of a row, or of a column, have in
-        common; default 0.
+        common, the same in all channels; default 0. Only for images of two axes, not for volumes.
     uncertainty : float, optional
         Relative standard error of `sigma`, such as 0.02 for 2 %, if it was estimated. It is only
-        reported, and does not change the result of `denoise`.
+        reported, and does not change the result of `denoise`. Default: not known.
     rician : bool or int
         True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
         or `levels` are then those of the real part. An integer is the number of coils whose squares
         were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, pixels
         are not magnitudes.
+
+    Attributes
+    ----------
+    sigma, gain, offset : tuple of float
+        One number for all channels, or one per channel.
+    correlation, levels, curve : read-only ndarray of float64, or None
+        Copies of what was given.
+    rows, columns, uncertainty, rician
+        As given; `rician` is an int.
 
     Raises
     ------
@@ -182,11 +192,13 @@ class NoiseModel:
         Parameters
         ----------
         autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like
-            Covariance of the noise of two pixels for each displacement between them, with the
-            variance in the middle; with two leading axes, that of each channel with each other;
-            with three axes, that of a volume.
+            Covariance of the noise of two pixels for each displacement (down, right) between them,
+            from (-a, -b) to (a, b), in squared units of the image, with the variance in the middle;
+            with two leading axes, that of each channel with each other; with three axes, that of a
+            volume.
         sigma, gain, curve
             As for `NoiseModel`. If `sigma` or `gain` is given, `autocovariance` is rescaled to it.
+            Default: `sigma` is the square root of the variance, one per channel with (C, C, ...).
 
         Returns
         -------
@@ -195,7 +207,8 @@ class NoiseModel:
         Raises
         ------
         TypeError, ValueError
-            If the array is not an autocovariance.
+            If the array has complex values, values that are not finite, or an even side; if it
+            differs between a displacement and its opposite; or if a variance is not above 0.
 
         Examples
         --------
@@ -223,28 +236,42 @@ class NoiseModel:
     def from_psd(cls, psd: npt.ArrayLike, sigma: PerChannel | None = None) -> Self:
         """Make a model of correlated noise from its power spectral density.
 
+        As in `from_autocovariance`, covariance that extends along whole rows or columns becomes
+        `rows` and `columns`.
+
         Parameters
         ----------
         psd : (H, W) array_like
-            Mean of ``abs(fft2(noise)) ** 2 / (H * W)`` over images of noise, in the order of
-            ``numpy.fft.fft2``: frequency 0 first. The mean of all its values is the variance.
+            Mean of ``abs(fft2(noise)) ** 2 / (H * W)`` over images of noise, of all frequencies in
+            the order of ``numpy.fft.fft2``: frequency 0 first. A psd with frequency 0 in the middle
+            is not always recognized: apply ``numpy.fft.ifftshift`` to it. H and W need not be those
+            of the image that is denoised. The mean of all values is the variance, in squared units
+            of the image.
         sigma : float or sequence of one float per channel, optional
-            Standard deviation of the noise, which `psd` is rescaled to. Default: that of `psd`.
+            Standard deviation of the noise, which `psd` is rescaled to. Default: the square root of
+            the mean of `psd`.
 
         Returns
         -------
         NoiseModel
+            Its `correlation` is the same for all channels, and ends at 48 pixels.
 
         Raises
         ------
         TypeError, ValueError
-            If the array is not a power spectral density.
+            If the array has complex values or not two axes; if values are negative or not finite,
+            or all are 0; or if it is not symmetric as the psd of real noise is, where
+            ``psd[i, j] == psd[-i, -j]``, for example because it is from ``rfft2``.
         """
         return cls.from_autocovariance(autocovariance_of_spectrum(psd), sigma)
 
     @property
     def is_white(self) -> bool:
-        """Whether the noise is independent from pixel to pixel and equally strong everywhere."""
+        """Whether the noise is independent from pixel to pixel and equally strong everywhere.
+
+        False if any other argument than `sigma`, `offset` and `uncertainty` describes the noise,
+        for instance `levels`, even if all are equal.
+        """
         more = self.correlation, self.levels, self.curve
         other = any(self.gain) or self.has_row_or_column_noise or self.rician
         return not other and all(m is None for m in more)
@@ -256,7 +283,7 @@ class NoiseModel:
 
     @property
     def is_joint(self) -> bool:
-        """Whether `correlation` includes the correlation between different channels."""
+        """Whether `correlation` includes that between different channels: whether it has 4 axes."""
         return self.correlation is not None and self.correlation.ndim == 4
 
     @property
@@ -265,7 +292,19 @@ class NoiseModel:
         return self.rows > 0 or self.columns > 0
 
     def scaled(self, factor: float) -> Self:
-        """Return the model with all standard deviations multiplied by `factor`."""
+        """Return the model with all standard deviations multiplied by `factor`.
+
+        Parameters
+        ----------
+        factor : float
+            Number above 0. `sigma`, `levels`, `rows` and `columns` are multiplied by it, `gain` by
+            its square. `offset`, `correlation`, `uncertainty` and the stored `curve`, which is
+            relative to `sigma`, stay.
+
+        Returns
+        -------
+        NoiseModel
+        """
         return replace(
             self,
             sigma=tuple(factor * s for s in self.sigma),
@@ -276,14 +315,18 @@ class NoiseModel:
         )
 
     def for_channels(self, n: int) -> Self:
-        """Return the model with one `sigma`, `gain` and `offset` for each of n channels."""
+        """Return the model with one `sigma`, `gain` and `offset` for each of n channels.
+
+        A single value is repeated n times; several values stay as they are, whatever n is.
+        """
         values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
         """Return the model for one channel, numbered from 0, of an image with n channels.
 
-        A value that is the same for all channels is kept.
+        It has the channel's own `sigma`, `gain`, `offset` and `correlation`; what is the same for
+        all channels is kept. IndexError if there is no such channel.
         """
         model = self.for_channels(n)
         own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
@@ -292,7 +335,16 @@ class NoiseModel:
         return replace(model, **own)
 
     def neighbor_correlation(self) -> tuple[float, float]:
-        """Return the correlation of the noise of adjacent pixels: (vertically, horizontally)."""
+        """Return the correlation of the noise of adjacent pixels.
+
+        It is the mean over the channels; for a volume, it is that within a slice. It is 0 without
+        `correlation`: offsets of rows and columns (`rows`, `columns`) do not count.
+
+        Returns
+        -------
+        down, right : float
+            Correlation of a pixel with the next one below it, and with the next one to its right.
+        """
         own = self.mean_correlation()
         if own is None:
             return 0.0, 0.0
@@ -303,14 +355,21 @@ class NoiseModel:
         return float(down), float(right)
 
     def mean_correlation(self) -> npt.NDArray[np.float64] | None:
-        """Return `correlation` averaged over the channels, or None if the noise is white."""
+        """Return the correlation within a channel, averaged over the channels.
+
+        Returns
+        -------
+        (2 a + 1, 2 b + 1) ndarray of float64, or None
+            `correlation` without its channel axes, if it has any; three axes for a volume. None if
+            there is no `correlation`.
+        """
         own: npt.NDArray[np.float64] | None = self.correlation
         if own is None or own.ndim < 4:
             return own
         return np.asarray(np.mean([own[c, c] for c in range(len(own))], axis=0))
 
     def to_json(self) -> str:
-        """Return the model as JSON text, which `from_json` converts back exactly."""
+        """Return the model as a str of JSON, which `from_json` converts back to an equal model."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
         return json.dumps({"noise_model": _VERSION, **plain})
@@ -319,9 +378,18 @@ class NoiseModel:
     def from_json(cls, text: str) -> Self:
         """Read a model from JSON text that `to_json` returned.
 
+        Parameters
+        ----------
+        text : str
+            The text itself, not the name of a file.
+
+        Returns
+        -------
+        NoiseModel
+
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If the text is not JSON, or does not describe a noise model.
         """
         try:
