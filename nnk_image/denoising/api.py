@@ -88,8 +88,8 @@ def denoise(
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar; a callable is called with ``(done, total)``; default False. It
-        restarts if the image is denoised twice, see `sigma`.
+        True shows a progress bar; a callable is called with ``(done, total)``, two ints in the same
+        unit of work; default False. It restarts if the image is denoised twice, see `sigma`.
 
     Returns
     -------

@@ -31,8 +31,8 @@ def residual_structure(
         The noisy image and the result, of the same shape and units, of any real dtype.
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared. Default: the image
-        has no channels. An array of three axes is then a volume, whose slices are along the last
-        two.
+        has no channels. An array of three axes is then a volume, whose slices are put one below
+        the other.
     mask : bool array_like of the image's shape without channels, optional
         True for valid pixels; the others are ignored, and may be NaN. Default: all are valid.
 

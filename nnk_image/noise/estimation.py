@@ -198,10 +198,10 @@ def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
     """
     shape = shape or image.shape
     if min(image.shape) < SIDE:
-        channels = f"{image.channels} channel" + "s" * (image.channels > 1)
+        count = f"{image.channels} channel" + "s" * (image.channels > 1)
         along = " along the last two axes" if len(shape) > 2 else ""
         raise ValueError(
-            f"the noise of {channels} of {'x'.join(map(str, shape))} pixels cannot be estimated: "
+            f"the noise of {count} of {'x'.join(map(str, shape))} pixels cannot be estimated: "
             f"at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give sigma to "
             "denoise"
         )
