@@ -118,9 +118,10 @@ def estimate_noise(
     -------
     NoiseModel
         Noise in the image's own units, with `sigma` 0 for a constant image. A color image has one
-        `sigma` per channel, and its `correlation` includes that between channels, even for "white".
-        `rows` and `columns` are estimated unless `kind` is "rician" or `uneven` is True. The
-        `uncertainty` is the relative standard error of `sigma`, or None if no noise was found.
+        `sigma` per channel, and a `correlation` if its channels have noise in common, even for
+        "white". `rows` and `columns` are estimated from 32 rows or columns on, unless `kind` is
+        "rician" or `uneven` is True. The `uncertainty` is the relative standard error of `sigma`,
+        or None if no noise was found.
 
     Raises
     ------

@@ -42,6 +42,9 @@ class NoiseModel:
     in the image's own units. Further arguments describe noise that is correlated, that changes
     across the image or with the brightness, that is common to rows or columns, or that is Rician.
 
+    All arguments are attributes of the model, which cannot be changed: `sigma`, `gain` and `offset`
+    as tuples of one float, or of one per channel; arrays as read-only copies of float64.
+
     Parameters
     ----------
     sigma : float or sequence of one float per channel, optional
@@ -68,24 +71,15 @@ class NoiseModel:
         too, only ratios matter. Row 1 is stored with mean square 1, and multiplied by `sigma`.
     rows, columns : float
         Standard deviation of the random offset that all pixels of a row, or of a column, have in
-        common, the same in all channels; default 0. Only for images of two axes, not for volumes.
+        common; one number for all channels, each of which has offsets of its own; default 0. Only
+        for images of two axes, not for volumes.
     uncertainty : float, optional
         Relative standard error of `sigma`, such as 0.02 for 2 %, if it was estimated. It is only
         reported, and does not change the result of `denoise`. Default: not known.
     rician : bool or int
         True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
         or `levels` are then those of the real part. An integer is the number of coils whose squares
-        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, pixels
-        are not magnitudes.
-
-    Attributes
-    ----------
-    sigma, gain, offset : tuple of float
-        One number for all channels, or one per channel.
-    correlation, levels, curve : read-only ndarray of float64, or None
-        Copies of what was given.
-    rows, columns, uncertainty, rician
-        As given; `rician` is an int.
+        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, no magnitudes.
 
     Raises
     ------
@@ -192,10 +186,8 @@ class NoiseModel:
         Parameters
         ----------
         autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like
-            Covariance of the noise of two pixels for each displacement (down, right) between them,
-            from (-a, -b) to (a, b), in squared units of the image, with the variance in the middle;
-            with two leading axes, that of each channel with each other; with three axes, that of a
-            volume.
+            Covariance of the noise of two pixels in squared units of the image, in the layout of
+            `correlation` in `NoiseModel`, with the variance in the middle.
         sigma, gain, curve
             As for `NoiseModel`. If `sigma` or `gain` is given, `autocovariance` is rescaled to it.
             Default: `sigma` is the square root of the variance, one per channel with (C, C, ...).
@@ -236,9 +228,6 @@ class NoiseModel:
     def from_psd(cls, psd: npt.ArrayLike, sigma: PerChannel | None = None) -> Self:
         """Make a model of correlated noise from its power spectral density.
 
-        As in `from_autocovariance`, covariance that extends along whole rows or columns becomes
-        `rows` and `columns`.
-
         Parameters
         ----------
         psd : (H, W) array_like
@@ -254,14 +243,14 @@ class NoiseModel:
         Returns
         -------
         NoiseModel
-            Its `correlation` is the same for all channels, and ends at 48 pixels.
+            Its `correlation` is the same for all channels, and ends at 48 pixels. As in
+            `from_autocovariance`, a part of the noise may become `rows` and `columns`.
 
         Raises
         ------
         TypeError, ValueError
-            If the array has complex values or not two axes; if values are negative or not finite,
-            or all are 0; or if it is not symmetric as the psd of real noise is, where
-            ``psd[i, j] == psd[-i, -j]``, for example because it is from ``rfft2``.
+            If there are not two axes; if values are complex, negative or not finite, or all are 0;
+            or if ``psd[i, j]`` differs from ``psd[-i, -j]``, as it does if it is from ``rfft2``.
         """
         return cls.from_autocovariance(autocovariance_of_spectrum(psd), sigma)
 
@@ -269,8 +258,7 @@ class NoiseModel:
     def is_white(self) -> bool:
         """Whether the noise is independent from pixel to pixel and equally strong everywhere.
 
-        False if any other argument than `sigma`, `offset` and `uncertainty` describes the noise,
-        for instance `levels`, even if all are equal.
+        It is False for Rician noise, and if there are `levels` or a `curve`, even constant ones.
         """
         more = self.correlation, self.levels, self.curve
         other = any(self.gain) or self.has_row_or_column_noise or self.rician
@@ -292,18 +280,10 @@ class NoiseModel:
         return self.rows > 0 or self.columns > 0
 
     def scaled(self, factor: float) -> Self:
-        """Return the model with all standard deviations multiplied by `factor`.
+        """Return the model with all standard deviations multiplied by `factor`, a number above 0.
 
-        Parameters
-        ----------
-        factor : float
-            Number above 0. `sigma`, `levels`, `rows` and `columns` are multiplied by it, `gain` by
-            its square. `offset`, `correlation`, `uncertainty` and the stored `curve`, which is
-            relative to `sigma`, stay.
-
-        Returns
-        -------
-        NoiseModel
+        The `gain`, a variance, is multiplied by its square. `offset`, `uncertainty`, and what is
+        relative to `sigma` (`correlation` and `curve`) stay as they are.
         """
         return replace(
             self,
@@ -315,10 +295,7 @@ class NoiseModel:
         )
 
     def for_channels(self, n: int) -> Self:
-        """Return the model with one `sigma`, `gain` and `offset` for each of n channels.
-
-        A single value is repeated n times; several values stay as they are, whatever n is.
-        """
+        """Return the model with single values of `sigma`, `gain` and `offset` repeated n times."""
         values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
@@ -335,15 +312,10 @@ class NoiseModel:
         return replace(model, **own)
 
     def neighbor_correlation(self) -> tuple[float, float]:
-        """Return the correlation of the noise of adjacent pixels.
+        """Return the correlation of a pixel's noise with the next one below, and to the right.
 
-        It is the mean over the channels; for a volume, it is that within a slice. It is 0 without
-        `correlation`: offsets of rows and columns (`rows`, `columns`) do not count.
-
-        Returns
-        -------
-        down, right : float
-            Correlation of a pixel with the next one below it, and with the next one to its right.
+        These two floats are means over the channels; for a volume, they are those within a slice.
+        They are 0 without `correlation`: the offsets of `rows` and `columns` do not count.
         """
         own = self.mean_correlation()
         if own is None:
@@ -355,13 +327,9 @@ class NoiseModel:
         return float(down), float(right)
 
     def mean_correlation(self) -> npt.NDArray[np.float64] | None:
-        """Return the correlation within a channel, averaged over the channels.
+        """Return `correlation` averaged over the channels, without the axes of channels.
 
-        Returns
-        -------
-        (2 a + 1, 2 b + 1) ndarray of float64, or None
-            `correlation` without its channel axes, if it has any; three axes for a volume. None if
-            there is no `correlation`.
+        An array of 2 or 3 axes is returned as it is; None if there is no `correlation`.
         """
         own: npt.NDArray[np.float64] | None = self.correlation
         if own is None or own.ndim < 4:
@@ -376,16 +344,7 @@ class NoiseModel:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read a model from JSON text that `to_json` returned.
-
-        Parameters
-        ----------
-        text : str
-            The text itself, not the name of a file.
-
-        Returns
-        -------
-        NoiseModel
+        """Read a model from JSON text that `to_json` returned; `text` is not the name of a file.
 
         Raises
         ------

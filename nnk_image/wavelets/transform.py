@@ -89,11 +89,15 @@ class SpectralGraphWavelets:
     coefficients : (n_bands, order + 1) ndarray of float64
         Chebyshev coefficients c of each band on [0, bound], in numpy's convention: the response at
         the eigenvalue x is ``sum_k c[k] T_k(2 x / bound - 1)``.
+    bank : FilterBank
+        The filters that the polynomials approximate: ``bank.evaluate(x)`` returns their responses
+        at n eigenvalues as an (n_bands, n) ndarray.
 
     Raises
     ------
     TypeError, ValueError
-        If the graph or a parameter is invalid, or `lmax` is below the largest eigenvalue.
+        If the graph or a parameter is invalid, or if `bound`, or `lmax` without `bound`, is below
+        an estimate of the largest eigenvalue.
 
     Notes
     -----
@@ -316,17 +320,10 @@ class SpectralGraphWavelets:
         return filter_bank.frame_bounds(evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
-        """Return the same transform with polynomials of another degree; this one does not change.
+        """Return the same transform with polynomials of degree `order`, 0 to 100000.
 
-        Parameters
-        ----------
-        order : int
-            Degree of the polynomials, 0 to 100000.
-
-        Returns
-        -------
-        SpectralGraphWavelets
-            Its filters, `lmax` and `bound` are the same. The graph is shared, not copied.
+        Its filters, `lmax` and `bound` are the same, and the graph is shared, not copied. The
+        transform that this is called on does not change.
         """
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
