@@ -35,7 +35,8 @@ class ImageGraph:
     shape : tuple of int
         Shape of the image without channels: (H, W), or (D, H, W) for a volume.
     kind : {'nnk', 'bilateral'}
-        'bilateral': each pixel is linked to all others in its window. 'nnk': only to a few of them.
+        Which pixels are linked, whatever the weights. 'bilateral': each pixel to all others in its
+        window. 'nnk': only to a few of them.
     window : int or tuple of int
         Side of the window in pixels, or one per axis.
     sigma_d, sigma_f : float
@@ -86,7 +87,10 @@ class ImageGraph:
 
     @property
     def n_underflow(self) -> int:
-        """Number of edges left out because their weight, which is near 0, would underflow."""
+        """Number of edges left out because their kernel weight, which is near 0, would underflow.
+
+        It is 0 for ``image_graph(..., weights='nnk')``, where weights of 0 are left out uncounted.
+        """
         return self._stored.n_underflow
 
     @property

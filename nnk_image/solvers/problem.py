@@ -141,6 +141,9 @@ def check_problem(
         states = start.state
     else:
         states = list(_channels("start", np.asarray(start), n).astype(values.dtype, order="C"))
+        if not np.isfinite(states).all():
+            node = int(np.argmin(np.isfinite(states).all(axis=0)))
+            raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
     if len(states) != len(values):
         raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
     return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape)
