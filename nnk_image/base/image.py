@@ -109,10 +109,16 @@ def check_image(
     return Image(pixels, dtype, valid, low, high, channel_axis)
 
 
-def spatial_shape(image: Any, channel_axis: int | None, spaced: bool) -> tuple[int, ...]:
+def spatial_shape(
+    image: Any,
+    channel_axis: int | None,
+    spaced: bool,
+    volume: str = "spacing=(1, 1, 1)",
+) -> tuple[int, ...]:
     """Return the shape without channels of an image that has not been checked yet.
 
-    Unless `spaced`, three axes of which one may be that of colors are an error.
+    Unless `spaced`, three axes of which one may be that of colors are an error, which names the
+    argument that a `volume` needs.
     """
     if isinstance(image, Image):
         return image.shape
@@ -127,7 +133,7 @@ def spatial_shape(image: Any, channel_axis: int | None, spaced: bool) -> tuple[i
     if len(shape) == 3 and not spaced and (shape[0] in _COLORS or shape[-1] in _COLORS):
         raise ValueError(
             f"an image of shape {shape} may be a color image or a volume: pass channel_axis= "
-            "(-1 if the channels come last), or spacing=(1, 1, 1) for a volume"
+            f"(-1 if the channels come last), or {volume} for a volume"
         )
     return shape
 
@@ -158,8 +164,8 @@ def data_range_of(image: Image) -> float:
         return 1.0
     raise ValueError(
         f"the data range of this {image.pixels.dtype} image with values from {image.low:g} to "
-        f"{image.high:g} is not known; pass sigma_f in the image's units, such as 10 for 8-bit "
-        "values"
+        f"{image.high:g} is not known; pass sigma_f in the image's units, such as "
+        "image_graph(image, sigma_f=10) for 8-bit values"
     )
 
 
@@ -201,6 +207,10 @@ def _refuse_path(image: Any) -> None:
             f"an image is an array, not the name of a file: nnk_image.io.read({str(image)!r})[0] "
             "reads it"
         )
+    if hasattr(image, "adjacency"):
+        raise TypeError(
+            f"image must be an array, not a graph ({type(image).__name__}): give the image first"
+        )
 
 
 def _check_dtype(dtype: np.dtype[Any]) -> None:
@@ -214,21 +224,22 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
 def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> int | None:
     """`channel_axis` as a non-negative axis or None, checked against the shape."""
     axes = len(shape)
+    cure = "pass one image at a time, such as image[0]" if axes > 2 else "reshape it to two axes"
     if channel_axis is None:
         if 2 <= axes <= most_axes:
             return None
-        hint = (
-            f"; a color image of shape {shape} needs channel_axis= (-1 if the channels come last)"
-        )
+        if axes == most_axes + 1:
+            cure = "give channel_axis= if it has channels (-1 if they come last), or " + cure
         allowed = "2 axes (rows, columns)" if most_axes == 2 else f"2 to {most_axes} axes"
-        raise ValueError(f"an image has {allowed}, this one {axes}{hint if axes == 3 else ''}")
+        raise ValueError(f"an image has {allowed}, this one {axes}: shape {shape}; {cure}")
     if not isinstance(channel_axis, Integral) or isinstance(channel_axis, bool):
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
     if not 3 <= axes <= most_axes + 1:
         allowed = "3" if most_axes == 2 else f"3 to {most_axes + 1}"
+        cure = "use channel_axis=None for a grayscale image" if axes == 2 else cure
         raise ValueError(
             f"channel_axis={channel_axis} is for arrays of {allowed} axes, this one has {axes}: "
-            f"shape {shape}; use channel_axis=None for a grayscale image"
+            f"shape {shape}; {cure}"
         )
     if not -axes <= int(channel_axis) < axes:
         raise ValueError(f"channel_axis={channel_axis} is outside an array of shape {shape}")

@@ -56,11 +56,12 @@ def denoise(
         `channel_axis` or `spacing` to decide.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0 to 255,
-        25/255 for values from 0 to 1); an array of the image's shape gives that of each pixel.
-        With 0 a channel is returned unchanged. A `NoiseModel` describes Poisson, correlated, or row
-        and column noise. Default: the noise is estimated by `estimate_noise`; if
-        `residual_structure` then shows that texture was mistaken for correlated noise, the image is
-        denoised again as if the noise were uncorrelated.
+        25/255 for values from 0 to 1). With 0 a channel is returned unchanged. An array of the
+        image's shape without channels gives that of each pixel, above 0, for all channels; 'sgw'
+        accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
+        noise. Default: the noise is estimated by `estimate_noise`; if `residual_structure` then
+        shows that texture was mistaken for correlated noise, the image is denoised again as if the
+        noise were uncorrelated.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
         as long for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
@@ -70,29 +71,31 @@ def denoise(
     channels : {'colors', 'independent'}
         'colors' (default) denoises the channels together, because colors of a photograph show the
         same edges. 'independent' denoises each channel by itself, for channels that show different
-        things, such as the stains of a microscope.
+        things, such as the stains of a microscope; it needs `channel_axis`.
     spacing : float or sequence of float, optional
-        Distance between neighboring pixels along each axis, such as the size of a voxel. Only
-        ratios matter. Default: all equal.
-    mask : bool array_like of the image's shape, optional
-        True for valid pixels; the others are ignored, returned unchanged, and may be NaN.
+        Distance between neighboring pixels, such as the size of a voxel: one number, or one for
+        each axis but `channel_axis`. Only ratios matter. Default: all equal.
+    mask : bool array_like of the image's shape without channels, optional
+        True for valid pixels; the others are ignored, returned unchanged, and may be NaN. So are
+        masked entries of a masked array. Default: all are valid.
     strength : float
-        Factor of the standard deviation of the noise, 1 by default: larger values give a smoother
-        image, smaller ones keep more grain.
+        Factor of the standard deviation of the noise, above 0, 1 by default: larger values give a
+        smoother image, smaller ones keep more grain.
     guide : ImageGraph, optional
-        Graph to filter on, for method 'sgw' only, made by `image_graph` from another image of the
-        same scene, such as one with less noise. Default: the graph of `image`.
+        Undirected graph to filter on, for method 'sgw' only, made by `image_graph` from another
+        image of the same scene and shape, such as one with less noise. Default: the graph of
+        `image`.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
-        True shows a progress bar; a callable is called with ``(done, total)``; default False. It
-        restarts if the image is denoised twice, see `sigma`.
+        True shows a progress bar; a callable is called with ``(done, total)``, two ints in the same
+        unit of work; default False. It restarts if the image is denoised twice, see `sigma`.
 
     Returns
     -------
     ndarray
         A new array of the image's shape and units: float32 for float16 and float32 images,
-        float64 for all others. Values are not clipped to the data range.
+        float64 for all others. Values are not clipped to the data range. It is no masked array.
 
     Raises
     ------
@@ -104,7 +107,8 @@ def denoise(
     Warns
     -----
     UserWarning
-        If `sigma` exceeds the range of the image's values, such as 20 for values from 0 to 1.
+        If `sigma` exceeds the range of the image's values, or is 1 or more for floats within about
+        0 to 1.
 
     See Also
     --------

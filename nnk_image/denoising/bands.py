@@ -50,32 +50,38 @@ def denoise_bands(
     Parameters
     ----------
     cube : (H, W, B) or (D, H, W, B) array_like
-        B bands of an image or volume, of any real dtype, with more pixels than bands; never
-        modified.
+        At least 2 bands B of an image or volume, of any real dtype, with more valid pixels than
+        bands; never modified.
     sigma : float, sequence of one float per band, ndarray or NoiseModel, optional
         Standard deviation of the noise in the cube's own units; an array of the shape without
-        bands gives that of each pixel. The noise must be independent from band to band. Bands of
-        sigma 0 are returned unchanged. Default: one value per band is estimated. For magnitude
-        images of MRI give ``estimate_noise(cube, channel_axis=-1, kind="rician")``, which estimates
-        one value for all bands.
+        bands gives that of each pixel, for all bands. The noise must be independent from band to
+        band. Bands of sigma 0 are returned unchanged. A `NoiseModel` may have `levels`, `rician`
+        and a `correlation` of pixels, but no `gain`, `curve`, `rows` or `columns`. Default: one
+        value per band is estimated. For magnitude images of MRI give ``estimate_noise(cube,
+        channel_axis=-1, kind="rician")``, which estimates one value for all bands.
     axis : int
         Axis of the bands, the last one by default.
     method, spacing, n_jobs
         As in `denoise`, which is applied to each component image; `spacing` has no entry for the
         axis of the bands.
     mask : bool array_like of the cube's shape without bands, optional
-        True for valid pixels; the others are ignored, returned unchanged, and may be NaN.
+        True for valid pixels; the others are ignored, returned unchanged, and may be NaN. Default:
+        all are valid.
     progress : bool or callable
-        True shows a progress bar per component; a callable is called with ``(done, total)``.
+        True shows a progress bar per component; a callable is called with ``(done, total)`` for
+        all components together; default False.
     return_info : bool
-        True also returns a dict with `sigma`, the (B,) standard deviations of the noise, and
-        `components`, the number of component images; default False.
+        True also returns a dict; default False.
 
     Returns
     -------
-    ndarray, or (ndarray, dict) with `return_info`
+    denoised : ndarray
         A new array of the cube's shape and units: float32 for float16 and float32 cubes, float64
         for all others.
+    info : dict
+        Only with `return_info`: 'sigma', a (B,) ndarray of float64 with the standard deviation of
+        the noise of each band, in the cube's units, and 'components', the number of component
+        images, an int.
 
     Raises
     ------
@@ -83,6 +89,11 @@ def denoise_bands(
         If the cube, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
         If the cube is too large; raised before memory is allocated.
+
+    Warns
+    -----
+    UserWarning
+        If `sigma` seems to be in other units than the cube, as in `denoise`.
 
     Notes
     -----

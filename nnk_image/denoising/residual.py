@@ -28,24 +28,26 @@ def residual_structure(
     Parameters
     ----------
     image, denoised : (H, W) array_like, one axis more with `channel_axis`, or volumes
-        The noisy image and the result.
+        The noisy image and the result, of the same shape and units, of any real dtype.
     channel_axis : int, optional
-        Axis of the channels of a color image; only the luminance is compared.
-    mask : bool array_like of the image's shape, optional
-        True for valid pixels; the others are ignored.
+        Axis of the channels of a color image; only the luminance is compared. Default: the image
+        has no channels. An array of three axes is then a volume, whose slices are put one below
+        the other.
+    mask : bool array_like of the image's shape without channels, optional
+        True for valid pixels; the others are ignored, and may be NaN. Default: all are valid.
 
     Returns
     -------
     float
         About 1 or less if only noise was removed; above 2 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
-        8 x 8 pixels, divided by that in the flattest quarter. NaN if there are fewer than 16
-        usable blocks.
+        8 x 8 pixels, divided by that in the flattest quarter. NaN if there are fewer than 16 blocks
+        with hardly any masked or clipped pixel, or if nothing was removed from the flattest ones.
 
     Raises
     ------
     TypeError, ValueError
-        If an image is invalid, or if the shapes differ.
+        If an image or the mask is invalid, or if the shapes differ.
 
     Notes
     -----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from nnk_image.graph.exact_weights import nnk_weighted
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.pruning import GraphSpec
+
+_MOST_WIDTH = 5  # times the range of the image: beyond, `sigma_f` has other units
 
 
 def image_graph(
@@ -24,7 +27,7 @@ def image_graph(
     mask: npt.ArrayLike | None = None,
     directed: bool = False,
     weights: str = "kernel",
-    spacing: Sequence[float] | None = None,
+    spacing: float | Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
     """Build a sparse graph that links each pixel to a few similar pixels nearby.
@@ -36,33 +39,37 @@ def image_graph(
 
     Parameters
     ----------
-    image : (H, W) array_like, or of 3 or 4 axes
+    image : (H, W) array_like, or of 3 or 4 axes; one axis more with `channel_axis`
         Image of any real dtype; never modified.  All axes but `channel_axis` are of space or
         time: (D, H, W) is a volume.  An array of three axes whose first or last has length 3 or 4
         could be in color or a volume: give `channel_axis` or `spacing` to decide.
-    window : int or sequence of int, optional
-        Side of the window in pixels: odd, 3 to 63; or one per axis, where 1 means no
-        neighbors along that axis.  Default: 11 for two axes, 5 for three, 3 for four.
+    window : int, or tuple or list of int, optional
+        Side of the window in pixels, odd, 3 to 63; or one side for each axis but `channel_axis`,
+        where 1 means no neighbors along that axis.  Default: 11 for two axes, 5 for three, 3 for
+        four.
     sigma_d : float
         Width of the kernel in space, in pixels or the units of `spacing`; default 2.
     sigma_f : float, optional
         Width of the kernel in intensity, in the image's own units: differences much larger than
-        this get weights near 0.  Default: 10/255 of the data range, which is known for bool,
-        uint8, uint16 and for floats within [0, 1]; give it for all others.
+        this get weights near 0.  Default: 10/255 of the data range, which is 1 for bool and for
+        floats within [0, 1], 255 for uint8 and 65535 for uint16; give `sigma_f` for all others.
     channel_axis : int, optional
-        Axis of the channels of a color image; pixels are then compared as vectors.
-    mask : bool array_like, optional
-        Of the image's shape without the channels: True for valid pixels; the others have no edges
-        and may be NaN.
+        Axis of the channels of a color image; pixels are then compared as vectors, by the Euclidean
+        distance of their channels.  Default: the image has no channels.
+    mask : bool array_like of the image's shape without channels, optional
+        True for valid pixels; the others stay nodes, but have no edges, and may be NaN.  Masked
+        entries of a masked array count as not valid too.  Default: all pixels are valid.
     directed : bool
-        True keeps in row i of the adjacency only the neighbors that pixel i chose.  False (default)
-        links two pixels as soon as one of them chose the other, which makes it symmetric.
+        True keeps in row i of the adjacency only the neighbors that pixel i chose; Laplacians and
+        wavelets do not accept such a graph.  False (default) links two pixels as soon as one of
+        them chose the other, which makes the adjacency symmetric.
     weights : {'kernel', 'nnk'}
         'kernel' (default) weights edges by the bilateral kernel, see Notes. 'nnk' weights the same
         edges by non-negative kernel regression of each pixel on its neighbors, which is slower;
         an undirected edge gets the larger weight of its two ends.
-    spacing : sequence of float, optional
-        Distance between neighboring pixels along each axis, such as the voxel size.  Default: 1.
+    spacing : float or sequence of float, optional
+        Distance between neighboring pixels, such as the voxel size: one number, or one for each
+        axis but `channel_axis`.  Default: 1.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all processors.  The graph does not
         depend on it.
@@ -70,7 +77,8 @@ def image_graph(
     Returns
     -------
     ImageGraph
-        Its weights have the image's floating type, float64 for integers.
+        Graph with one node per pixel.  Weights are float32 for float16 and float32 images, float64
+        for all others.
 
     Raises
     ------
@@ -78,6 +86,11 @@ def image_graph(
         If the image or a parameter is invalid; the message names it and says what to do.
     MemoryError
         If the graph is too large; raised before memory is allocated. The message gives the sizes.
+
+    Warns
+    -----
+    UserWarning
+        If `sigma_f` seems to be in other units than the image, such as 25 for values from 0 to 1.
 
     See Also
     --------
@@ -115,6 +128,7 @@ def image_graph(
     given = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
     with RowExecutor(n_jobs) as executor:
         spec = GraphSpec(image, window, sigma_d, sigma_f, **given, turned=True)
+        _warn_of_other_units(spec)
         graph = build_graph(spec, "nnk", executor, directed=bool(directed) or weights == "nnk")
     if weights == "kernel":
         return graph
@@ -130,7 +144,7 @@ def bilateral_graph(
     *,
     channel_axis: int | None = None,
     mask: npt.ArrayLike | None = None,
-    spacing: Sequence[float] | None = None,
+    spacing: float | Sequence[float] | None = None,
     n_jobs: int | None = None,
 ) -> ImageGraph:
     """Build the graph of the bilateral filter: each pixel is linked to all others in its window.
@@ -146,10 +160,17 @@ def bilateral_graph(
     Returns
     -------
     ImageGraph
+        Undirected graph, with weights of the same dtype as those of `image_graph`.  Edges whose
+        weight would underflow are left out: see `ImageGraph.n_underflow`.
 
     Raises
     ------
     TypeError, ValueError, MemoryError
+        As `image_graph`.
+
+    Warns
+    -----
+    UserWarning
         As `image_graph`.
 
     References
@@ -166,7 +187,24 @@ def bilateral_graph(
     given = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
     with RowExecutor(n_jobs) as executor:
         spec = GraphSpec(image, window, sigma_d, sigma_f, **given, kind="bilateral", turned=True)
+        _warn_of_other_units(spec)
         return build_graph(spec, "bilateral", executor)
+
+
+def _warn_of_other_units(spec: GraphSpec) -> None:
+    """Warn of a `sigma_f` for values up to 255 where the image has floats up to 1.
+
+    An even larger one may be meant to ignore the intensities.
+    """
+    low, high = spec.image.low, spec.image.high
+    up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
+    if up_to_1 and 0 < _MOST_WIDTH * (high - low) < spec.sigma_f <= 255:
+        warnings.warn(
+            f"sigma_f={spec.sigma_f:g} is more than {_MOST_WIDTH} times the range of the image, "
+            f"{low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in the "
+            f"units of the image: {spec.sigma_f:g}/255 if 1 is white",
+            stacklevel=3,
+        )
 
 
 def build_graph(

@@ -26,15 +26,17 @@ def grid_graph(
     ----------
     shape : tuple of int
         (H, W) of an image, without its channels; 2 to 4 axes.
-    window : int or sequence of int
-        Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors.
+    window : int, or tuple or list of int
+        Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors in an
+        image and 26 in a volume.
     mask : bool array_like of that shape, optional
-        True for valid pixels; the others have no links.
+        True for valid pixels; the others have no links. Default: all are valid.
 
     Returns
     -------
     (N, N) scipy.sparse.csr_array
-        Float32 ones; node = row * W + column, as in `ImageGraph`.
+        Symmetric matrix of float32 ones. N is the number of pixels, numbered in row-major order:
+        the pixel at (row, column) is node ``row * W + column``, as in `ImageGraph`.
 
     Raises
     ------

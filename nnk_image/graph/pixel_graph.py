@@ -33,9 +33,10 @@ class ImageGraph:
     edges : EdgePlanes or StoredEdges
         The edges in internal form. Use `adjacency` instead.
     shape : tuple of int
-        (H, W) of the image, (D, H, W) of a volume.
+        Shape of the image without channels: (H, W), or (D, H, W) for a volume.
     kind : {'nnk', 'bilateral'}
-        'bilateral': each pixel is linked to all others in its window. 'nnk': only to a few of them.
+        Which pixels are linked, whatever the weights. 'bilateral': each pixel to all others in its
+        window. 'nnk': only to a few of them.
     window : int or tuple of int
         Side of the window in pixels, or one per axis.
     sigma_d, sigma_f : float
@@ -44,10 +45,10 @@ class ImageGraph:
     directed : bool
         True if row i of the adjacency has only the neighbors that pixel i chose itself. False
         (default) if two pixels are linked as soon as one of them chose the other.
-    valid : (H, W) bool ndarray or None
-        True for valid pixels; None means all.
+    valid : bool ndarray of `shape`, or None
+        True for valid pixels; the others have no edges. None (default) means that all are valid.
     spacing : tuple of float or None
-        Distance between neighboring pixels along each axis; None means 1.
+        Distance between neighboring pixels along each axis; None (default) means 1.
 
     Examples
     --------
@@ -72,15 +73,24 @@ class ImageGraph:
     def adjacency(self) -> csr_array:
         """Weights of the edges as an (N, N) scipy.sparse.csr_array, made when it is first used.
 
-        There are N = H W nodes; the pixel at (row, column) is node ``row * W + column``. The matrix
-        is symmetric unless `directed`; it has sorted columns, no explicit zeros and no self loops.
-        It is read-only: copy it to change weights.
+        Nodes are numbered in row-major order: the pixel at (row, column) is node
+        ``row * W + column``, and for a volume ``array.ravel()[i]`` is the value at node i. Entry
+        (i, j) is the weight of the edge between the pixels i and j. The matrix is symmetric unless
+        `directed`; it has sorted columns, no explicit zeros and no self loops. Rows of masked
+        pixels are empty.
+
+        The graph keeps this matrix, and its weights are usually read-only. To change it, or to pass
+        it to a function that fails with "WRITEBACKIFCOPY base is read-only", use
+        ``graph.adjacency.copy()``; for PyGSP there is `to_pygsp`.
         """
         return self._stored.adjacency
 
     @property
     def n_underflow(self) -> int:
-        """Number of edges left out because their weight is so small that it would underflow."""
+        """Number of edges left out because their kernel weight, which is near 0, would underflow.
+
+        It is 0 for ``image_graph(..., weights='nnk')``, where weights of 0 are left out uncounted.
+        """
         return self._stored.n_underflow
 
     @property
@@ -94,7 +104,7 @@ class ImageGraph:
 
     @property
     def grid(self) -> PixelGrid:
-        """Numbering of the pixels: which node is which pixel, as a `PixelGrid`."""
+        """Numbering of the pixels in internal form. Use `positions` instead."""
         return PixelGrid(self.shape)
 
     @property
@@ -104,18 +114,27 @@ class ImageGraph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges; an undirected edge counts once."""
+        """Number of edges; an undirected edge counts once, directed ones count separately."""
         n_stored = int(self.adjacency.nnz)
         return n_stored if self.directed else n_stored // 2
 
     @cached_property
     def degrees(self) -> npt.NDArray[Any]:
-        """Sum of the weights of the edges of each pixel, (H, W) ndarray."""
+        """Degree of each pixel: ndarray of the image's shape, and of the type of the weights.
+
+        It is the sum of the pixel's row of `adjacency`: for a directed graph, over the neighbors
+        that it chose itself. Masked pixels have 0.
+        """
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
     def neighbor_counts(self) -> npt.NDArray[Any]:
-        """Number of neighbors of each pixel, (H, W) ndarray of integers."""
+        """Number of neighbors of each pixel: ndarray of integers, of the image's shape.
+
+        It is the number of entries in the pixel's row of `adjacency`: for a directed graph, of the
+        neighbors that it chose itself. Masked pixels have 0. The dtype is that of the indices of
+        `adjacency`: int32, or int64 for very large graphs.
+        """
         return np.diff(self.adjacency.indptr).reshape(self.shape)
 
     def laplacian(self, kind: str = "combinatorial") -> csr_array:
@@ -133,19 +152,22 @@ class ImageGraph:
         Returns
         -------
         (N, N) scipy.sparse.csr_array
+            New matrix of the type of the weights, with the nodes of `adjacency`. Only
+            'combinatorial' and 'normalized' are symmetric.
 
         Raises
         ------
         ValueError
-            If the kind is unknown or the graph is directed.
+            If the kind is unknown, or if a directed graph is not symmetric.
         """
         return laplacian.laplacian(self.adjacency, kind)
 
     def to_pygsp(self) -> pygsp.graphs.Graph:
         """Convert to a `pygsp.graphs.Graph`, to use PyGSP's filters and plots.
 
-        Coordinates are (x, -y) of the pixels, (x, -y, z) of those of a volume, so that plots are
-        upright; a graph with more axes has no coordinates.
+        Nodes are numbered as in `adjacency`, of which the graph gets a copy. Its `coords` are
+        (x, -y) of the pixels, (x, -y, z) for a volume, in the units of `positions`, so that plots
+        are upright; a graph of four axes has none. Masked pixels are nodes without edges.
         """
         from pygsp.graphs import Graph
 
@@ -154,9 +176,11 @@ class ImageGraph:
         return Graph(self.adjacency.copy(), **coordinates)
 
     def positions(self) -> npt.NDArray[np.float64]:
-        """Return the position of each pixel along each axis, (N, axes) float ndarray.
+        """Return the position of each pixel: (N, axes) ndarray of float64.
 
-        Positions are in the units of `spacing`, in pixels without it."""
+        Row i is the position of node i of `adjacency`: (row, column), or (slice, row, column) for
+        a volume; multiplied by `spacing` if that is given. Masked pixels are included.
+        """
         places = self.grid.positions().astype(float)
         return places if self.spacing is None else places * self.spacing
 
@@ -168,11 +192,11 @@ class ImageGraph:
         Returns
         -------
         edge_index : (2, E) int64 ndarray
-            Row 0 holds the node where each edge starts, row 1 the node where it ends.  Edges lead
-            from a pixel's neighbors to the pixel, so that a layer that sums weighted messages
-            multiplies by `adjacency`.  An undirected edge is listed in both directions; edges are
-            sorted by their ends.
-        edge_weight : (E,) float ndarray
+            Row 0 holds the node where each edge starts, row 1 the node where it ends, numbered as
+            in `adjacency`.  Edges lead from a pixel's neighbors to the pixel, so that a layer that
+            sums weighted messages multiplies by `adjacency`.  An undirected edge is listed in both
+            directions, so that E is twice `n_edges`; edges are sorted by their ends.
+        edge_weight : (E,) ndarray of float32 or float64
             Weight of each edge, as a copy.
 
         Examples
@@ -189,7 +213,13 @@ class ImageGraph:
         return edges_of(self.adjacency)
 
     def to_networkx(self) -> networkx.Graph:
-        """Convert to a networkx graph with nodes 0 .. N-1 and edge attribute 'weight'."""
+        """Convert to a `networkx.Graph`, or a `networkx.DiGraph` if the graph is directed.
+
+        Nodes are the integers from 0 to N - 1, numbered in row-major order as in `adjacency`;
+        masked pixels are nodes without edges. Each edge has the attribute 'weight', a float. In a
+        DiGraph, edges lead from each pixel to the neighbors that it chose. ImportError if networkx
+        is not installed.
+        """
         try:
             import networkx
         except ImportError:
@@ -204,14 +234,15 @@ class ImageGraph:
 
         Parameters
         ----------
-        path : path-like
-            File to write, under exactly this name; an existing file is replaced once the new one
-            is complete.
+        path : str or path-like
+            File to write, under exactly this name: no suffix is added. An existing file is replaced
+            once the new one is complete.
 
         Raises
         ------
         ValueError
-            If the name ends in ``.mat``; the message says how to write a MATLAB file.
+            If the folder does not exist, or if the name ends in ``.mat``; the message says how to
+            write a MATLAB file.
         """
         write_graph(self, path)
 
@@ -223,11 +254,18 @@ class ImageGraph:
 
         Parameters
         ----------
-        path : path-like
+        path : str or path-like
             File to read.
+
+        Returns
+        -------
+        ImageGraph
+            Equal to the saved graph in edges, weights and attributes.
 
         Raises
         ------
+        FileNotFoundError
+            If there is no such file.
         ValueError
             If the file is damaged or holds no graph.
         """

@@ -13,6 +13,7 @@ REACH = 48
 """Largest offset that is kept of the autocovariance of a power spectrum."""
 
 _NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
+_ASYMMETRY = 0.1  # difference of opposite frequencies of a spectrum, relative to its sum
 _LEAST_LENGTH = 8  # pixels over which row noise must stay constant to differ from smooth noise
 
 
@@ -116,6 +117,15 @@ def autocovariance_of_spectrum(psd: Any) -> npt.NDArray[np.float64]:
         raise ValueError(
             f"psd must be finite and nowhere negative, its smallest value is {psd.min():g}: it is "
             "the mean of abs(fft2(noise)) ** 2 / (H * W)"
+        )
+    opposite = np.roll(psd[::-1, ::-1], 1, axis=(0, 1))
+    # A formula may have any value at half the sampling rate, which is its own opposite.
+    compared = np.ix_(*(2 * np.arange(n) != n for n in psd.shape))
+    if np.abs(psd - opposite)[compared].sum() > _ASYMMETRY * psd.sum():
+        raise ValueError(
+            "psd differs between opposite frequencies, psd[i, j] and psd[-i, -j]: give all "
+            "frequencies in the order of numpy.fft.fft2, not those of rfft2, and undo a shift with "
+            "numpy.fft.ifftshift"
         )
     covariance = np.fft.fftshift(np.fft.ifft2(psd).real)
     y, x = (n // 2 for n in psd.shape)

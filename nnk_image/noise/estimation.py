@@ -92,35 +92,42 @@ def estimate_noise(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant; far more for a reliable result.
-        For a volume, slices along its last two axes are used; correlation across slices and row
-        and column noise are not estimated then.
+        Image of any real dtype, at least 8 pixels high and wide, unless constant; far more for a
+        reliable result. For a volume, slices along its last two axes are used; correlation across
+        slices and row and column noise are not estimated then.
     channel_axis : int, optional
-        Axis of the channels of a color image.
+        Axis of the channels of a color image. Default: the image has no channels.
     spacing : float or sequence of float, optional
         Distance between neighboring pixels along each axis. If given, an array of ambiguous shape
         is a volume and not a color image, as in `image_graph`; the values do not matter.
-    mask : bool array_like of the image's shape, optional
-        True for valid pixels; the others are ignored.
+    mask : bool array_like of the image's shape without channels, optional
+        True for valid pixels; the others are ignored, and may be NaN. So are masked entries of a
+        masked array. Default: all are valid.
     kind : {"white", "poisson", "correlated", "rician"}, optional
         Kind of the noise, if known. "white": the same everywhere and independent from pixel to
-        pixel; "poisson": independent, with a variance that grows linearly with the intensity
-        (grayscale images only); "correlated": all variation in the flattest blocks counts as
-        noise, not as texture; "rician": magnitudes of complex values, as in magnetic resonance
-        imaging. Default: one of the first three, estimated.
+        pixel; "poisson": independent, with a variance that grows linearly with the intensity (in
+        color images, a `curve` of any shape); "correlated": all variation in the flattest blocks
+        counts as noise, not as texture; "rician": magnitudes of complex values, as in magnetic
+        resonance imaging, one level for all channels. Default: one of the first three, estimated.
     uneven : bool
         True if the standard deviation of white or Rician noise changes smoothly across the image,
-        as in parallel MRI: the model then has `levels`, one value per pixel. Default False.
+        as in parallel MRI: the model then has `levels`, one value per pixel for all channels.
+        Default False.
 
     Returns
     -------
     NoiseModel
-        Noise in the image's own units. Its `uncertainty` is the relative standard error of `sigma`.
+        Noise in the image's own units, with `sigma` 0 for a constant image. A color image has one
+        `sigma` per channel, and a `correlation` if its channels have noise in common, even for
+        "white". `rows` and `columns` are estimated from 32 rows or columns on, unless `kind` is
+        "rician" or `uneven` is True. The `uncertainty` is the relative standard error of `sigma`,
+        or None if no noise was found.
 
     Raises
     ------
     TypeError, ValueError
-        If the image is invalid, or has too few pixels.
+        If the image is invalid or has too few pixels; if it has negative values, for "rician"; or
+        if `uneven` is combined with "poisson" or "correlated".
 
     Notes
     -----
@@ -176,7 +183,7 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    found = measured(plane) if plane.high > plane.low else []
+    found = measured(plane, image.shape) if plane.high > plane.low else []
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
@@ -184,16 +191,20 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
     return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
 
 
-def measured(image: Image) -> list[Scale]:
+def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
     """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size.
 
-    The list is empty if constant areas fill the image, as in a drawing.
+    The list is empty if constant areas fill the image, as in a drawing. An error names the `shape`
+    that the caller gave, which may be that of a volume; by default, it is the image's own.
     """
+    shape = shape or image.shape
     if min(image.shape) < SIDE:
+        count = f"{image.channels} channel" + "s" * (image.channels > 1)
+        along = " along the last two axes" if len(shape) > 2 else ""
         raise ValueError(
-            f"the noise of {image.channels} channels of {image.shape[0]}x{image.shape[1]} pixels "
-            f"cannot be estimated: at least {SIDE}x{SIDE} are needed; check channel_axis or give "
-            "sigma"
+            f"the noise of {count} of {'x'.join(map(str, shape))} pixels cannot be estimated: "
+            f"at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give sigma to "
+            "denoise"
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half
@@ -345,26 +356,27 @@ def estimate_sigma(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        At least 8 pixels high and wide, unless constant. For a volume, slices along its last two
-        axes are used.
-    channel_axis : int, optional
-        Axis of the channels of a color image.
-    spacing : float or sequence of float, optional
+        Image of any real dtype, at least 8 pixels high and wide, unless constant. For a volume,
+        slices along its last two axes are used.
+    channel_axis, spacing, mask
         As in `estimate_noise`.
-    mask : bool array_like of the image's shape, optional
-        True for valid pixels; the others are ignored.
     per_channel : bool
         True returns one estimate per channel, False (default) their mean.
 
     Returns
     -------
-    float, or (C,) ndarray with `per_channel`
-        In the image's own units; 0 for a constant image.
+    float, or (C,) ndarray of float64 with `per_channel`
+        In the image's own units; 0 for a constant image. A grayscale image has one channel.
 
     Raises
     ------
     TypeError, ValueError
         If the image is invalid, or has too few pixels.
+
+    Warns
+    -----
+    UserWarning
+        If the noise seems to be correlated between neighbors, so that the estimate is too small.
 
     References
     ----------
@@ -384,12 +396,13 @@ def estimate_sigma(
         image, channel_axis, lambda itemsize, channels: 2 * itemsize * channels, "estimate_sigma"
     )
     spatial_shape(image, channel_axis, spacing is not None)
-    checked = _plane(check_image(image, channel_axis, mask, MOST_AXES))
-    found = measured(checked) if checked.high > checked.low else []
+    checked = check_image(image, channel_axis, mask, MOST_AXES)
+    plane = _plane(checked)
+    found = measured(plane, checked.shape) if plane.high > plane.low else []
     if not found:
-        return np.zeros(checked.channels) if per_channel else 0.0
-    sigmas = np.array(model_of(found, checked, 0.0, "white").sigma)
-    down, right = model_of(found, checked, float(factor(signs(found)))).neighbor_correlation()
+        return np.zeros(plane.channels) if per_channel else 0.0
+    sigmas = np.array(model_of(found, plane, 0.0, "white").sigma)
+    down, right = model_of(found, plane, float(factor(signs(found)))).neighbor_correlation()
     if max(right, down) > _CORRELATED:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "

@@ -42,40 +42,44 @@ class NoiseModel:
     in the image's own units. Further arguments describe noise that is correlated, that changes
     across the image or with the brightness, that is common to rows or columns, or that is Rician.
 
+    All arguments are attributes of the model, which cannot be changed: `sigma`, `gain` and `offset`
+    as tuples of one float, or of one per channel; arrays as read-only copies of float64.
+
     Parameters
     ----------
     sigma : float or sequence of one float per channel, optional
-        Standard deviation of the noise; with a `gain`, of the read noise alone. Default: the
-        root mean square of `levels` or `curve`, else 0.
+        Standard deviation of the noise, not below 0; with a `gain`, of the read noise alone.
+        Default: the root mean square of `levels` or `curve`, else 0.
     gain : float or sequence of one float per channel
         Increase of the variance for each unit of intensity: 1 for an image of photon counts,
         0 (default) for noise that does not depend on the intensity.
     offset : float or sequence of one float per channel
         Value of a pixel without light; default 0.
     correlation : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like, optional
-        Correlation of the noise of two pixels for each displacement between them, from (-a, -b) to
-        (a, b), with 1 in the middle; with two leading axes, that of each channel with each other;
-        with three axes, that of a volume. Default: no correlation (white noise). See
+        Correlation of the noise of two pixels for each displacement (down, right) between them,
+        from (-a, -b) to (a, b), with 1 in the middle and 0 beyond; with two leading axes, that of
+        each channel with each other; with three axes, that of a volume, whose slices are
+        independent if two axes are given. Default: no correlation (white noise). See
         `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
-        Standard deviation of the noise of each pixel. If `sigma` is given too, only the ratios of
-        `levels` matter.
+        Standard deviation of the noise of each pixel, above 0 even where pixels are masked; it
+        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter.
     curve : (2, n) array_like, optional
         Standard deviation as a function of the brightness: row 0 holds n >= 2 rising intensities,
-        row 1 the standard deviations there. It is interpolated between them and constant beyond.
-        The brightness of a pixel is the smoothed mean of its channels. If `sigma` is given too,
-        only ratios matter: the curve is stored with mean square 1.
+        row 1 the standard deviations there, above 0. It is interpolated between them and constant
+        beyond. The brightness of a pixel is the smoothed mean of its channels. If `sigma` is given
+        too, only ratios matter. Row 1 is stored with mean square 1, and multiplied by `sigma`.
     rows, columns : float
         Standard deviation of the random offset that all pixels of a row, or of a column, have in
-        common; default 0.
+        common; one number for all channels, each of which has offsets of its own; default 0. Only
+        for images of two axes, not for volumes.
     uncertainty : float, optional
         Relative standard error of `sigma`, such as 0.02 for 2 %, if it was estimated. It is only
-        reported, and does not change the result of `denoise`.
+        reported, and does not change the result of `denoise`. Default: not known.
     rician : bool or int
         True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
         or `levels` are then those of the real part. An integer is the number of coils whose squares
-        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, pixels
-        are not magnitudes.
+        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, no magnitudes.
 
     Raises
     ------
@@ -182,11 +186,11 @@ class NoiseModel:
         Parameters
         ----------
         autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like
-            Covariance of the noise of two pixels for each displacement between them, with the
-            variance in the middle; with two leading axes, that of each channel with each other;
-            with three axes, that of a volume.
+            Covariance of the noise of two pixels in squared units of the image, in the layout of
+            `correlation` in `NoiseModel`, with the variance in the middle.
         sigma, gain, curve
             As for `NoiseModel`. If `sigma` or `gain` is given, `autocovariance` is rescaled to it.
+            Default: `sigma` is the square root of the variance, one per channel with (C, C, ...).
 
         Returns
         -------
@@ -195,7 +199,8 @@ class NoiseModel:
         Raises
         ------
         TypeError, ValueError
-            If the array is not an autocovariance.
+            If the array has complex values, values that are not finite, or an even side; if it
+            differs between a displacement and its opposite; or if a variance is not above 0.
 
         Examples
         --------
@@ -226,25 +231,35 @@ class NoiseModel:
         Parameters
         ----------
         psd : (H, W) array_like
-            Mean of ``abs(fft2(noise)) ** 2 / (H * W)`` over images of noise, in the order of
-            ``numpy.fft.fft2``: frequency 0 first. The mean of all its values is the variance.
+            Mean of ``abs(fft2(noise)) ** 2 / (H * W)`` over images of noise, of all frequencies in
+            the order of ``numpy.fft.fft2``: frequency 0 first. A psd with frequency 0 in the middle
+            is not always recognized: apply ``numpy.fft.ifftshift`` to it. H and W need not be those
+            of the image that is denoised. The mean of all values is the variance, in squared units
+            of the image.
         sigma : float or sequence of one float per channel, optional
-            Standard deviation of the noise, which `psd` is rescaled to. Default: that of `psd`.
+            Standard deviation of the noise, which `psd` is rescaled to. Default: the square root of
+            the mean of `psd`.
 
         Returns
         -------
         NoiseModel
+            Its `correlation` is the same for all channels, and ends at 48 pixels. As in
+            `from_autocovariance`, a part of the noise may become `rows` and `columns`.
 
         Raises
         ------
         TypeError, ValueError
-            If the array is not a power spectral density.
+            If there are not two axes; if values are complex, negative or not finite, or all are 0;
+            or if ``psd[i, j]`` differs from ``psd[-i, -j]``, as it does if it is from ``rfft2``.
         """
         return cls.from_autocovariance(autocovariance_of_spectrum(psd), sigma)
 
     @property
     def is_white(self) -> bool:
-        """Whether the noise is independent from pixel to pixel and equally strong everywhere."""
+        """Whether the noise is independent from pixel to pixel and equally strong everywhere.
+
+        It is False for Rician noise, and if there are `levels` or a `curve`, even constant ones.
+        """
         more = self.correlation, self.levels, self.curve
         other = any(self.gain) or self.has_row_or_column_noise or self.rician
         return not other and all(m is None for m in more)
@@ -256,7 +271,7 @@ class NoiseModel:
 
     @property
     def is_joint(self) -> bool:
-        """Whether `correlation` includes the correlation between different channels."""
+        """Whether `correlation` includes that between different channels: whether it has 4 axes."""
         return self.correlation is not None and self.correlation.ndim == 4
 
     @property
@@ -265,7 +280,11 @@ class NoiseModel:
         return self.rows > 0 or self.columns > 0
 
     def scaled(self, factor: float) -> Self:
-        """Return the model with all standard deviations multiplied by `factor`."""
+        """Return the model with all standard deviations multiplied by `factor`, a number above 0.
+
+        The `gain`, a variance, is multiplied by its square. `offset`, `uncertainty`, and what is
+        relative to `sigma` (`correlation` and `curve`) stay as they are.
+        """
         return replace(
             self,
             sigma=tuple(factor * s for s in self.sigma),
@@ -276,14 +295,15 @@ class NoiseModel:
         )
 
     def for_channels(self, n: int) -> Self:
-        """Return the model with one `sigma`, `gain` and `offset` for each of n channels."""
+        """Return the model with single values of `sigma`, `gain` and `offset` repeated n times."""
         values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
         """Return the model for one channel, numbered from 0, of an image with n channels.
 
-        A value that is the same for all channels is kept.
+        It has the channel's own `sigma`, `gain`, `offset` and `correlation`; what is the same for
+        all channels is kept. IndexError if there is no such channel.
         """
         model = self.for_channels(n)
         own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
@@ -292,7 +312,11 @@ class NoiseModel:
         return replace(model, **own)
 
     def neighbor_correlation(self) -> tuple[float, float]:
-        """Return the correlation of the noise of adjacent pixels: (vertically, horizontally)."""
+        """Return the correlation of a pixel's noise with the next one below, and to the right.
+
+        These two floats are means over the channels; for a volume, they are those within a slice.
+        They are 0 without `correlation`: the offsets of `rows` and `columns` do not count.
+        """
         own = self.mean_correlation()
         if own is None:
             return 0.0, 0.0
@@ -303,25 +327,28 @@ class NoiseModel:
         return float(down), float(right)
 
     def mean_correlation(self) -> npt.NDArray[np.float64] | None:
-        """Return `correlation` averaged over the channels, or None if the noise is white."""
+        """Return `correlation` averaged over the channels, without the axes of channels.
+
+        An array of 2 or 3 axes is returned as it is; None if there is no `correlation`.
+        """
         own: npt.NDArray[np.float64] | None = self.correlation
         if own is None or own.ndim < 4:
             return own
         return np.asarray(np.mean([own[c, c] for c in range(len(own))], axis=0))
 
     def to_json(self) -> str:
-        """Return the model as JSON text, which `from_json` converts back exactly."""
+        """Return the model as a str of JSON, which `from_json` converts back to an equal model."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
         return json.dumps({"noise_model": _VERSION, **plain})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read a model from JSON text that `to_json` returned.
+        """Read a model from JSON text that `to_json` returned; `text` is not the name of a file.
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If the text is not JSON, or does not describe a noise model.
         """
         try:

@@ -43,27 +43,34 @@ def gglr(
     graph, signal
         As for `smooth`.
     strength : float
-        How strongly the signal is smoothed toward planes: the larger, the flatter the pieces. 0
-        keeps known values and fills in the others.
+        How strongly the signal is smoothed toward planes, without unit and at least 0: the larger,
+        the more planar the pieces. 0 keeps known values and fills in the others; then `known` is
+        needed.
     stiffness : float
         How strongly changes of the slope between neighbors are penalized, in squared units of the
         coordinates; default 0.1. Large values bend the result less, small values let the slope
         follow the signal.
     coordinates : (N, K) array_like, optional
-        Positions of the nodes, in at most 8 dimensions. Default: those of the pixels.
+        Position of each node, in K <= 8 dimensions and any units. Default: `ImageGraph.positions`,
+        in pixels or the units of `spacing`; needed for graphs that are not of an image.
     known, start, tol, max_iterations, n_jobs, return_info
-        As for `smooth`, with a tolerance of 1e-4 and 2000 iterations by default, each of which
+        As for `smooth`, but `tol` is 1e-4 and `max_iterations` 2000 by default. Each iteration
         multiplies by the graph once.
 
     Returns
     -------
     restored, info
-        As for `smooth`.
+        As for `smooth`. Values may lie outside the range of the known ones.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `smooth`, and if `coordinates` are missing for a graph that is not of an image.
+
+    Warns
+    -----
+    UserWarning
+        As `smooth`.
 
     Notes
     -----

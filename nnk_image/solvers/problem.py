@@ -20,19 +20,22 @@ Graph: TypeAlias = Any
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """Convergence of a solver, and its state; pass it as `start` to continue from there.
+    """Convergence of a solver, and its state, as returned with ``return_info=True``.
+
+    Pass it as `start` to the same solver to continue from there, with the same graph and number of
+    channels.
 
     Attributes
     ----------
     iterations : int
-        Number of iterations, the largest of all channels.
+        Number of iterations of this call, the largest of all channels.
     error : float
         Value that is compared with `tol`, the largest of all channels: the relative residual
         (`smooth`, `gglr`) or the relative duality gap (`total_variation`).
     converged : bool
         Whether `error` is at most `tol`.
     state : list of ndarray
-        Internal state of the solver, for each channel.
+        Internal state of the solver, one array for each channel.
     """
 
     iterations: int
@@ -138,6 +141,9 @@ def check_problem(
         states = start.state
     else:
         states = list(_channels("start", np.asarray(start), n).astype(values.dtype, order="C"))
+        if not np.isfinite(states).all():
+            node = int(np.argmin(np.isfinite(states).all(axis=0)))
+            raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
     if len(states) != len(values):
         raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
     return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape)

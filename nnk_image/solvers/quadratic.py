@@ -36,32 +36,39 @@ def smooth(
     Parameters
     ----------
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with non-negative weights.
+        Undirected graph with non-negative weights and no self loops.
     signal : array_like of real numbers
-        One value per node: (H, W) for an image graph, else (N,). A last axis more holds channels.
+        One value per node, in any units: of the image's shape for an image graph, or (N,). One
+        more, last axis holds channels, which are solved one by one. Masked pixels of a graph have
+        no edges: they keep their values.
     strength : float
-        How strongly the signal is smoothed. 0 keeps known values and fills in the others with the
-        weighted means of their neighbors.
+        How strongly the signal is smoothed, without unit and at least 0: the weight of the
+        differences along edges, relative to that of the known values. 0 keeps known values and
+        fills in the others with the weighted means of their neighbors; then `known` is needed.
     known : bool array_like with an element per node, optional
-        True where the signal is known; other values are ignored and may be NaN. Default:
-        everywhere.
-    start : SolverInfo or array_like, optional
-        First guess of the result, or the `SolverInfo` of an earlier call, to continue from there.
+        True where the signal is known; other values are ignored and may be NaN. It is the same for
+        all channels. Default: everywhere.
+    start : SolverInfo or array_like of the signal's shape, optional
+        First guess of the result, finite; or the `SolverInfo` of an earlier call with the same
+        graph and number of channels, to continue from there. It changes how many iterations are
+        needed, and the result only at nodes without a path to a known node: they keep it. Default:
+        the known values, and their mean at all other nodes.
     tol : float
-        Stop when the residual of the equations, relative to that of a zero signal, is below this;
+        Stop when the residual of the equations, relative to that of a zero signal, is at most this;
         default 1e-6.
     max_iterations : int
         Largest number of iterations; default 1000. Each multiplies by the graph 8 times.
     n_jobs : int, optional
-        Threads; None is 1, -1 all processors. Results do not depend on it.
+        Largest number of threads; None (default) is 1, -1 all processors. Results do not depend on
+        it.
     return_info : bool
         True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
         False.
 
     Returns
     -------
-    smoothed : ndarray of the signal's shape
-        float32 for float32 signals, else float64.
+    smoothed : ndarray of the signal's shape and units
+        float32 for float16 and float32 signals, else float64.
     info : SolverInfo
         Only if `return_info`.
 
@@ -83,8 +90,7 @@ def smooth(
     -----
     Minimizes ``1/2 sum over known i of (x_i - y_i)^2 + strength/2 x' L x`` with the combinatorial
     Laplacian L. Conjugate gradients are preconditioned by the diagonal and a Chebyshev polynomial,
-    whose orders are computed together in cache [1]_. Nodes without a path to a known node keep the
-    first guess, by default the mean of the known values.
+    whose orders are computed together in cache [1]_.
 
     References
     ----------

@@ -24,18 +24,19 @@ class TorchGraph:
     Parameters
     ----------
     graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with weights that are not negative.
+        Undirected graph with weights that are not negative and no self loops.
     laplacian : {'combinatorial', 'normalized'}
-        The Laplacian L.
+        The Laplacian L, as in `ImageGraph.laplacian`; default 'combinatorial'.
     n_jobs : int, optional
-        Threads; None is 1, -1 all processors. Results do not depend on it.
+        Largest number of threads; None (default) is 1, -1 all processors. Results do not depend on
+        it.
 
     Attributes
     ----------
     shape : tuple of int
-        Shape of a signal: (H, W), or (N,) for other graphs.
+        Shape of a signal: that of the image for an ImageGraph, (N,) for other graphs.
     bound : float
-        Upper bound of the eigenvalues of L.
+        Upper bound of the eigenvalues of L; 0 for a graph without edges.
 
     Raises
     ------
@@ -50,9 +51,10 @@ class TorchGraph:
     ``(I + strength L) y = x``, and ``chebyshev(x, c)`` is the sum over k of
     ``c[k] T_k(2 L / bound - I) x``.
 
-    Signals are tensors (..., H, W) or (..., N); leading axes are batches and channels. Operators
-    run on the CPU in the type of the graph's weights. They are symmetric: the gradient with respect
-    to a signal is the same operator applied to the gradient of the result.
+    Signals are real tensors (..., *shape); leading axes are batches and channels. Operators run on
+    the CPU in the type of the graph's weights, float32 or float64. That is also the dtype of
+    results, on the device of the signal. Operators are symmetric: the gradient with respect to a
+    signal is the same operator applied to the gradient of the result.
 
     Examples
     --------
@@ -79,7 +81,18 @@ class TorchGraph:
         self._end = self.bound or 1.0  # of the interval: without edges L = 0, and any will do
 
     def laplacian(self, x: Tensor) -> Tensor:
-        """Multiply signals by the Laplacian."""
+        """Multiply signals by the Laplacian.
+
+        Parameters
+        ----------
+        x : (..., H, W) or (..., N) tensor
+            Signals; a ValueError if their last axes are not `shape`.
+
+        Returns
+        -------
+        tensor of the shape of x
+            Differentiable any number of times.
+        """
         terms = x.new_full((2,), self._end / 2, dtype=self._dtype)
         return self.chebyshev(x, terms)  # L = bound / 2 (T_0 + T_1)
 
@@ -93,13 +106,15 @@ class TorchGraph:
         x : (..., H, W) or (..., N) tensor
             Signals.
         coefficients : (order + 1,) or (n_bands, order + 1) tensor
-            Coefficients c of one filter or several, as in ``SpectralGraphWavelets.coefficients``.
+            Coefficients c of one filter or several, as in ``SpectralGraphWavelets.coefficients``,
+            for the same `bound`.
 
         Returns
         -------
         tensor of the shape of x, or (n_bands, ...)
-            Differentiable in both arguments, any number of times. Where `coefficients` require a
-            gradient, order + 1 tensors of the shape of x are kept for it.
+            Several filters give one more, first axis. Differentiable in both arguments, any number
+            of times. Where `coefficients` require a gradient, order + 1 tensors of the shape of x
+            are kept for it.
         """
         learned, n_terms = coefficients.requires_grad, coefficients.shape[-1]
         given = coefficients.detach().cpu().double().numpy().reshape(-1, n_terms)
@@ -129,12 +144,18 @@ class TorchGraph:
         strength : float or tensor of one element
             Weight of smoothness, above 0. If it requires a gradient, the time doubles.
         tol : float
-            As for `nnk_image.solvers.smooth`.
+            Relative residual at which iterations stop, as for `nnk_image.solvers.smooth`; default
+            1e-6.
 
         Returns
         -------
         tensor of the shape of x
             Differentiable in x any number of times, in `strength` once.
+
+        Raises
+        ------
+        ValueError
+            If the Laplacian of this graph is not 'combinatorial'.
         """
         if self._operator.kind != "combinatorial":
             raise ValueError("smooth needs TorchGraph(graph, laplacian='combinatorial')")

@@ -44,22 +44,35 @@ def total_variation(
     graph, signal
         As for `smooth`.
     strength : float
-        How strongly differences along edges are penalized, in units of the signal: the larger,
-        the fewer pieces. 0 keeps known values and fills in the others.
-    known, start, max_iterations, n_jobs, return_info
-        As for `smooth`, with 5000 iterations by default; `start` is the guess of unknown values.
+        How strongly differences along edges are penalized, in units of the signal, at least 0: the
+        larger, the fewer pieces. 0 keeps known values and fills in the others; then `known` is
+        needed.
+    known, n_jobs, return_info
+        As for `smooth`.
+    start : SolverInfo or array_like of the signal's shape, optional
+        First guess of the values that are not known, finite; its other values do not matter. Or the
+        `SolverInfo` of an earlier call with the same graph and number of channels, to continue from
+        there. Nodes without a path to a known node keep the guess, clipped to the range of the
+        known values of their channel. Default: the mean of the known values.
     tol : float
         Stop when the duality gap (a bound on the error of the objective), relative to the
-        objective, is below this; default 1e-4.
+        objective, is at most this; default 1e-4.
+    max_iterations : int
+        Largest number of iterations; default 5000.
 
     Returns
     -------
     restored, info
-        As for `smooth`.
+        As for `smooth`. All values lie within the range of the known ones.
 
     Raises
     ------
     TypeError, ValueError
+        As `smooth`.
+
+    Warns
+    -----
+    UserWarning
         As `smooth`.
 
     Notes

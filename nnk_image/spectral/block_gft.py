@@ -30,9 +30,10 @@ def block_gft(
     Parameters
     ----------
     values : (H, W) or (H, W, C) array_like
-        Finite real values; with `inverse` the coefficients that this function returns.
+        Finite values of any real dtype, also at masked pixels; with `inverse` the coefficients that
+        this function returns, (H // size, W // size, size**2[, C]).
     graph : ImageGraph
-        Undirected graph of the H x W pixels, such as ``image_graph(image)``.
+        Undirected graph of the H x W pixels, such as ``image_graph(image)``; not of a volume.
     size : int
         Side of the blocks in pixels, 2 to 64; default 8.
     inverse : bool
@@ -43,8 +44,9 @@ def block_gft(
     Returns
     -------
     (H // size, W // size, size**2[, C]) ndarray of float64
-        Coefficients by rising graph frequency; with `inverse` the image.  Rows and columns beyond
-        the last whole block are left out: pad the image before its graph is built to keep them.
+        Coefficients of each block by rising graph frequency, in the units of the values; with
+        `inverse` the image, (H // size * size, W // size * size[, C]).  Rows and columns beyond the
+        last whole block are left out: pad the image before its graph is built to keep them.
 
     Raises
     ------

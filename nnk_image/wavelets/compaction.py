@@ -28,20 +28,22 @@ class EnergyCompaction:
     Attributes
     ----------
     orders : tuple of int
-        Degrees of the Chebyshev polynomials.
-    energy : dict from str to (n_orders, n_bands) ndarray
-        For each graph the energy of each band, lowest frequencies first, divided by that of the
-        image without its mean. Bands overlap, so the sum is not 1; compare `normalized`.
+        Degrees of the Chebyshev polynomials, as given.
+    energy : dict from str to (n_orders, n_bands) ndarray of float64
+        For each graph by name the energy of each band, lowest frequencies first, divided by that of
+        the image without its mean; one row for each of `orders`. Channels are added up. Bands
+        overlap, so the sum of a row is not 1; compare `normalized`.
     n_edges : dict from str to int
         Number of edges of each graph.
     lmax : dict from str to float
         For each graph, the eigenvalue at which the highest band ends.
-    blocks : dict from str to (block_size**2,) ndarray
+    blocks : dict from str to (block_size**2,) ndarray of float64
         For each block transform the share of the energy in each coefficient, from low to high
-        frequency: 'dct', the `block_gft` by name of its graph, and, after `with_klt`, 'klt', which
-        was fitted to other images. Empty without `block_size`.
-    moments : (block_size**2, block_size**2) ndarray
-        Mean product of every pair of pixels in a block, divided by the mean energy of a block.
+        frequency; the shares add up to 1. The names are 'dct', that of each graph for its
+        `block_gft`, and, after `with_klt`, 'klt'. Empty without `block_size`.
+    moments : (block_size**2, block_size**2) ndarray of float64
+        Mean product of every pair of pixels in a block, divided by the mean energy of a block;
+        (0, 0) without `block_size`. `with_klt` needs it.
     """
 
     orders: tuple[int, ...]
@@ -53,25 +55,35 @@ class EnergyCompaction:
 
     @property
     def normalized(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Share of each band in the energy of all bands; compare these between graphs."""
+        """Share of each band in the energy of all bands; compare these between graphs.
+
+        It is `energy` with each row divided by its sum: a dict by graph, (n_orders, n_bands).
+        """
         return {name: e / e.sum(axis=1, keepdims=True) for name, e in self.energy.items()}
 
     @property
     def cumulative(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Share of the lowest b + 1 bands in the energy of all bands, for each b."""
+        """Share of the lowest b + 1 bands in the energy of all bands, in column b.
+
+        A dict by graph, (n_orders, n_bands); the last column is 1.
+        """
         return {name: e.cumsum(axis=1) for name, e in self.normalized.items()}
 
     @property
     def reduction(self) -> float:
-        """Fraction of edges saved: 0.93 if the 'nnk' graph has 7 % of the edges of 'bilateral'."""
+        """Fraction of edges saved: 0.93 if the 'nnk' graph has 7 % of the edges of 'bilateral'.
+
+        KeyError unless the graphs include these two names, as they do by default.
+        """
         return 1 - self.n_edges["nnk"] / self.n_edges["bilateral"]
 
     @property
     def coding_gain(self) -> dict[str, float]:
-        """Coding gain of each block transform in dB; a larger gain needs fewer bits in a codec.
+        """Coding gain of each block transform in dB, by its name in `blocks`.
 
-        It is the ratio of the arithmetic to the geometric mean of the shares in `blocks`. Shares
-        below 1e-16 count as 1e-16. The bits for sending the graph are not counted.
+        A transform of larger gain needs fewer bits in a codec. The gain is the ratio of the
+        arithmetic to the geometric mean of the shares in `blocks`. Shares below 1e-16 count as
+        1e-16. The bits for sending the graph are not counted.
         """
         logs = {name: np.log10(np.maximum(e, 1e-16)) for name, e in self.blocks.items()}
         return {n: float(-10 * (log.mean() + np.log10(len(log)))) for n, log in logs.items()}
@@ -85,13 +97,26 @@ class EnergyCompaction:
         Parameters
         ----------
         others : iterable of EnergyCompaction
-            Results of `energy_compaction` for the other images, with the same `block_size`.
+            Results of `energy_compaction` for at least one other image, with the same `block_size`.
 
         Returns
         -------
         EnergyCompaction
+            Copy in which ``blocks["klt"]`` holds the shares of the KLT, largest expected first.
+
+        Raises
+        ------
+        ValueError
+            If `others` is empty, or the results have no blocks or blocks of different sizes.
         """
-        fitted = sum((other.moments for other in others), np.zeros_like(self.moments))
+        moments = [other.moments for other in others]
+        if {m.shape for m in moments} != {self.moments.shape} or not self.moments.size:
+            raise ValueError(
+                "with_klt needs the results of other images, all with the same block_size: "
+                f"moments of this result have shape {self.moments.shape}, those of the others "
+                f"{[m.shape for m in moments]}"
+            )
+        fitted = sum(moments, np.zeros_like(self.moments))
         vectors = np.linalg.eigh(fitted)[1][:, ::-1]
         energy = ((self.moments @ vectors) * vectors).sum(axis=0)
         return replace(self, blocks=self.blocks | {"klt": np.maximum(energy, 0)})
@@ -119,36 +144,42 @@ def energy_compaction(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        The mean of each channel is removed.
+        Image of any real dtype, in any units: the mean of each channel is removed, and energies
+        are relative to the total.  All values must be finite; masked entries of a masked array are
+        left out.
     graphs : ImageGraph or dict from str to ImageGraph, optional
-        Graphs of the image's shape; a single one is named by its kind.  Default:
-        ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
+        Undirected graphs of the image's shape; a single one is named by its kind.  Default:
+        ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``, whose `sigma_f` must
+        be given for some images: then build the graphs yourself.
     channel_axis : int, optional
-        Axis of the channels of a color image.
+        Axis of the channels of a color image, whose energies are added up.  Default: no channels.
     orders : sequence of int
         Degrees of the Chebyshev polynomials that approximate the filters; all are measured.
+        Default: 4, 6, 12, 15 and 30.
     filters, n_scales, laplacian
         As for `SpectralGraphWavelets`.
     lmax : float or dict from str to float, optional
         Eigenvalue at which the highest band ends, as for `SpectralGraphWavelets`; one number, or
-        one for each graph by name.  Default: 1.01 times an estimate of each largest eigenvalue.
+        one for each graph by name.  Default, also for a graph that the dict leaves out: 1.01 times
+        an estimate of its largest eigenvalue.
     block_size : int, optional
-        Side in pixels of square blocks, on which the graph transform `block_gft` and the discrete
-        cosine transform are measured as well.  Default: no blocks.
+        Side in pixels of square blocks, 2 to 64, on which the graph transform `block_gft` and the
+        discrete cosine transform are measured as well; only for images of two axes.  Default: no
+        blocks.
     n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors.
+        Largest number of threads; None (default) is 1, -1 all processors.  Results do not depend
+        on it.
 
     Returns
     -------
     EnergyCompaction
-        `energy`, `normalized` and `cumulative` hold an array (n_orders, n_bands) for each graph by
-        name, lowest band first; `reduction` is the fraction of the edges of 'bilateral' that 'nnk'
-        leaves out.
+        Energies for each graph by name. Compare `normalized` or `cumulative` between graphs.
 
     Raises
     ------
     TypeError, ValueError
-        If the image or a parameter is invalid, or the image is constant: it has no energy.
+        If the image, a graph or a parameter is invalid, or if the image is constant, so that it has
+        no energy.
 
     Notes
     -----
@@ -175,7 +206,8 @@ def energy_compaction(
     require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
-    spatial_shape(image, channel_axis, graphs is not None)
+    graphed = "graphs=image_graph(image, spacing=(1, 1, 1))"
+    spatial_shape(image, channel_axis, graphs is not None, graphed)
     checked = check_image(image, channel_axis, most_axes=MOST_AXES)
     signal = _mean_removed(checked)
     if graphs is None:

@@ -42,29 +42,35 @@ class SpectralGraphWavelets:
     Parameters
     ----------
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph. Signals have the image's shape for an ImageGraph, (N,) for all others.
+        Undirected graph, with weights that are not negative and no self loops. A signal has the
+        image's shape for an ImageGraph, and (N,) for all others.
     filters : str, callable, list of callables, or pygsp Filter
-        Name of a filter design of PyGSP, default 'abspline': 'abspline', 'mexican_hat', 'meyer',
-        'itersine', 'simple_tight' or 'half_cosine'; or, with a number of bands of their own,
-        'heat', 'expwin', 'held', 'papadakis', 'regular' or 'simoncelli'. Or functions that take
-        an array of eigenvalues and return the response at each.
+        Name of a filter design of PyGSP, default 'abspline'. 'abspline', 'mexican_hat', 'meyer',
+        'itersine', 'simple_tight' and 'half_cosine' have ``n_scales + 1`` bands. 'heat' and
+        'expwin' have one band, 'held', 'papadakis', 'regular' and 'simoncelli' have two; these
+        ignore `n_scales`.
+
+        Or functions, one per band, that take an ndarray of eigenvalues and return the response at
+        each; or a `pygsp.filters.Filter` of any graph, whose functions are taken. Functions are
+        used as they are: they ignore `n_scales`, and `lmax` only sets the default of `bound`.
     n_scales : int
-        Number of wavelet bands; default 6. The scaling function is one band more.
+        Number of wavelet bands, 1 to 1000 ('half_cosine': at least 2); default 6. The scaling
+        function is one band more. Some `filters` ignore it.
     order : int
-        Degree of the Chebyshev polynomials; default 30. Higher ones are closer to the filters
-        and take proportionally longer.
+        Degree of the Chebyshev polynomials, 0 to 100000; default 30. Higher ones are closer to the
+        filters and take proportionally longer.
     laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-        Which Laplacian of the graph to use, as in `ImageGraph.laplacian`.
+        Which Laplacian of the graph to use, as in `ImageGraph.laplacian`; default 'combinatorial'.
     lmax : float or 'lanczos', optional
-        Eigenvalue at which the highest band ends: the filters divide [0, lmax] among them. A
-        number must not be below the largest eigenvalue; 'lanczos' takes 1.01 times an estimate
-        of the largest eigenvalue. Default: `bound`. See Notes.
+        Eigenvalue at which the highest band ends: the designs divide [0, lmax] into bands. A
+        number must not be below the largest eigenvalue unless `bound` is given too; 'lanczos' takes
+        1.01 times an estimate of the largest eigenvalue. Default: `bound`. See Notes.
     bound : float, optional
         Upper bound on the eigenvalues: the polynomials approximate the filters on [0, bound].
         Default: `lmax` if that is given, else a bound computed from the graph.
     tau : float, optional
-        Constant added to the degrees in the regularized Laplacian, in the units of the degrees.
-        Default: the mean degree. Other Laplacians do not use it.
+        Constant added to the degrees in the regularized Laplacian, in the units of the degrees; an
+        error for other Laplacians. Default: the mean degree of the pixels that have edges.
     approximation : {'interpolation', 'projection', 'jackson'}
         How the polynomials are fitted: by interpolation (default), as a truncated Chebyshev
         series, or as such a series with Jackson damping, which does not overshoot.
@@ -76,15 +82,22 @@ class SpectralGraphWavelets:
     ----------
     n_bands : int
         Number of bands, the scaling function included.
+    order : int
+        Degree of the polynomials.
     bound, lmax : float
         The numbers in use, see Notes.
-    coefficients : (n_bands, order + 1) ndarray
-        Chebyshev coefficients on [0, bound].
+    coefficients : (n_bands, order + 1) ndarray of float64
+        Chebyshev coefficients c of each band on [0, bound], in numpy's convention: the response at
+        the eigenvalue x is ``sum_k c[k] T_k(2 x / bound - 1)``.
+    bank : FilterBank
+        The filters that the polynomials approximate: ``bank.evaluate(x)`` returns their responses
+        at n eigenvalues as an (n_bands, n) ndarray.
 
     Raises
     ------
     TypeError, ValueError
-        If the graph or a parameter is invalid, or `lmax` is below the largest eigenvalue.
+        If the graph or a parameter is invalid, or if `bound`, or `lmax` without `bound`, is below
+        an estimate of the largest eigenvalue.
 
     Notes
     -----
@@ -96,6 +109,9 @@ class SpectralGraphWavelets:
     fit the spectrum closely; the end of the interval then rests on an estimate (30 Lanczos steps)
     and is guaranteed only if `bound` is given too. To get the same result for a part of an image
     as for the whole, give the `bound` of the whole.
+
+    **Masked pixels** have no edges, so that L is 0 there. They do not influence other pixels, but
+    signals must be finite there too; set them to 0, for example.
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
     W`` and ``x = Q d``, d the degrees: on photographs 1.32 to 1.42 times the largest eigenvalue.
@@ -154,12 +170,12 @@ class SpectralGraphWavelets:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a signal: (H, W), or (N,) for a plain adjacency."""
+        """Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs."""
         return self._operator.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the coefficients: float32 or float64, as that of the graph."""
+        """Type of all results: float32 if the weights of the graph are float32, else float64."""
         return self._operator.dtype
 
     def analyze(self, image: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -167,19 +183,22 @@ class SpectralGraphWavelets:
 
         Parameters
         ----------
-        image : (H, W) or (H, W, C) array_like; (N,) or (N, C) for a plain adjacency
-            Finite real values, at most the square root of the largest number of `dtype`. Channels
-            are transformed one by one.
+        image : array_like of `shape`, or with one more, last axis of channels
+            Values of any real dtype and in any units, converted to `dtype`. They must be finite,
+            and at most the square root of the largest number of `dtype`. Channels are transformed
+            one by one.
 
         Returns
         -------
-        (n_bands, H, W[, C]) ndarray
-            Band 0 is the scaling function, then wavelets from coarse to fine.
+        (n_bands, H, W[, C]) ndarray of `dtype`
+            Bands in the units of the image: first the scaling function, then wavelets from low to
+            high frequencies. For volumes and other graphs, the axes of `shape` replace H and W.
 
         Raises
         ------
         TypeError, ValueError
-            If the values are not finite real numbers, or the shape is not the graph's.
+            If the values are not finite real numbers, if some are masked (masked array), or if the
+            shape is not the graph's.
         """
         return self._analyze(self._check_signal(image, (), "image values"), self.coefficients)
 
@@ -195,13 +214,14 @@ class SpectralGraphWavelets:
         ----------
         image : as for `analyze`
         response : callable
-            Function that takes an array of n eigenvalues and returns an array of n factors, such as
-            ``lambda x: np.exp(-x)``. A weighted sum of bands is one such function: it is faster
-            than computing the bands and adding them up.
+            Function that takes an array of n eigenvalues and returns an array of n factors, or one
+            number, such as ``lambda x: np.exp(-x)``. It is approximated like the filters, by a
+            polynomial of degree `order` on [0, bound]. A weighted sum of bands is one such
+            function: it is faster than computing the bands and adding them up.
 
         Returns
         -------
-        ndarray of the image's shape
+        ndarray of `dtype`, of the image's shape
 
         Raises
         ------
@@ -223,13 +243,14 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         coefficients : (n_bands, H, W[, C]) array_like
-            Finite real values, at most the largest number of `dtype` to the power 3/4.
+            Bands as returned by `analyze`, possibly changed: finite real values, at most the
+            largest number of `dtype` to the power 3/4.
 
         Returns
         -------
-        (H, W[, C]) ndarray
-            For the random-walk Laplacian the adjoint in the inner product weighted by
-            the degrees (regularized: by degrees plus tau).
+        (H, W[, C]) ndarray of `dtype`
+            Sum of the filtered bands. For the random-walk Laplacian it is the adjoint in the inner
+            product weighted by the degrees (regularized: by degrees plus tau).
 
         Raises
         ------
@@ -257,7 +278,8 @@ class SpectralGraphWavelets:
 
         Returns
         -------
-        (H, W[, C]) ndarray
+        (H, W[, C]) ndarray of `dtype`
+            The image, in the units that it had.
 
         Raises
         ------
@@ -289,14 +311,20 @@ class SpectralGraphWavelets:
 
         Returns
         -------
-        (float, float)
+        A, B : float
+            Smallest and largest sum of the squared responses of all bands, on a fine grid of
+            eigenvalues.
         """
         check_choice("of", of, ("polynomials", "kernels"))
         evaluate = self.bank.evaluate if of == "kernels" else self.evaluate
         return filter_bank.frame_bounds(evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
-        """Return the same transform with polynomials of another degree; the graph is not copied."""
+        """Return the same transform with polynomials of degree `order`, 0 to 100000.
+
+        Its filters, `lmax` and `bound` are the same, and the graph is shared, not copied. The
+        transform that this is called on does not change.
+        """
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
         return other._fitted()
@@ -309,7 +337,17 @@ class SpectralGraphWavelets:
         return self
 
     def evaluate(self, eigenvalues: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Return the response of each band at n eigenvalues in [0, bound], (n_bands, n) ndarray."""
+        """Return the response of the polynomial of each band at some eigenvalues.
+
+        Parameters
+        ----------
+        eigenvalues : (n,) array_like
+            Eigenvalues in [0, bound]; beyond it, the polynomials grow without limit.
+
+        Returns
+        -------
+        (n_bands, n) ndarray of float64
+        """
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
         return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
 
@@ -372,8 +410,8 @@ class SpectralGraphWavelets:
         expected = (*leading, *self.shape)
         if array.shape[: len(expected)] != expected or array.ndim > len(expected) + 1:
             raise ValueError(
-                f"{name} must have shape {expected} (and may have channels after it), "
-                f"not {array.shape}"
+                f"{name} must have shape {expected}, or one axis more for channels, not "
+                f"{array.shape}; the graph has shape {self.shape}"
             )
         if array.size == 0:
             raise ValueError(f"{name} of shape {array.shape} have no channel")

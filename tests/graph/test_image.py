@@ -190,6 +190,23 @@ def test_none_is_no_image(build):
 
 
 @both
+def test_a_graph_is_no_image(build):
+    graph = build(GRAY, sigma_f=1)
+    with pytest.raises(TypeError, match=r"not a graph \(ImageGraph\): give the image first"):
+        build(graph)
+
+
+@both
+def test_sigma_f_for_values_up_to_255(build):
+    with pytest.warns(UserWarning, match="sigma_f=25 is more than 5 times .*: 25/255"):
+        build(GRAY, sigma_f=25)
+    build(GRAY, sigma_f=2)  # both of these may be meant
+    build(GRAY, sigma_f=1e6)
+    build(255 * GRAY, sigma_f=25)
+    build((GRAY > 0.5).astype(np.uint8), sigma_f=25)
+
+
+@both
 @pytest.mark.parametrize("name", ["camera.png", Path("camera.png")])
 def test_the_name_of_a_file_is_no_image(name, build):
     with pytest.raises(TypeError, match=r"nnk_image\.io\.read\('camera.png'\)\[0\] reads it"):
@@ -212,11 +229,16 @@ def test_images_without_pixels(shape, build):
     ("shape", "channel_axis", "says"),
     [
         ((), None, "2 to 4 axes, this one 0"),
-        ((5,), None, "2 to 4 axes, this one 1"),
+        ((5,), None, r"2 to 4 axes, this one 1: shape \(5,\); reshape it to two axes"),
         ((5, 5, 3), None, r"pass channel_axis= \(-1 if the channels come last\), or .*spacing="),
-        ((2, 2, 5, 5, 3), None, "2 to 4 axes, this one 5"),
+        ((2, 2, 5, 5, 3), None, "2 to 4 axes, this one 5: .* channel_axis= .*, or pass one image"),
+        ((2, 2, 2, 2, 5, 3), None, "2 to 4 axes, this one 6: .*; pass one image at a time"),
         ((5, 5), -1, "use channel_axis=None for a grayscale image"),
-        ((2, 2, 2, 2, 2, 3), -1, "arrays of 3 to 5 axes, this one has 6"),
+        (
+            (2, 2, 2, 2, 2, 3),
+            -1,
+            "of 3 to 5 axes, this one has 6.* pass one image at a time",
+        ),
         ((5, 5, 3), 3, r"channel_axis=3 is outside .*\(5, 5, 3\)"),
         ((5, 5, 3), -4, "channel_axis=-4 is outside"),
     ],

@@ -19,6 +19,7 @@ from nnk_image import image_graph
 
 
 @every_kind
+@pytest.mark.filterwarnings("ignore:sigma_f=.* range of the image, 0 to 1")  # 10 for booleans
 @pytest.mark.parametrize("image", [GRAY, COLOR], ids=["grey", "colour"])
 @pytest.mark.parametrize(
     "dtype", ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", ">u2", ">i4", ">f8", "f8"]

@@ -457,6 +457,13 @@ def test_too_small(shape):
             estimate(image)
 
 
+def test_too_small_slices_are_named_by_the_shape_of_the_volume():
+    volume = np.random.default_rng(0).random((60, 60, 3))
+    for estimate in (estimate_noise, estimate_sigma):
+        with pytest.raises(ValueError, match=r"1 channel of 60x60x3 pixels .* last two axes"):
+            estimate(volume, spacing=(1, 1, 1))
+
+
 @pytest.mark.parametrize("shape", [(8, 8), (8, 200), (200, 8), (17, 23), (63, 64), (8, 8, 3)])
 def test_small_images(shape):
     image = np.random.default_rng(0).normal(100, 10, shape)

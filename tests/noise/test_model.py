@@ -77,6 +77,14 @@ def test_it_says_itself():
     assert repr(NoiseModel(curve=[[0, 99], [3, 4]])) == "NoiseModel(sigma=3.536, curve=3, 4)"
 
 
+@pytest.mark.parametrize("shape", [(8, 8), (9, 8), (16, 13)])
+def test_oriented_psd_by_a_formula(shape):
+    """At half the sampling rate, a formula of frequencies is not symmetric."""
+    down, right = np.meshgrid(*map(np.fft.fftfreq, shape), indexing="ij")
+    down, right = NoiseModel.from_psd((down + 2 * right) ** 2).neighbor_correlation()
+    assert right < down < 0
+
+
 def test_psd_and_autocovariance_agree():
     psd = 25 * abs(np.fft.fft2(np.outer([1, 2, 1], [1, 2, 1]) / 6.0, (64, 80))) ** 2
     by_psd, by_covariance = NoiseModel.from_psd(psd), with_covariance(25 * BINOMIAL)
@@ -99,6 +107,8 @@ def test_psd_and_autocovariance_agree():
         (lambda: NoiseModel.from_psd(np.ones(5)), "psd has shape"),
         (lambda: NoiseModel.from_psd(-np.ones((5, 5))), "psd .* nowhere negative, .* is -1"),
         (lambda: NoiseModel.from_psd(np.full((5, 5), np.nan)), "psd must be finite"),
+        (lambda: NoiseModel.from_psd(np.fft.fftshift(np.eye(1, 9))), "psd differs .*ifftshift"),
+        (lambda: NoiseModel.from_psd(np.tile(np.arange(9, 0, -1), (9, 1))), "psd .* of rfft2"),
         (lambda: with_covariance(np.ones((2, 3))), "odd height and width"),
         (lambda: with_covariance(np.zeros((3, 3))), "positive in the middle"),
         (lambda: with_covariance(np.arange(9).reshape(3, 3)), "and its opposite"),

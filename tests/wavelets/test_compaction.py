@@ -267,8 +267,10 @@ def test_bad_option_is_refused(options, error, says):
 def test_image_is_checked_like_everywhere():
     with pytest.raises(ValueError, match="row 2, column 3"):
         energy_compaction(np.where(np.arange(72).reshape(9, 8) == 19, np.nan, IMAGE))
-    with pytest.raises(ValueError, match="channel_axis"):
+    with pytest.raises(ValueError, match=r"channel_axis= .* graphs=image_graph\(image, spacing="):
         energy_compaction(COLOR)
+    with pytest.raises(TypeError, match="give the image first"):
+        energy_compaction(image_graph(IMAGE), IMAGE)
     with pytest.raises(ValueError, match="pass sigma_f"):
         energy_compaction(IMAGE * 200)
     kept = IMAGE.copy()
@@ -333,6 +335,13 @@ def test_no_fixed_transform_beats_the_klt_of_the_image_itself(name):
     gain = result.with_klt([result]).coding_gain
     assert gain["klt"] > gain["dct"] > 0
     assert gain["nnk"] > gain["klt"]  # another basis for each block, which a decoder would need
+
+
+def test_the_klt_needs_blocks_of_one_size():
+    results = [energy_compaction(IMAGE, orders=[4], block_size=n) for n in (None, 2, 4)]
+    for result, others in [(results[0], results[:1]), (results[1], results[1:]), (results[1], [])]:
+        with pytest.raises(ValueError, match=r"with_klt needs .* same block_size"):
+            result.with_klt(others)
 
 
 def test_blocks_of_color_are_those_of_all_channels_together():
