@@ -24,7 +24,13 @@ from nnk_image.neighbors.kernels import (
 )
 from nnk_image.neighbors.options import METHODS, check_method_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
-from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
+from nnk_image.neighbors.weights import (
+    NOT_OPTIMAL,
+    check_diagonal,
+    nearest_psd,
+    report_indefinite,
+    solve_given,
+)
 from nnk_image.neighbors.widths import check_sigma, sigma_of
 
 BY_DISTANCE = ("kstar", "lnp")
@@ -264,10 +270,10 @@ class NeighborhoodModel:
         For kernels that are matrices or functions.
         """
         if self.kernel.function is not None:
-            query, points = queries[q : q + 1], self.points[found]
-            function = self.kernel.function
-            K, b = evaluate(function, points, points), evaluate(function, query, points)[0]
-            return K, b, float(evaluate(function, query, query)[0, 0])
+            points = np.concatenate([queries[q : q + 1], self.points[found]])
+            whole = evaluate(self.kernel.function, points, points)
+            check_diagonal("the matrix of the kernel function", whole)
+            return whole[1:, 1:], whole[0, 1:], float(whole[0, 0])
         points, row = self.points[np.ix_(found, found)], queries[q, found]
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
@@ -353,10 +359,5 @@ def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
     asymmetry = np.abs(matrix - matrix.T).max()
     if asymmetry > 1e-8 * np.abs(matrix).max():
         raise ValueError(f"X must be a symmetric Gram matrix; |X - X'| is up to {asymmetry:g}")
-    if matrix.any() and not matrix.diagonal().any():
-        raise ValueError(
-            "X has a diagonal of zeros: these are distances, not the similarities that "
-            "kernel='precomputed' takes; pass np.exp(-(X**2) / (2 * sigma**2)) for a Gaussian "
-            "kernel of distances X"
-        )
+    check_diagonal("X", matrix)
     return matrix

@@ -363,7 +363,7 @@ BAD = [
     ({"metric": "euclidean"}, TypeError, "default"),
     ({"metric": "cityblock"}, TypeError, r"NearestNeighbors\(metric='cityblock'\)"),
     ({"kernel": "rbf"}, ValueError, "kernel='gaussian' with sigma"),
-    ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "distances, not the simil"),
+    ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "0 on its diagonal"),
     ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
@@ -439,6 +439,23 @@ def test_too_many_candidates_are_refused_in_time(monkeypatch):
     monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
     with pytest.raises(MemoryError, match=r"30 candidates of 400 points.*use fewer"):
         nnk_graph(ROLL, 30)
+
+
+@pytest.mark.parametrize("method", ["nnk", "knn"])
+@pytest.mark.parametrize("distances", [cdist, lambda a, b: -cdist(a, b), lambda a, b: 1 - a @ b.T])
+def test_distances_are_no_kernel(distances, method):
+    points = ROLL[:40] / np.linalg.norm(ROLL[:40], axis=1, keepdims=True)
+    with pytest.raises(ValueError, match="kernel function has .* on its diagonal"):
+        nnk_graph(points, 5, kernel=distances, method=method)
+    with pytest.raises(ValueError, match="X has .* on its diagonal"):
+        nnk_graph(distances(points, points), 5, kernel="precomputed", method=method)
+
+
+def test_a_similarity_whose_diagonal_was_set_to_zero():
+    matrix = np.exp(-(cdist(ROLL[:40], ROLL[:40]) / 10))
+    matrix[3, 3] = 0
+    with pytest.raises(ValueError, match="do not set the diagonal of similarities to 0"):
+        nnk_graph(matrix, 5, kernel="precomputed")
 
 
 def test_indefinite_similarities():
