@@ -110,6 +110,7 @@ n_jobs : optional
             check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
         self._fit_model(validate_data(self, X, dtype=[np.float64, np.float32]))
         solved = self._model.solve()
+        self._model.warn_if_narrow(solved, stacklevel=3)
         self.error_ = solved.error
         self.graph_ = solved.graph(self.symmetrize, self.n_jobs)
         self._row_of: dict[bytes, int] = {}

@@ -21,6 +21,7 @@ from nnk_image.neighbors.kernels import (
     check_largest,
     evaluate,
     given_diagonal,
+    similarities,
 )
 from nnk_image.neighbors.options import METHODS, check_method_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
@@ -305,6 +306,20 @@ class NeighborhoodModel:
                 f"tol={self.params.tol:g} leaves no neighbor at all: it drops weights below tol "
                 f"times the largest similarity, and those of this kernel are "
                 "far larger than its weights; scale X down, or use tol=0"
+            )
+
+    def warn_if_narrow(self, solved: Solved, stacklevel: int) -> None:
+        """Warn if the points have no neighbors because the width makes all similarities 0."""
+        if not (self.has_sigma and solved.is_empty()):
+            return
+        distances = self._distances(self.points, self.candidates(), own=True)
+        distances = distances[np.isfinite(distances)]
+        if len(distances) and not similarities(self.kernel, distances / self.sigma).any():
+            warnings.warn(
+                f"no point has a neighbor: sigma={self.sigma:g} is so far below the distances of "
+                f"points to their candidates, {np.median(distances):.3g} in the median, that all "
+                "similarities are 0; use a larger sigma, or sigma='kth'",
+                stacklevel=stacklevel,
             )
 
     def _check_optimal(self, queries: NDArray[Any], own: bool, solved: Solved) -> None:

@@ -73,7 +73,7 @@ def nnk_neighbors(
         mean distance from a point of X to its farthest candidate; 'local': a third of this
         distance for each query by itself; 'median': the median distance from the points of X to
         their candidates. If `neighbors` lists the candidates of `queries`, 'kth' and 'median' use
-        their distances instead. A width of 0 is replaced by 1, with a warning.
+        their distances instead. A rule that gives 0 is replaced by 1, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
         (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is
@@ -160,4 +160,7 @@ def nnk_neighbors(
         n_jobs=n_jobs,
     )
     warn_of_few_points(model.n_neighbors, len(model.points), queries is None, stacklevel=4)
-    return model.neighborhoods(queries)
+    solved = model.solve(queries)
+    if queries is None:
+        model.warn_if_narrow(solved, stacklevel=4)
+    return solved.neighborhoods(n_jobs)

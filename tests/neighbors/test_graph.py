@@ -278,7 +278,8 @@ def test_equal_points_share_with_every_kernel(kernel, n_features):
 
 
 def test_isolated_points():
-    far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)  # the kernel is 0
+    with pytest.warns(UserWarning, match="all similarities are 0"):
+        far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)
     assert len(far.indices) == 0
     np.testing.assert_array_equal(far.error, 0.5)
     points = np.array([[1.0, 0], [0, 0], [1, 1], [2, 1]])
@@ -380,6 +381,7 @@ BAD = [
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
     ({"sigma": "mean"}, ValueError, "not a known rule"),
     ({"sigma": -1}, ValueError, "sigma=-1"),
+    ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
     ({"sigma": np.nan}, ValueError, "sigma=nan"),
     ({"sigma": None}, TypeError, "sigma must be"),
     ({"method": "ann"}, ValueError, "'ann' is unknown"),
@@ -404,6 +406,18 @@ def test_bad_input(options, error, text):
         nnk_neighbors(**options)
     with pytest.raises(error, match=text):
         nnk_graph(**options)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
+def test_a_width_far_below_the_distances_is_reported(kernel):
+    points = np.arange(20.0).reshape(-1, 1)
+    with pytest.warns(UserWarning, match=r"sigma=0.001 is so far below.*, 1 in the median") as found:
+        assert nnk_graph(points, 2, kernel=kernel, sigma=1e-3).nnz == 0
+    assert [warning.filename for warning in found] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nnk_graph(points, 2, kernel=kernel, sigma=1.0, method_params={"l1": 1}).nnz == 0
+        assert len(nnk_neighbors(points, 2, queries=[[1e9]], sigma=1.0).indices) == 0
 
 
 def test_bad_queries_and_rules():
