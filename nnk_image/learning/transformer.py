@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
@@ -97,8 +97,8 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like
-            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+        X : (N, d) array_like or sparse matrix
+            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : ignored
 
@@ -108,7 +108,7 @@ n_jobs : optional
         """
         if self.symmetrize is not None:
             check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
-        self._fit_model(validate_data(self, X, dtype=[np.float64, np.float32]))
+        self._fit_model(self._checked(X))
         solved = self._model.solve()
         self._model.warn_if_narrow(solved, stacklevel=3)
         self.error_ = solved.error
@@ -123,7 +123,7 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Points; (n, N) kernel values with the fitted points for a precomputed kernel. One that
             equals a fitted point counts as that point (the first, if several do).
 
@@ -134,8 +134,7 @@ n_jobs : optional
             neighbors among the fitted points, as by ``nnk_neighbors(..., queries=X)``.
         """
         check_is_fitted(self)
-        queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        queries = self._model.check_queries(queries)
+        queries = self._model.check_queries(self._checked(X, reset=False))
         known = np.array([self._row_of.get(_fingerprint(row), -1) for row in queries])
         new = np.flatnonzero(known < 0)
         if len(new) == 0:
@@ -152,7 +151,7 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like
+        X : (N, d) array_like or sparse matrix
             As for `fit`.
         y : ignored
 

@@ -371,8 +371,9 @@ def _keep_mutual(solved: Solved, own: bool) -> None:
 def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
-    asymmetry = np.abs(matrix - matrix.T).max()
-    if asymmetry > 1e-8 * np.abs(matrix).max():
+    asymmetry, rounding = np.abs(matrix - matrix.T).max(), 1e-8 * np.abs(matrix).max()
+    if asymmetry > rounding:
         raise ValueError(f"X must be a symmetric Gram matrix; |X - X'| is up to {asymmetry:g}")
-    check_diagonal("X", matrix)
+    if matrix.diagonal().max() <= rounding:  # where some are positive, these points are of use
+        check_diagonal("X", matrix)
     return matrix

@@ -467,7 +467,7 @@ def test_distances_are_no_kernel(distances, method):
 
 def test_a_similarity_whose_diagonal_was_set_to_zero():
     matrix = np.exp(-(cdist(ROLL[:40], ROLL[:40]) / 10))
-    matrix[3, 3] = 0
+    np.fill_diagonal(matrix, 0)
     with pytest.raises(ValueError, match="do not set the diagonal of similarities to 0"):
         nnk_graph(matrix, 5, kernel="precomputed")
 
