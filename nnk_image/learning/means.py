@@ -16,6 +16,7 @@ from nnk_image.learning.gram import Gram
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes the kernel's width
@@ -25,6 +26,7 @@ _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a 
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
+    @without_metric
     def __init__(
         self,
         n_clusters: int = 10,

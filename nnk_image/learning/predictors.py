@@ -15,6 +15,7 @@ from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
+from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -166,6 +167,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
 class KernelOptions:
     """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
 
+    @without_metric
     def __init__(
         self,
         n_neighbors: int = 30,

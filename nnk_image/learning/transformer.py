@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
-from nnk_image.neighbors.options import SYMMETRIZE
+from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
 class NNKGraphTransformer(
@@ -65,6 +65,7 @@ n_jobs : optional
 
     _own_points_only = True
 
+    @without_metric
     def __init__(
         self,
         n_neighbors: int = 30,

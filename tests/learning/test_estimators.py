@@ -115,6 +115,17 @@ def test_sparse_points_are_those_of_the_dense_matrix(name, iris, monkeypatch):
         estimator.fit(csr_array(X), y)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if "KStar" not in name])
+def test_a_wrong_call_names_the_class(name):
+    make = getattr(nnk_image, name)
+    with pytest.raises(TypeError, match=f"no option of {name}; write kernel='cosine'"):
+        make(metric="cosine")
+    with pytest.raises(TypeError, match=rf"{name}\(\): too many positional arguments"):
+        make(5, "cosine")
+    with pytest.raises(TypeError, match=rf"{name}\(\): .* unexpected keyword argument 'width'"):
+        make(width=5)
+
+
 def test_grid_search_over_a_pipeline(iris):
     X, y = iris
     pipeline = make_pipeline(StandardScaler(), NNKClassifier())
