@@ -35,7 +35,9 @@ class KernelEstimator(BaseEstimator):
         """Return X, or X and y, as scikit-learn checks them, a sparse X as a dense array."""
         options |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         checked = validate_data(self, X, *y, **options)
-        return (check_features("X", checked[0]), *checked[1:]) if y else check_features("X", checked)
+        if not y:
+            return check_features("X", checked)
+        return check_features("X", checked[0]), checked[1]
 
 
 class NeighborhoodEstimator(KernelEstimator):

@@ -111,7 +111,7 @@ def test_sparse_points_are_those_of_the_dense_matrix(name, iris, monkeypatch):
     assert np.abs(getattr(fitted, method)(csr_matrix(X[::7] + 0.01)) - dense).sum() == 0
     monkeypatch.setattr("nnk_image.base.memory.SMALL", 0)
     monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
-    with pytest.raises(MemoryError, match="X as a dense matrix.*TruncatedSVD"):
+    with pytest.raises(MemoryError, match=r"X as a dense matrix.*TruncatedSVD"):
         estimator.fit(csr_array(X), y)
 
 
