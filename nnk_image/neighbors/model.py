@@ -314,9 +314,12 @@ class NeighborhoodModel:
             return
         distances = self._distances(self.points, self.candidates(), own=True)
         distances = distances[np.isfinite(distances)]
-        if len(distances) and not similarities(self.kernel, distances / self.sigma).any():
+        sigma = np.max(self.sigma)
+        with np.errstate(over="ignore"):
+            nonzero = similarities(self.kernel, distances / sigma).any()
+        if len(distances) and not nonzero:
             warnings.warn(
-                f"no point has a neighbor: sigma={self.sigma:g} is so far below the distances of "
+                f"no point has a neighbor: sigma={sigma:g} is so far below the distances of "
                 f"points to their candidates, {np.median(distances):.3g} in the median, that all "
                 "similarities are 0; use a larger sigma, or sigma='kth'",
                 stacklevel=stacklevel,

@@ -73,7 +73,7 @@ def nnk_neighbors(
         mean distance from a point of X to its farthest candidate; 'local': a third of this
         distance for each query by itself; 'median': the median distance from the points of X to
         their candidates. If `neighbors` lists the candidates of `queries`, 'kth' and 'median' use
-        their distances instead. A rule that gives 0 is replaced by 1, with a warning.
+        their distances instead. If a rule gives 0, 1 is used, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
         (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is

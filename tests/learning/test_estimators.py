@@ -115,6 +115,13 @@ def test_sparse_points_are_those_of_the_dense_matrix(name, iris, monkeypatch):
         estimator.fit(csr_array(X), y)
 
 
+@pytest.mark.parametrize("sigma", [1e-4, "local"])
+def test_a_width_far_below_the_distances_is_reported(sigma, iris):
+    X = np.unique(iris[0], axis=0)
+    with pytest.warns(UserWarning, match="all similarities are 0"):
+        assert NNKGraphTransformer(5, sigma=sigma, sigma_scale=1e-4).fit_transform(X).nnz == 0
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if "KStar" not in name])
 def test_a_wrong_call_names_the_class(name):
     make = getattr(nnk_image, name)

@@ -414,6 +414,8 @@ def test_a_width_far_below_the_distances_is_reported(kernel):
     with pytest.warns(UserWarning, match=r"=0.001 is so far below.*, 1 in the median") as found:
         assert nnk_graph(points, 2, kernel=kernel, sigma=1e-3).nnz == 0
     assert [warning.filename for warning in found] == [__file__]
+    with pytest.warns(UserWarning, match="1e-140 is so far below"):
+        nnk_graph(1e148 * points, 2, kernel=kernel, sigma=1e-140)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert nnk_graph(points, 2, kernel=kernel, sigma=1.0, method_params={"l1": 1}).nnz == 0
