@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
@@ -22,8 +21,8 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
 
         Parameters
         ----------
-        X : (N, d) array_like
-            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+        X : (N, d) array_like or sparse matrix
+            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : (N,) array_like
             Classes: integers, booleans or strings. One class only is allowed.
@@ -32,7 +31,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         -------
         self
         """
-        points, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        points, labels = self._checked(X, y)
         check_classification_targets(labels)
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
         self._targets = np.eye(len(self.classes_))[self._codes]
@@ -44,7 +43,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
 
         Parameters
         ----------
-        X : (n, d) array_like or None
+        X : (n, d) array_like, sparse matrix or None
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel. None: the
             fitted points, each predicted from the others; at least two are needed.
 
@@ -61,7 +60,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
 
         Parameters
         ----------
-        X : (n, d) array_like or None
+        X : (n, d) array_like, sparse matrix or None
             As for `predict`.
 
         Returns

@@ -73,12 +73,14 @@ def check_points(name: str, points: npt.ArrayLike, matrix: csr_array) -> Array:
 
 
 def check_labels(labels: npt.ArrayLike, n: int) -> Array:
-    """Return integer labels of n nodes, at least one of them known, -1 where unknown."""
+    """Return labels of n nodes, whole numbers, at least one of them known, -1 where unknown."""
     array = np.asarray(labels)
-    if array.dtype.kind not in "iu":
+    whole = array.dtype.kind == "f" and (np.isfinite(array) & (array == np.rint(array))).all()
+    if array.dtype.kind not in "iu" and not whole:
         raise TypeError(
-            f"labels must be integers, -1 where unknown, not {array.dtype}; number the classes: "
-            "classes, labels = np.unique(names, return_inverse=True)"
+            f"labels must be integers, -1 where unknown, not {array.dtype}; number the classes by "
+            "classes, labels = np.unique(names, return_inverse=True), and set the unknown ones to "
+            "-1 afterwards"
         )
     if array.shape != (n,):
         raise ValueError(f"labels must have shape ({n},), one per node, not {array.shape}")

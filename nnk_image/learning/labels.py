@@ -30,8 +30,8 @@ def label_propagation(
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph of N nodes with non-negative weights; others raise ValueError.
     labels : (N,) array_like of int
-        Class of each node, -1 where unknown; at least one must be known. Classes are integers from
-        0, not necessarily consecutive. For an image, the raveled map of labels.
+        Class of each node, -1 where unknown; at least one must be known. Classes are whole numbers
+        from 0, not necessarily consecutive. For an image, the raveled map of labels.
     laplacian : {'combinatorial', 'normalized'}
         Laplacian of the graph, see `ImageGraph.laplacian`. 'combinatorial' (default) favors classes
         whose labeled nodes have large degrees, 'normalized' does not.
@@ -50,7 +50,8 @@ def label_propagation(
     Warns
     -----
     UserWarning
-        If nodes are connected to no labeled node; they get the most frequent label.
+        If nodes are connected to no labeled node; they get the most frequent label. Also if no
+        label is -1, so that there is nothing to propagate.
 
     Notes
     -----
@@ -74,8 +75,13 @@ def label_propagation(
     check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
     adjacency = check_graph(graph)
     labels = check_labels(labels, adjacency.shape[0])
-    classes, own = np.unique(labels[labels != -1], return_inverse=True)
     known = labels != -1
+    if known.all():
+        warnings.warn(
+            "all labels are known, and returned as they are; set those to be found to -1",
+            stacklevel=2,
+        )
+    classes, own = np.unique(labels[known], return_inverse=True)
     given = np.zeros((len(labels), len(classes)))
     given[np.flatnonzero(known), own] = 1
     if laplacian == "normalized":

@@ -9,13 +9,14 @@ from scipy.linalg import pinvh
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes the kernel's width
@@ -25,6 +26,7 @@ _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a 
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
+    @without_metric
     def __init__(
         self,
         n_clusters: int = 10,
@@ -157,8 +159,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (N, d) array_like
-            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+        X : (N, d) array_like or sparse matrix
+            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : ignored
 
@@ -166,7 +168,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         -------
         self
         """
-        points = validate_data(self, X, dtype=[np.float64, np.float32])
+        points = self._checked(X)
         n_clusters = check_count("n_clusters", self.n_clusters)
         if len(points) < n_clusters:
             raise ValueError(f"n_samples={len(points)} must be at least n_clusters={n_clusters}")
@@ -242,9 +244,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         b = self._gram.product(X, self.atoms_)
         return self._codes(b), b
 
-    def _checked(self, X: npt.ArrayLike) -> Any:
+    def _checked_queries(self, X: npt.ArrayLike) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return self._checked(X, reset=False)
 
     def _labels(self, X: Array | None) -> Array:
         """Return the atom of largest weight, or the nearest one where all weights are 0."""
@@ -258,7 +260,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
@@ -266,14 +268,14 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         (n,) ndarray of int
             Numbers of atoms, from 0 to ``n_clusters - 1``.
         """
-        return self._labels(self._checked(X))
+        return self._labels(self._checked_queries(X))
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
         """Return the code of each query: its non-negative weights of the atoms.
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
@@ -282,14 +284,14 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             Float64 weights, at most `n_neighbors` in a row, which need not sum to 1. A row is empty
             if the query is similar to no atom.
         """
-        return csr_array(self._coded(self._checked(X))[0])
+        return csr_array(self._coded(self._checked_queries(X))[0])
 
     def reconstruction_error(self, X: npt.ArrayLike) -> Array:
         """Return the squared distance in feature space of each query from its code.
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
@@ -302,7 +304,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         For a precomputed kernel the kernel of each query with itself is ``diagonal`` of
         `kernel_params`, by default 1, also if queries are fitted points.
         """
-        queries = self._checked(X)
+        queries = self._checked_queries(X)
         misfit = self._misfit(*self._coded(queries))
         return np.maximum(self._gram.diagonal(queries) + misfit, 0)
 
@@ -313,7 +315,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
@@ -337,7 +339,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
         y : ignored
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
@@ -61,8 +61,8 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like
-            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+        X : (N, d) array_like or sparse matrix
+            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : (N,) array_like
             Classes: integers, booleans or strings. One class only is allowed.
@@ -71,7 +71,7 @@ random_state, n_jobs : optional
         -------
         self
         """
-        points, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        points, labels = self._checked(X, y)
         check_classification_targets(labels)
         n_clusters = check_count("n_clusters", self.n_clusters)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -98,7 +98,7 @@ random_state, n_jobs : optional
         The term of the queries' similarity with themselves, which all classes share, is left out.
         """
         check_is_fitted(self)
-        queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        queries = self._checked(X, reset=False)
         pairs = zip(self.means_, self._members, strict=True)
         return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 
@@ -107,7 +107,7 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns
@@ -125,7 +125,7 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
 
         Returns

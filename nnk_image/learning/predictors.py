@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
 from nnk_image.learning.inputs import Array
+from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
+from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -26,7 +28,16 @@ class KernelEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         kernel = getattr(self, "kernel", None)
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.sparse = True
         return tags
+
+    def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
+        """Return X, or X and y, as scikit-learn checks them, a sparse X as a dense array."""
+        options |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        checked = validate_data(self, X, *y, **options)
+        if not y:
+            return check_features("X", checked)
+        return check_features("X", checked[0]), checked[1]
 
 
 class NeighborhoodEstimator(KernelEstimator):
@@ -66,7 +77,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
 
         Parameters
         ----------
-        X : (n, d) array_like, optional
+        X : (n, d) array_like or sparse matrix, optional
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel. A query
             equal to a fitted point has this point among its candidates. Default: the fitted points,
             each with the others as candidates; at least two are needed.
@@ -149,7 +160,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     def _checked_queries(self, X: npt.ArrayLike | None) -> Any:
         """Return queries as scikit-learn checks them, or None for the fitted points."""
         if X is not None:
-            return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+            return self._checked(X, reset=False)
         if self.n_samples_fit_ < 2:
             raise ValueError("leave-one-out prediction needs at least two fitted points")
         return None
@@ -158,6 +169,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
 class KernelOptions:
     """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
 
+    @without_metric
     def __init__(
         self,
         n_neighbors: int = 30,

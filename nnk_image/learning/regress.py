@@ -5,7 +5,6 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
@@ -21,8 +20,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
         Parameters
         ----------
-        X : (N, d) array_like
-            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+        X : (N, d) array_like or sparse matrix
+            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : (N,) or (N, n_outputs) array_like
             Values, real and finite numbers.
@@ -31,8 +30,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         -------
         self
         """
-        options = {"multi_output": True, "y_numeric": True}
-        points, values = validate_data(self, X, y, dtype=[np.float64, np.float32], **options)
+        points, values = self._checked(X, y, multi_output=True, y_numeric=True)
         self._single_output = values.ndim == 1
         self._targets = values.reshape(len(values), -1).astype(np.float64)
         self._fit_model(points)
@@ -43,7 +41,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
         Parameters
         ----------
-        X : (n, d) array_like or None
+        X : (n, d) array_like, sparse matrix or None
             Queries; (n, N) kernel values with the fitted points for a precomputed kernel. None: the
             fitted points, each predicted from the others; at least two are needed.
 

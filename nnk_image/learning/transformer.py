@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice
 from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
-from nnk_image.neighbors.options import SYMMETRIZE
+from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
 class NNKGraphTransformer(
@@ -65,6 +65,7 @@ n_jobs : optional
 
     _own_points_only = True
 
+    @without_metric
     def __init__(
         self,
         n_neighbors: int = 30,
@@ -97,8 +98,8 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like
-            Points, not sparse; the (N, N) matrix of the kernel between them for a precomputed
+        X : (N, d) array_like or sparse matrix
+            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : ignored
 
@@ -108,8 +109,9 @@ n_jobs : optional
         """
         if self.symmetrize is not None:
             check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
-        self._fit_model(validate_data(self, X, dtype=[np.float64, np.float32]))
+        self._fit_model(self._checked(X))
         solved = self._model.solve()
+        self._model.warn_if_narrow(solved, stacklevel=3)
         self.error_ = solved.error
         self.graph_ = solved.graph(self.symmetrize, self.n_jobs)
         self._row_of: dict[bytes, int] = {}
@@ -122,7 +124,7 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (n, d) array_like
+        X : (n, d) array_like or sparse matrix
             Points; (n, N) kernel values with the fitted points for a precomputed kernel. One that
             equals a fitted point counts as that point (the first, if several do).
 
@@ -133,8 +135,7 @@ n_jobs : optional
             neighbors among the fitted points, as by ``nnk_neighbors(..., queries=X)``.
         """
         check_is_fitted(self)
-        queries = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        queries = self._model.check_queries(queries)
+        queries = self._model.check_queries(self._checked(X, reset=False))
         known = np.array([self._row_of.get(_fingerprint(row), -1) for row in queries])
         new = np.flatnonzero(known < 0)
         if len(new) == 0:
@@ -151,7 +152,7 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like
+        X : (N, d) array_like or sparse matrix
             As for `fit`.
         y : ignored
 

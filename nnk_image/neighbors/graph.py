@@ -98,4 +98,6 @@ def nnk_graph(
         n_jobs=n_jobs,
     )
     warn_of_few_points(model.n_neighbors, len(model.points), own=True, stacklevel=4)
-    return model.solve().graph(symmetrize, n_jobs)
+    solved = model.solve()
+    model.warn_if_narrow(solved, stacklevel=4)
+    return solved.graph(symmetrize, n_jobs)

@@ -21,10 +21,17 @@ from nnk_image.neighbors.kernels import (
     check_largest,
     evaluate,
     given_diagonal,
+    similarities,
 )
 from nnk_image.neighbors.options import METHODS, check_method_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
-from nnk_image.neighbors.weights import NOT_OPTIMAL, nearest_psd, report_indefinite, solve_given
+from nnk_image.neighbors.weights import (
+    NOT_OPTIMAL,
+    check_diagonal,
+    nearest_psd,
+    report_indefinite,
+    solve_given,
+)
 from nnk_image.neighbors.widths import check_sigma, sigma_of
 
 BY_DISTANCE = ("kstar", "lnp")
@@ -264,10 +271,10 @@ class NeighborhoodModel:
         For kernels that are matrices or functions.
         """
         if self.kernel.function is not None:
-            query, points = queries[q : q + 1], self.points[found]
-            function = self.kernel.function
-            K, b = evaluate(function, points, points), evaluate(function, query, points)[0]
-            return K, b, float(evaluate(function, query, query)[0, 0])
+            points = np.concatenate([queries[q : q + 1], self.points[found]])
+            whole = evaluate(self.kernel.function, points, points)
+            check_diagonal("the matrix of the kernel function", whole)
+            return whole[1:, 1:], whole[0, 1:], float(whole[0, 0])
         points, row = self.points[np.ix_(found, found)], queries[q, found]
         return points, row, self._self_similarity(queries, queries is self.points)[q]
 
@@ -299,6 +306,23 @@ class NeighborhoodModel:
                 f"tol={self.params.tol:g} leaves no neighbor at all: it drops weights below tol "
                 f"times the largest similarity, and those of this kernel are "
                 "far larger than its weights; scale X down, or use tol=0"
+            )
+
+    def warn_if_narrow(self, solved: Solved, stacklevel: int) -> None:
+        """Warn if the points have no neighbors because the width makes all similarities 0."""
+        if not (self.has_sigma and solved.is_empty()):
+            return
+        distances = self._distances(self.points, self.candidates(), own=True)
+        distances = distances[np.isfinite(distances)]
+        sigma = np.max(self.sigma)
+        with np.errstate(over="ignore"):
+            nonzero = similarities(self.kernel, distances / sigma).any()
+        if len(distances) and not nonzero:
+            warnings.warn(
+                f"no point has a neighbor: sigma={sigma:g} is so far below the distances of "
+                f"points to their candidates, {np.median(distances):.3g} in the median, that all "
+                "similarities are 0; use a larger sigma, or sigma='kth'",
+                stacklevel=stacklevel,
             )
 
     def _check_optimal(self, queries: NDArray[Any], own: bool, solved: Solved) -> None:
@@ -350,13 +374,9 @@ def _keep_mutual(solved: Solved, own: bool) -> None:
 def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
-    asymmetry = np.abs(matrix - matrix.T).max()
-    if asymmetry > 1e-8 * np.abs(matrix).max():
+    asymmetry, rounding = np.abs(matrix - matrix.T).max(), 1e-8 * np.abs(matrix).max()
+    if asymmetry > rounding:
         raise ValueError(f"X must be a symmetric Gram matrix; |X - X'| is up to {asymmetry:g}")
-    if matrix.any() and not matrix.diagonal().any():
-        raise ValueError(
-            "X has a diagonal of zeros: these are distances, not the similarities that "
-            "kernel='precomputed' takes; pass np.exp(-(X**2) / (2 * sigma**2)) for a Gaussian "
-            "kernel of distances X"
-        )
+    if matrix.diagonal().max() <= rounding:  # where some are positive, these points are of use
+        check_diagonal("X", matrix)
     return matrix

@@ -61,7 +61,8 @@ def nnk_neighbors(
           each candidate has the similarity 1/2 to the query
         - 'precomputed': the entries of X and `queries`
         - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
-          points A, (n, d) ndarray, and m points B
+          points A, (n, d) ndarray, and m points B; distances are none, so that they raise
+          ValueError
     kernel_params : dict, optional
         Parameters of the kernel. 'polynomial': degree (default 3), gamma (1 / d) and coef0 (1).
         'precomputed': diagonal, the kernel of `queries` with themselves, a number or (n,)
@@ -72,7 +73,7 @@ def nnk_neighbors(
         mean distance from a point of X to its farthest candidate; 'local': a third of this
         distance for each query by itself; 'median': the median distance from the points of X to
         their candidates. If `neighbors` lists the candidates of `queries`, 'kth' and 'median' use
-        their distances instead. A width of 0 is replaced by 1, with a warning.
+        their distances instead. If a rule gives 0, 1 is used, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
         (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is
@@ -159,4 +160,7 @@ def nnk_neighbors(
         n_jobs=n_jobs,
     )
     warn_of_few_points(model.n_neighbors, len(model.points), queries is None, stacklevel=4)
-    return model.neighborhoods(queries)
+    solved = model.solve(queries)
+    if queries is None:
+        model.warn_if_narrow(solved, stacklevel=4)
+    return solved.neighborhoods(n_jobs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar, cast
 
 from nnk_image.base.checks import check_choice, check_number
@@ -39,10 +40,17 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
 
 
 def without_metric(function: Function) -> Function:
-    """Let a function that is called with `metric`, as scikit-learn has it, say what to write."""
+    """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
+
+    Errors in the call of a constructor name the class, which may have inherited it.
+    """
+    expected = signature(function)
 
     @wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
+        name = function.__name__
+        if name == "__init__":
+            name = type(args[0]).__name__
         if "metric" in options:
             metric = options["metric"]
             instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
@@ -51,7 +59,11 @@ def without_metric(function: Function) -> Function:
                 f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
                 "by that distance, or your own function as kernel",
             )
-            raise TypeError(f"metric={metric!r} is no option of {function.__name__}; write {hint}")
+            raise TypeError(f"metric={metric!r} is no option of {name}; write {hint}")
+        try:
+            expected.bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
         return function(*args, **options)
 
     return cast(Function, checked)

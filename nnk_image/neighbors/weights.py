@@ -15,6 +15,8 @@ NOT_OPTIMAL = 1e-8
 """Violation of optimality, over the largest similarity of the query, that a positive semi-definite
 K never reaches."""
 
+_ROUNDING = 1e-3  # part of the largest similarity that may be rounding, of float32 as well
+
 
 def nnk_weights(
     K: ArrayLike,
@@ -61,7 +63,8 @@ def nnk_weights(
     Raises
     ------
     TypeError, ValueError
-        If shapes do not match, numbers are not finite or K is not symmetric.
+        If shapes do not match, numbers are not finite, or K is not symmetric or has a diagonal
+        that no kernel has, such as the zeros of distances.
 
     Notes
     -----
@@ -85,6 +88,7 @@ def nnk_weights(
     l1, tol = check_number("l1", l1), check_number("tol", tol)
     check_choice("psd", psd, ("warn", "raise", "clip"))
     K, b = check_problem(K, b)
+    check_diagonal("K", K)
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
     K, b = K.reshape(n_problems, n, n), b.reshape(n_problems, n)
@@ -174,3 +178,19 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
                 "the mean of K and K'"
             )
     return kernel, to_query
+
+
+def check_diagonal(name: str, K: NDArray[Any]) -> None:
+    """Raise ValueError if points similar to others are not similar to themselves.
+
+    No kernel is like that, by the Cauchy-Schwarz inequality; the points would get no weight.
+    """
+    own = np.diagonal(K, axis1=-2, axis2=-1)
+    largest = max(K.max(initial=0), -K.min(initial=0))
+    rows = np.abs(K[own <= _ROUNDING**2 * largest])
+    if rows.max(initial=0) > _ROUNDING * largest:
+        raise ValueError(
+            f"{name} has {own.min():g} on its diagonal, but the similarity of a point with itself "
+            "must be positive; turn distances D into similarities, for instance by "
+            "np.exp(-(D**2) / (2 * sigma**2)), and do not set the diagonal of similarities to 0"
+        )

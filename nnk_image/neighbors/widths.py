@@ -23,7 +23,7 @@ def check_sigma(sigma: object) -> float | str:
         return sigma
     if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
         raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")
-    if not (sigma == 0 or _SMALLEST <= float(sigma) <= _LARGEST):
+    if not _SMALLEST <= float(sigma) <= _LARGEST:
         raise ValueError(f"sigma={sigma} must be positive, from {_SMALLEST} to {_LARGEST}")
     return float(sigma)
 
@@ -38,8 +38,8 @@ def sigma_of(
     """
     sigma: float | NDArray[np.float64]
     if not isinstance(rule, str):
-        sigma = rule
-    elif rule == "median":
+        return rule
+    if rule == "median":
         sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
     else:
         reach = _farthest(distances, starts)
@@ -47,7 +47,7 @@ def sigma_of(
         sigma = np.where(known, reach, 0) / 3
         if rule == "kth":
             sigma = float(sigma[known].mean()) if known.any() else 0.0
-    return _not_zero(sigma, rule)
+    return _not_zero(sigma)
 
 
 def _farthest(distances: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.float64]:
@@ -59,17 +59,14 @@ def _farthest(distances: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.float
     return result
 
 
-def _not_zero(sigma: float | NDArray[np.float64], rule: str | float) -> float | NDArray[np.float64]:
+def _not_zero(sigma: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
     """Replace widths too small to divide by with 1, and warn."""
     zero = np.asarray(sigma) < _SMALLEST
     if not zero.any():
         return sigma
-    why = "as given"
-    if isinstance(rule, str):
-        why = "there are no candidates, or all are equal to the query"
     warnings.warn(
-        f"sigma is 0 ({why}), for which no kernel is defined; using 1. Give a positive sigma to "
-        "avoid this warning",
+        "sigma is 0 (there are no candidates, or all are equal to the query), for which no kernel "
+        "is defined; using 1. Give a positive sigma to avoid this warning",
         stacklevel=2,
     )
     return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import triu
 
+from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.plotting.figures import COLORS, Array, one_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from nnk_image.graph.pixel_graph import ImageGraph
 
 Crop = tuple[slice, slice]
 
@@ -80,15 +79,17 @@ def plot_neighbors(
     return ax
 
 
-def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | None = None) -> Axes:
-    """Draw all links between pixels of a small part of an image.
+def plot_graph(
+    image: npt.ArrayLike, graph: ImageGraph, crop: Crop | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw all links between pixels of a small image, or of a small part of an image.
 
     Parameters
     ----------
     image, graph, ax
         As for `plot_neighbors`.
-    crop : (slice, slice)
-        Rows and columns to show, as in ``image[crop]``, of at most 100,000 links.
+    crop : (slice, slice), optional
+        Rows and columns to show, as in ``image[crop]``, of at most 100,000 links; default: all.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def plot_graph(image: npt.ArrayLike, graph: ImageGraph, crop: Crop, ax: Axes | N
     >>> ax = nnk_image.plotting.plot_graph(image, graph, np.s_[70:90, 20:44])
     """
     _check_planar(graph)
-    crop = _check_crop(crop, graph.shape)
+    crop = _check_crop(np.s_[:, :] if crop is None else crop, graph.shape)
     pixels = np.arange(graph.n_nodes).reshape(graph.shape)[crop]
     inner = graph.adjacency[pixels.ravel()][:, pixels.ravel()]
     pairs = triu(inner.maximum(inner.T), 1, format="coo")
@@ -159,6 +160,11 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
 
 
 def _check_planar(graph: ImageGraph) -> None:
+    if not isinstance(graph, ImageGraph):
+        raise TypeError(
+            f"graph must be an ImageGraph, such as image_graph returns, not {type(graph).__name__};"
+            " where an image is drawn as well, it is the first argument and the graph the second"
+        )
     if len(graph.shape) != 2:
         raise ValueError(
             f"the graph is of a volume of shape {graph.shape}, only graphs of images can be drawn; "

@@ -61,15 +61,18 @@ def plot_bands(
     return row
 
 
-def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> list[Axes]:
+def plot_compaction(
+    results: EnergyCompaction | Sequence[EnergyCompaction], axes: Any = None
+) -> list[Axes]:
     """Draw the share of energy above each wavelet band; the lower the curve, the better the graph.
 
     If the results have block transforms, their energy is drawn as well.
 
     Parameters
     ----------
-    results : sequence of EnergyCompaction
-        Results of `energy_compaction` for the same orders and graphs; their mean is drawn.
+    results : EnergyCompaction or sequence of EnergyCompaction
+        Result of `energy_compaction`, or several for the same orders and graphs, whose mean is
+        drawn.
     axes : sequence of matplotlib.axes.Axes, optional
         One per Chebyshev order, and one for block transforms. Default: a new figure.
 
@@ -82,9 +85,10 @@ def plot_compaction(results: Sequence[EnergyCompaction], axes: Any = None) -> li
     >>> import nnk_image
     >>> image = nnk_image.standard_image("camera")
     >>> result = nnk_image.energy_compaction(image, orders=[6, 15])
-    >>> [ax.get_title() for ax in nnk_image.plotting.plot_compaction([result])]
+    >>> [ax.get_title() for ax in nnk_image.plotting.plot_compaction(result)]
     ['order 6', 'order 15']
     """
+    results = results if isinstance(results, Sequence) else [results]
     first = results[0]
     number = len(first.orders) + bool(first.blocks)
     row = row_of_axes(axes, number, 3, 3.2, sharey=True)[:number]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -95,6 +96,41 @@ def test_clone_and_pickle(name, iris):
     method = "predict" if hasattr(estimator, "predict") else "transform"
     before, after = (getattr(e, method)(X[::7] + 0.01) for e in (estimator, again))
     assert np.abs(before - after).sum() == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sparse_points_are_those_of_the_dense_matrix(name, iris, monkeypatch):
+    X, y = iris
+    X = np.where(X < 2, 0, X)
+    estimator = getattr(nnk_image, name)()
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=0)
+    method = "predict" if hasattr(estimator, "predict") else "transform"
+    dense = getattr(clone(estimator).fit(X, y), method)(X[::7] + 0.01)
+    fitted = estimator.fit(csr_array(X), y)
+    assert np.abs(getattr(fitted, method)(csr_matrix(X[::7] + 0.01)) - dense).sum() == 0
+    monkeypatch.setattr("nnk_image.base.memory.SMALL", 0)
+    monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"X as a dense matrix.*TruncatedSVD"):
+        estimator.fit(csr_array(X), y)
+
+
+@pytest.mark.parametrize("sigma", [1e-4, "local"])
+def test_a_width_far_below_the_distances_is_reported(sigma, iris):
+    X = np.unique(iris[0], axis=0)
+    with pytest.warns(UserWarning, match="all similarities are 0"):
+        assert NNKGraphTransformer(5, sigma=sigma, sigma_scale=1e-4).fit_transform(X).nnz == 0
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "KStar" not in name])
+def test_a_wrong_call_names_the_class(name):
+    make = getattr(nnk_image, name)
+    with pytest.raises(TypeError, match=f"no option of {name}; write kernel='cosine'"):
+        make(metric="cosine")
+    with pytest.raises(TypeError, match=rf"{name}\(\): too many positional arguments"):
+        make(5, "cosine")
+    with pytest.raises(TypeError, match=rf"{name}\(\): .* unexpected keyword argument 'width'"):
+        make(width=5)
 
 
 def test_grid_search_over_a_pipeline(iris):

@@ -75,7 +75,8 @@ def test_scores_are_the_dense_solution(kind, matrix, data):
     assume((labels >= 0).any())
     classes, expected, reached = propagate_dense(matrix, labels, kind)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if not reached.all() else "error")
+        expect_none = reached.all() and (labels < 0).any()
+        warnings.simplefilter("error" if expect_none else "ignore")
         result, scores = label_propagation(
             messy(matrix), labels, laplacian=kind, return_scores=True
         )
@@ -130,6 +131,14 @@ def test_links_that_rounding_hides_still_lead_to_labels(bridge):
     np.testing.assert_array_equal(result[free], expected.argmax(axis=1))
 
 
+def test_labels_may_be_whole_numbers_as_floats_and_all_known_ones_are_reported():
+    result = label_propagation(clique(3), [4.0, 4.0, -1.0])
+    np.testing.assert_array_equal(result, [4.0, 4.0, 4.0])
+    assert result.dtype == np.float64
+    with pytest.warns(UserWarning, match="all labels are known"):
+        np.testing.assert_array_equal(label_propagation(clique(3), [0, 1, 2]), [0, 1, 2])
+
+
 def test_parts_without_a_label_get_the_most_frequent_class():
     graph = parts_of(clique(3), clique(3), [[0]])
     with pytest.warns(UserWarning, match="4 of 7 nodes, the first 3, are not.*frequent one, 5"):
@@ -162,7 +171,8 @@ def test_one_label_per_moon_finds_the_moons():
         ([0, 1], ValueError, r"shape \(3,\), one per node, not \(2,\)"),
         ([-1, -1, -1], ValueError, "give at least one"),
         ([0, -2, -1], ValueError, "got -2"),
-        (["a", "b", "c"], TypeError, "np.unique"),
+        (["a", "b", "c"], TypeError, "np.unique.*set the unknown ones to -1 afterwards"),
+        ([0.0, 1.5, -1.0], TypeError, "float64"),
         ([0.0, 1.0, np.nan], TypeError, "float64"),
     ],
 )

@@ -278,7 +278,8 @@ def test_equal_points_share_with_every_kernel(kernel, n_features):
 
 
 def test_isolated_points():
-    far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)  # the kernel is 0
+    with pytest.warns(UserWarning, match="all similarities are 0"):
+        far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)
     assert len(far.indices) == 0
     np.testing.assert_array_equal(far.error, 0.5)
     points = np.array([[1.0, 0], [0, 0], [1, 1], [2, 1]])
@@ -363,7 +364,7 @@ BAD = [
     ({"metric": "euclidean"}, TypeError, "default"),
     ({"metric": "cityblock"}, TypeError, r"NearestNeighbors\(metric='cityblock'\)"),
     ({"kernel": "rbf"}, ValueError, "kernel='gaussian' with sigma"),
-    ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "distances, not the simil"),
+    ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "0 on its diagonal"),
     ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
@@ -380,6 +381,7 @@ BAD = [
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
     ({"sigma": "mean"}, ValueError, "not a known rule"),
     ({"sigma": -1}, ValueError, "sigma=-1"),
+    ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
     ({"sigma": np.nan}, ValueError, "sigma=nan"),
     ({"sigma": None}, TypeError, "sigma must be"),
     ({"method": "ann"}, ValueError, "'ann' is unknown"),
@@ -404,6 +406,20 @@ def test_bad_input(options, error, text):
         nnk_neighbors(**options)
     with pytest.raises(error, match=text):
         nnk_graph(**options)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
+def test_a_width_far_below_the_distances_is_reported(kernel):
+    points = np.arange(20.0).reshape(-1, 1)
+    with pytest.warns(UserWarning, match=r"=0.001 is so far below.*, 1 in the median") as found:
+        assert nnk_graph(points, 2, kernel=kernel, sigma=1e-3).nnz == 0
+    assert [warning.filename for warning in found] == [__file__]
+    with pytest.warns(UserWarning, match="1e-140 is so far below"):
+        nnk_graph(1e148 * points, 2, kernel=kernel, sigma=1e-140)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nnk_graph(points, 2, kernel=kernel, sigma=1.0, method_params={"l1": 1}).nnz == 0
+        assert len(nnk_neighbors(points, 2, queries=[[1e9]], sigma=1.0).indices) == 0
 
 
 def test_bad_queries_and_rules():
@@ -439,6 +455,23 @@ def test_too_many_candidates_are_refused_in_time(monkeypatch):
     monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
     with pytest.raises(MemoryError, match=r"30 candidates of 400 points.*use fewer"):
         nnk_graph(ROLL, 30)
+
+
+@pytest.mark.parametrize("method", ["nnk", "knn"])
+@pytest.mark.parametrize("distances", [cdist, lambda a, b: -cdist(a, b), lambda a, b: 1 - a @ b.T])
+def test_distances_are_no_kernel(distances, method):
+    points = ROLL[:40] / np.linalg.norm(ROLL[:40], axis=1, keepdims=True)
+    with pytest.raises(ValueError, match=r"kernel function has .* on its diagonal"):
+        nnk_graph(points, 5, kernel=distances, method=method)
+    with pytest.raises(ValueError, match=r"X has .* on its diagonal"):
+        nnk_graph(distances(points, points), 5, kernel="precomputed", method=method)
+
+
+def test_a_similarity_whose_diagonal_was_set_to_zero():
+    matrix = np.exp(-(cdist(ROLL[:40], ROLL[:40]) / 10))
+    np.fill_diagonal(matrix, 0)
+    with pytest.raises(ValueError, match="do not set the diagonal of similarities to 0"):
+        nnk_graph(matrix, 5, kernel="precomputed")
 
 
 def test_indefinite_similarities():

@@ -113,6 +113,17 @@ def test_degenerate_problems():
     np.testing.assert_array_equal(nnk_weights(np.eye(2), [1, 1e-9], tol=1e-8), [1, 0])
 
 
+@pytest.mark.parametrize("own", [0.0, -1.0, 1e-16])
+def test_candidates_without_similarity_to_themselves_are_refused(own):
+    for psd in ("warn", "raise", "clip"):
+        with pytest.raises(ValueError, match=rf"K has {own:g} on its diagonal.*distances D"):
+            nnk_weights([[own, 1], [1, own]], [1.0, 1.0], psd=psd)
+    with pytest.raises(ValueError, match="on its diagonal"):
+        nnk_weights([np.eye(2), [[1, 0.5], [0.5, own]]], np.ones((2, 2)))
+    rounded = [[1, 1e-9], [1e-9, -1e-17]]  # a centered Gram matrix, and a point at the mean
+    np.testing.assert_array_equal(nnk_weights(rounded, [1.0, 0.0]), [1, 0])
+
+
 def test_an_indefinite_matrix_is_told_and_clipped():
     K = np.random.default_rng(0).standard_normal((12, 12))
     K, b = K + K.T, np.arange(12.0, 0, -1) / 12

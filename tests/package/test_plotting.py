@@ -81,6 +81,14 @@ def test_compaction_shows_what_is_left_above_each_band(figure):
     assert lines[0].get_color() != lines[1].get_color()
 
 
+def test_compaction_of_one_result(figure):
+    result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
+    one, listed = figure.subplots(1, 2)
+    plot_compaction(result, one)
+    plot_compaction([result], listed)
+    np.testing.assert_array_equal(one.lines[0].get_ydata(), listed.lines[0].get_ydata())
+
+
 def test_compaction_of_several_images_is_their_mean(figure):
     images = [RNG.random((9, 9)) for _ in range(3)]
     results = [energy_compaction(image, orders=[5]) for image in images]
@@ -262,7 +270,8 @@ def test_a_pixel_without_neighbors(figure):
 @every_graph
 @pytest.mark.parametrize("crop", [np.s_[2:9, 3:8], np.s_[:, :], np.s_[8:99, :4]], ids=str)
 def test_links_of_a_crop_are_drawn_once(figure, image, graph, crop):
-    lines = plotting.plot_graph(image, graph, crop, figure.subplots()).collections[-1]
+    shown = None if crop == np.s_[:, :] else crop  # None: everything
+    lines = plotting.plot_graph(image, graph, shown, figure.subplots()).collections[-1]
     inside = set(np.arange(120).reshape(12, 10)[crop].ravel().tolist())
     matrix = graph.adjacency.tocoo()
     entries = zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)
@@ -281,7 +290,15 @@ def test_crops_that_show_nothing_are_refused(crop):
 def test_too_many_links_are_refused(monkeypatch):
     monkeypatch.setattr(graphs, "_MAX_LINKS", 100)
     with pytest.raises(ValueError, match=r"12x10 pixels holds .* choose a smaller one"):
-        plotting.plot_graph(IMAGE, GRAPHS["nnk"][1], np.s_[:, :])
+        plotting.plot_graph(IMAGE, GRAPHS["nnk"][1])
+
+
+@pytest.mark.parametrize("arguments", [(IMAGE, GRAPHS["nnk"][1].adjacency), GRAPHS["nnk"][::-1]])
+def test_another_kind_of_graph_and_another_order_are_refused(arguments):
+    with pytest.raises(TypeError, match=r"graph must be an ImageGraph, .* the first argument"):
+        plotting.plot_neighbors(*arguments, (3, 3))
+    with pytest.raises(TypeError, match=r"graph must be an ImageGraph, .* the first argument"):
+        plotting.plot_graph(*arguments)
 
 
 @pytest.mark.parametrize("pixel", [(12, 0), (0, 10), (-1, 0)])
