@@ -3,7 +3,6 @@
 import io
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -264,14 +263,3 @@ def test_noise_is_said_in_words_before_the_numbers(capsys, photo, tmp_path):
     for command_line in (("noise", photo), ("denoise", photo, tmp_path / "o.png")):
         _, text, _ = run(capsys, *command_line)
         assert "strong noise, about 16 of 255 (+- 5 %): NoiseModel(" in text
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_who_waits_is_pointed_to_the_faster_method(capsys, photo, tmp_path, monkeypatch):
-    from nnk_image.cli import denoise
-
-    monkeypatch.setattr(denoise, "_LARGE", 0.001)
-    monkeypatch.setattr("nnk_image.cli.common.wants_progress", lambda: True)
-    arguments = ("denoise", photo, tmp_path / "o.png", *SIGMA)
-    assert "--method fast" in run(capsys, *arguments, "--method", "best")[2]
-    assert "--method" not in run(capsys, *arguments)[2]
