@@ -44,15 +44,23 @@ READABLE = (*WRITABLE, ".pbm", ".gif", ".heic", ".heif")
 
 _LARGEST_OF_UNIT_RANGE = 1.5  # denoised values from 0 to 1 may be somewhat beyond
 
-_MAGIC = {
-    "PNG": (b"\x89PNG\r\n\x1a\n",),
-    "JPEG": (b"\xff\xd8\xff",),
-    "TIFF": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
-    "PPM": (b"P1", b"P2", b"P3", b"P4", b"P5", b"P6"),
-    "GIF": (b"GIF87a", b"GIF89a"),
-    "BMP": (b"BM",),
-    "NPY": (b"\x93NUMPY",),
+_SIGNATURES = {
+    "PNG": rb"\x89PNG\r\n\x1a\n",
+    "JPEG": rb"\xff\xd8\xff",
+    "TIFF": rb"II[*+]\0|MM\0[*+]",
+    "PPM": rb"P[1-6]",
+    "GIF": rb"GIF8[79]a",
+    "BMP": rb"BM",
+    "WEBP": rb"RIFF.{4}WEBP",
+    "AVIF": rb".{4}ftyp.{,28}avi[fs]",
+    "HEIF": rb".{4}ftyp.{,28}(hei[a-z]|mif1)",
+    "NPY": rb"\x93NUMPY",
+    "NIFTI": rb".{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
 }
+"""How the files of each format begin, as regular expressions."""
+
+_HEAD = 348  # bytes that they may need
+_GZIP = b"\x1f\x8b"
 
 
 def read(
@@ -139,21 +147,14 @@ def one_line(error: BaseException) -> str:
 
 def _kind(stream: IO[bytes]) -> str:
     """Return the format of an open file, from its first bytes; rewinds it."""
-    head = stream.read(volumes.NIFTI_HEAD)
+    head, kinds = stream.read(_HEAD), [*_SIGNATURES]
     stream.seek(0)
-    for kind, marks in _MAGIC.items():
-        if head.startswith(marks):
-            return kind
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "WEBP"
-    brands = head[8:40] if head[4:8] == b"ftyp" else b""
-    if re.search(b"avi[fs]|hei[a-z]|mif1", brands):
-        return "AVIF" if b"avi" in brands else "HEIF"
-    if head.startswith(b"\x1f\x8b"):
-        head = gzip.GzipFile(fileobj=stream).read(volumes.NIFTI_HEAD)
+    if head.startswith(_GZIP):
+        head, kinds = gzip.GzipFile(fileobj=stream).read(_HEAD), ["NIFTI"]
         stream.seek(0)
-    if volumes.is_nifti(head):
-        return "NIFTI"
+    for kind in kinds:
+        if re.match(_SIGNATURES[kind], head, re.DOTALL):
+            return kind
     what = "is no image format known here" if head else "is empty"
     raise FormatError(f"{what}; convert it to PNG, JPEG, TIFF, PNM, .npy or NIfTI")
 

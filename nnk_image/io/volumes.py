@@ -12,9 +12,6 @@ from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels
 
-NIFTI_HEAD = 348
-"""Bytes from which `is_nifti` recognizes the format."""
-
 _AXES = "XYZTC"  # of NIfTI, in the order of the file
 _UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
@@ -35,13 +32,6 @@ def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Me
     return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
 
 
-def is_nifti(head: bytes) -> bool:
-    """Whether a file begins as a header of NIfTI 1 or 2, in either byte order."""
-    if 540 in (int.from_bytes(head[:4], "little"), int.from_bytes(head[:4], "big")):
-        return head[4:7] in (b"n+2", b"ni2")
-    return head[344:347] in (b"n+1", b"ni1")
-
-
 def _nibabel() -> Any:
     with needing("NIfTI needs nibabel", "nifti"):
         import nibabel
@@ -54,11 +44,12 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     packed = stream.read(2) == b"\x1f\x8b"
     stream.seek(0)
     content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
-    head = content.read(NIFTI_HEAD)
+    head = content.read(348)
     content.seek(0)
-    if head[344:347] == b"ni1" or head[4:7] == b"ni2":
+    magic = {head[4:7], head[344:347]}
+    if magic & {b"ni1", b"ni2"}:
         raise FormatError("keeps its header and its values in two files; save it as one .nii")
-    kind = nibabel.Nifti1Image if head[344:347] == b"n+1" else nibabel.Nifti2Image
+    kind = nibabel.Nifti2Image if b"n+2" in magic else nibabel.Nifti1Image
     with nibabel.imageglobals.LoggingOutputSuppressor():
         nibabel.imageglobals.logger.addHandler(_SILENT)  # without any, logging has its own
         image = kind.from_stream(content)
