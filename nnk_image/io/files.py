@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
 from nnk_image.io import pictures, tiff, volumes
-from nnk_image.io.metadata import FormatError, Metadata, Pixels, to_samples
+from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save, to_samples
 
 _WRITES = {
     ".png": "PNG",
@@ -36,6 +36,9 @@ _WRITES = {
     ".nii": "NIFTI",
     ".nii.gz": "NIFTI",
 }
+_WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
+"""Those of all other formats are pictures."""
+
 WRITABLE = tuple(_WRITES)
 """Extensions of the files that `write` writes."""
 
@@ -210,17 +213,13 @@ def write(
     >>> metadata.axes, metadata.spacing, metadata.unit
     ('ZYX', (2.0, 0.5, 0.5), 'um')
     """
-    kind, array, metadata = _prepared(path, array, metadata)
+    kind, lost, save = _prepared(path, array, metadata)
     check_output(path)
-    metadata, lost = pictures.without_what_is_lost(metadata, kind)
     if lost:
         warnings.warn(f"{path}: {kind} cannot hold {lost} of the picture: lost", stacklevel=2)
     with atomic_output(path) as stream:
         try:
-            if kind == "NPY":
-                np.save(stream, array)
-            else:
-                _codec(kind).write(stream, array, metadata, kind, extension_of(path))
+            save(stream)
         except (OSError, MemoryError, ImageFileError):
             raise
         except Exception as error:
@@ -243,8 +242,8 @@ def _prepared(
     path: str | os.PathLike[str],
     array: npt.ArrayLike,
     metadata: Metadata | Mapping[str, Any] | None,
-) -> tuple[str, Pixels, Metadata]:
-    """Return the format, the array in a type that the file can hold, and its metadata."""
+) -> tuple[str, str, Save]:
+    """Return the format, the names of metadata that it cannot hold, and what writes the file."""
     kind = _format_for(path)
     pixels = np.asarray(array)
     if pixels.ndim < 2 or pixels.size == 0 or pixels.dtype.kind not in "biuf":
@@ -261,12 +260,12 @@ def _prepared(
             "with one axis for each, or none"
         )
     pixels = _in_dtype(pixels, metadata, kind)
+    metadata, lost = pictures.without_what_is_lost(metadata, kind)
     try:
-        if kind != "NPY":  # which holds all
-            _codec(kind).check(pixels, metadata, kind, extension_of(path))
+        writer = _WRITERS.get(kind, pictures.writer)
+        return kind, lost, writer(pixels, metadata, kind, extension_of(path))
     except (FormatError, ImportError) as error:
         raise ImageFileError(f"{path}: {error}") from None
-    return kind, pixels, metadata
 
 
 def _format_for(path: str | os.PathLike[str]) -> str:
@@ -332,8 +331,3 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
             raise ValueError(f"{problem}, write .tif to keep floats, or round them yourself")
         warnings.warn(problem, stacklevel=4)
     return to_samples(array, dtype)
-
-
-def _codec(kind: str) -> Any:
-    """Return the module with ``check`` and ``write`` for a format."""
-    return {"TIFF": tiff, "NIFTI": volumes}.get(kind, pictures)

@@ -23,7 +23,7 @@ from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, RESUNIT
 
 from nnk_image.io import metadata as meta
 from nnk_image.io import pictures
-from nnk_image.io.metadata import FormatError, Lengths, Metadata, Pixels
+from nnk_image.io.metadata import FormatError, Lengths, Metadata, Pixels, Save
 
 _ORDER = "TZCYXS"  # of axes in TIFF
 _LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
@@ -123,7 +123,8 @@ def _array(
     is_picture = given is None and series.axes in ("YX", "YXS", "SYX")
     _check_page(page, is_picture)
     shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
-    meta.check_size(shape, series.dtype, meta.picture_limit(limit) if is_picture else limit)
+    limit = Image.MAX_IMAGE_PIXELS if is_picture and limit is None else limit
+    meta.check_size(shape, series.dtype, limit)
     array = np.ascontiguousarray(series.asarray())
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     options = _options(file, page, series)
@@ -294,41 +295,32 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 
 
-def check(array: Pixels, metadata: Metadata, *_: str) -> None:
-    """Refuse arrays that TIFF cannot hold."""
-    axes, samples = metadata.axes, array.shape[-1]
+def writer(array: Pixels, metadata: Metadata, *_: str) -> Save:
+    """Return what writes an array as its TIFF had it, or described for ImageJ or in OME's terms."""
+    original, samples = metadata.original, meta.samples_of(array, metadata)
+    if isinstance(original, Original) and original.shape == array.shape:
+        samples, options = samples.reshape(-1, *original.page), original.options
+    else:
+        _check_axes(metadata.axes, array.shape[-1])
+        as_picture = metadata.is_picture and not metadata.spacing_of
+        options = (_picture_options if as_picture else _stack_options)(samples, metadata)
+    if metadata.xmp:
+        tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
+        options = options | {"extratags": [*options.get("extratags", ()), tag]}
+    return lambda stream: tifffile.imwrite(stream, samples, **options)
+
+
+def _check_axes(axes: str, length: int) -> None:
+    """Refuse axes that TIFF cannot hold; the last one is given with its length."""
     places = [_ORDER.find(axis) for axis in axes]
-    if _original_of(array, metadata) is not None:
-        return
     if places != sorted(set(places)) or places[0] < 0:
         raise FormatError(
             f"TIFF cannot hold axes {axes}; bring them into the order {_ORDER}, or write .npy"
         )
-    if axes[-1] == "S" and samples not in (3, 4):
+    if axes[-1] == "S" and length not in (3, 4):
         raise FormatError(
-            f"TIFF cannot store {samples} colors per pixel; name that axis C (channels)"
+            f"TIFF cannot store {length} colors per pixel; name that axis C (channels)"
         )
-
-
-def _original_of(array: Pixels, metadata: Metadata) -> Original | None:
-    original = metadata.original
-    same = isinstance(original, Original) and original.shape == array.shape
-    return original if same else None
-
-
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata, *_: str) -> None:
-    """Write an array with what its TIFF said of it, or described for ImageJ or in terms of OME."""
-    original, samples = _original_of(array, metadata), meta.samples_of(array, metadata)
-    if original is not None:
-        samples, options = samples.reshape(-1, *original.page), original.options
-    elif metadata.is_picture and not metadata.spacing_of:
-        options = _picture_options(samples, metadata)
-    else:
-        options = _stack_options(samples, metadata)
-    if metadata.xmp:
-        tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
-        options = options | {"extratags": [*options.get("extratags", ()), tag]}
-    tifffile.imwrite(stream, samples, **options)
 
 
 def _picture_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
-from nnk_image.io.metadata import FormatError, Metadata, Pixels
+from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
 _AXES = "XYZTC"  # of NIfTI, in the order of the file
 _UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
@@ -30,6 +30,11 @@ def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Me
     )
     array = np.array(stored, dtype=stored.dtype.newbyteorder("="), order="C")
     return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
+
+
+def npy_writer(array: Pixels, *_: Any) -> Save:
+    """Return what writes an array, of any shape and type."""
+    return lambda stream: np.save(stream, array)
 
 
 def _nibabel() -> Any:
@@ -93,15 +98,14 @@ def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | No
     return tuple(spacing), _UNITS.get(length)
 
 
-def check(array: Pixels, metadata: Metadata, *_: str) -> None:
-    """Refuse arrays that NIfTI cannot hold."""
-    _with_header(array, metadata)
-
-
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    """Write a volume, with the header it came with if it has one."""
-    nibabel = _nibabel()
+def nifti_writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
+    """Return what writes a volume, with the header it came with if it has one."""
     array, header = _with_header(array, metadata)
+    return lambda stream: _write(stream, array, header, extension)
+
+
+def _write(stream: IO[bytes], array: Pixels, header: Any, extension: str) -> None:
+    nibabel = _nibabel()
     slope, inter = header.get_slope_inter()
     if slope is not None and (slope, inter) != (1, 0):
         array = (array - inter) / slope
