@@ -23,7 +23,6 @@ Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
 Function = Callable[[], Any]
 Outcome = tuple[int, Any, BaseException | None]  # number of a task, its result, its error
-Chunks = list[tuple[int, int]]
 
 PIXELS_PER_CHUNK = 1 << 18
 """Most pixels in a chunk: 25 to 40 ms of the slowest stage."""
@@ -35,6 +34,7 @@ PIXELS_PER_THREAD = 1 << 14
 """Fewest pixels for which another thread is worth its start: about 1.5 ms of the slowest stage."""
 
 _LEAST_ROWS = 4  # fewest rows in a chunk for a thread
+_CHUNKS_PER_THREAD = 8
 _PATIENCE = 0.02  # seconds between looks whether a waiting function is to stop
 
 
@@ -138,7 +138,7 @@ class RowExecutor:
         work: Work,
         n_rows: int,
         width: int = 1,  # pixels in a row
-        rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
+        rows_per_chunk: int | None = None,  # None: by the number of pixels and threads
         speed: float = 1,  # pixels per second, relative to the slowest stage
         counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
         consume: Callable[[Any], object] | None = None,
@@ -148,12 +148,12 @@ class RowExecutor:
         ``consume(result)`` is called on this thread, chunk after chunk. With `rows_per_chunk`, the
         chunks and their order, and so rounding, do not depend on the number of threads.
         """
-        if rows_per_chunk is not None:
-            n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
-        elif (n_threads := self.threads_for(n_rows * width)) == 1:
-            chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width / speed))
-        else:
-            chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
+        n_threads = self.n_jobs
+        if rows_per_chunk is None:
+            n_threads = self.threads_for(n_rows * width)
+            rows_per_chunk = _chunk_height(n_rows, width / speed, n_threads)
+        starts = range(0, n_rows, rows_per_chunk)
+        chunks = [(y, min(y + rows_per_chunk, n_rows)) for y in starts]
         total = n_rows if counts_as is None else counts_as
 
         def done(number: int, result: Any) -> None:
@@ -288,21 +288,11 @@ def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]) -> None:
         del task, function  # nothing of a task is kept while waiting for the next one
 
 
-def _rows_of(n_pixels: int, width: float) -> int:
-    return max(1, int(n_pixels / max(1, width)))
-
-
-def _equal_chunks(n_rows: int, height: int) -> Chunks:
-    return [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
-
-
-def _shrinking_chunks(n_rows: int, width: float, n_threads: int) -> Chunks:
-    """Chunks of half a thread's share of what is left: all threads end at nearly the same time."""
-    most, chunks, y = _rows_of(PIXELS_PER_CHUNK, width), [], 0
-    least = min(max(_LEAST_ROWS, _rows_of(LEAST_PIXELS_PER_CHUNK, width)), -(-n_rows // n_threads))
-    while y < n_rows:
-        share = -(-(n_rows - y) // (2 * n_threads))
-        end = min(y + min(max(share, least), most), n_rows)
-        chunks.append((y, end))
-        y = end
-    return chunks
+def _chunk_height(n_rows: int, width: float, n_threads: int) -> int:
+    """Return the rows of a chunk, few enough that all threads end at nearly the same time."""
+    height = max(1, int(PIXELS_PER_CHUNK / max(1, width)))
+    if n_threads > 1:
+        least = max(_LEAST_ROWS, int(LEAST_PIXELS_PER_CHUNK / max(1, width)))
+        share = -(-n_rows // (_CHUNKS_PER_THREAD * n_threads))
+        height = min(height, max(share, least), -(-n_rows // n_threads))
+    return height
