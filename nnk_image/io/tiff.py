@@ -161,8 +161,6 @@ def _check_page(page: Any, is_picture: bool) -> None:
         problem = "has channels that are not labeled as grayscale, RGB or plain alpha; give axes"
     elif not is_picture and {*page.extrasamples} & {1, 2}:
         problem = "has transparency, which stacks cannot keep; save it without"
-    elif not isinstance(page.compression, int):
-        problem = f"names several compressions, {page.compression}; save it again"
     elif page.compression not in tifffile.TIFF.DECOMPRESSORS:
         name = getattr(page.compression, "name", page.compression)
         cure = "pip install 'nnk_image[codecs]', or save it uncompressed"
@@ -302,8 +300,7 @@ def writer(array: Pixels, metadata: Metadata, *_: str) -> Save:
         samples, options = samples.reshape(-1, *original.page), original.options
     else:
         _check_axes(metadata.axes, array.shape[-1])
-        as_picture = metadata.is_picture and not metadata.spacing_of
-        options = (_picture_options if as_picture else _stack_options)(samples, metadata)
+        options = _new_options(samples, metadata)
     if metadata.xmp:
         tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
         options = options | {"extratags": [*options.get("extratags", ()), tag]}
@@ -323,39 +320,33 @@ def _check_axes(axes: str, length: int) -> None:
         )
 
 
-def _picture_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
-    channels = samples.shape[2] if samples.ndim == 3 else 1
+def _new_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
+    """Return the options of `tifffile.imwrite` for an array that no TIFF of its shape describes."""
+    lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
+    color = axes[-1] == "S"
+    channels = samples.shape[-1] if color or samples.ndim > len(axes) else 1
     options: dict[str, Any] = {
-        "photometric": "rgb" if channels > 2 else "minisblack",
+        "photometric": "rgb" if color else "minisblack",
         "planarconfig": "contig" if channels > 1 else None,
         "extrasamples": ["unassalpha"] if channels in (2, 4) else None,
         "iccprofile": metadata.icc_profile,
-        "metadata": None,
-        "software": False,
     }
-    if metadata.dpi:
-        options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
-    return options | _DEFLATE
-
-
-def _stack_options(array: Pixels, metadata: Metadata) -> dict[str, Any]:
-    lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
-    color = axes[-1] == "S"
-    layout: dict[str, Any] = {
-        "photometric": "rgb" if color else "minisblack",
-        "planarconfig": "contig" if color else None,
-    }
-    small = array.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
-    imagej = small and array.dtype.name in _IMAGEJ_DTYPES and not (color and array.itemsize > 1)
+    if metadata.is_picture and not lengths:
+        if metadata.dpi:
+            options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
+        return options | _DEFLATE | {"metadata": None, "software": False}
+    small = samples.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
+    imagej = small and samples.dtype.name in _IMAGEJ_DTYPES
+    imagej = imagej and not (color and samples.itemsize > 1)
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
         if meta.micrometers(unit) is not None and {*"XY"} <= {*lengths}:
-            layout |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
+            options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
         names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
         about = {name: lengths[axis] for axis, name in names.items()}
         about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}
         about |= {"TimeIncrement": lengths["T"], "TimeIncrementUnit": "s"} if "T" in lengths else {}
     about = {name: value for name, value in about.items() if value is not None}
-    return layout | {"imagej": imagej, "ome": not imagej, "metadata": {"axes": axes, **about}}
+    return options | {"imagej": imagej, "ome": not imagej, "metadata": {"axes": axes, **about}}
