@@ -47,11 +47,12 @@ def add_command(commands: Any) -> None:
     common.add_overwrite(existing)
     existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
     add("--compare", metavar="FILE", help="write before and after side by side; or a folder")
-    add("--sigma", type=float, help="noise, in the file's own units (default: estimated)")
-    add("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
-    add("--gain", type=float, help="increase of the noise variance per unit of intensity")
-    add("--read", type=float, help="with --gain: noise where there is no light")
-    add("--offset", type=float, help="with --gain: value of a pixel without light")
+    known = command.add_mutually_exclusive_group().add_argument
+    known("--sigma", type=float, help="noise, in the file's own units (default: estimated)")
+    known("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
+    known("--gain", type=float, help="increase of the noise variance per unit of intensity")
+    add("--read", type=float, default=0.0, help="with --gain: noise where there is no light")
+    add("--offset", type=float, default=0.0, help="with --gain: value of a pixel without light")
     sources.add_noise_options(command)
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
@@ -111,16 +112,14 @@ def _denoise_files(noise: NoiseModel | None, options: argparse.Namespace) -> lis
 
 def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
-    numbers = options.gain, options.read, options.offset
-    poisson = any(number is not None for number in numbers)
-    given = options.sigma is not None, options.noise is not None, poisson
-    if sum(given) > 1:
-        raise ValueError("give only one of --sigma, --noise, and --gain with --read and --offset")
-    if options.map is not None and (any(given) or _in_tiles(options)):
+    if options.gain is None and (options.read or options.offset):
+        raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
+    model = options.noise is not None or options.gain is not None
+    if options.map is not None and (model or options.sigma is not None or _in_tiles(options)):
         raise ValueError(
             "--map writes the estimated level: it needs no given noise, and no --max-memory"
         )
-    if options.rician and any(given[1:]):
+    if options.rician and model:
         raise ValueError(
             "--rician can be combined with --sigma only; a noise model in JSON includes it"
         )
@@ -130,11 +129,8 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
             return nnk_image.NoiseModel.from_json(text)
         except ValueError as error:
             raise ImageFileError(f"{options.noise}: {error}") from None
-    if poisson:
-        if options.gain is None:
-            raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
-        gain, read, offset = (number or 0.0 for number in numbers)
-        return nnk_image.NoiseModel(read, gain=gain, offset=offset)
+    if options.gain is not None:
+        return nnk_image.NoiseModel(options.read, gain=options.gain, offset=options.offset)
     if options.sigma is not None:
         return nnk_image.NoiseModel(options.sigma, rician=options.rician)
     if options.rician and _in_tiles(options):
