@@ -87,14 +87,11 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
     length, time = header.get_xyzt_units()
-    zooms = header.get_zooms()[::-1]
-    spacing = [float(str(zoom)) if zoom > 0 else None for zoom in zooms]  # 0.9, not 0.8999999
-    for place, (axis, zoom) in enumerate(zip(axes, spacing, strict=True)):
-        if axis == "T":
-            per = _SECONDS.get(time)
-            spacing[place] = None if per is None or zoom is None else zoom * per
-        elif axis not in "ZYX":
-            spacing[place] = None
+    factors = {"T": _SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: no known length
+    spacing: list[float | None] = []
+    for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
+        factor = factors.get(axis, 0.0)  # and by str() 0.9, not 0.8999999
+        spacing.append(factor * float(str(zoom)) if factor and zoom > 0 else None)
     return tuple(spacing), _UNITS.get(length)
 
 
