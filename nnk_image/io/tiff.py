@@ -85,20 +85,21 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 def _complaints() -> Iterator[list[str]]:
     """Gather what tifffile logs of damage, which would else go to standard error."""
     texts: list[str] = []
+    thread, logger = threading.get_ident(), logging.getLogger("tifffile")
 
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            text = record.getMessage()
-            error = record.levelno >= logging.ERROR and "<TiffTag" not in text
-            if (error or " series" in text) and record.thread == threading.get_ident():
-                texts.append(text)
+    def gather(record: logging.LogRecord) -> bool:
+        if record.thread != thread:
+            return True
+        text = record.getMessage()
+        if (record.levelno >= logging.ERROR and "<TiffTag" not in text) or " series" in text:
+            texts.append(text)
+        return False
 
-    logger, handler = logging.getLogger("tifffile"), Handler()
-    logger.addHandler(handler)
+    logger.addFilter(gather)
     try:
         yield texts
     finally:
-        logger.removeHandler(handler)
+        logger.removeFilter(gather)
 
 
 def _check_ome(file: tifffile.TiffFile) -> None:
