@@ -22,23 +22,16 @@ class ImageFileError(ValueError):
 def check_output(path: str | os.PathLike[str]) -> Path:
     """Return the real path behind `path`, symbolic links followed, if it can be written."""
     target = Path(os.path.realpath(path))
-    folder = target.parent
-    try:
-        mode = target.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        mode = None
-    except OSError as error:
-        raise ImageFileError(f"{path}: {error.strerror}; choose another place") from error
-
-    if mode is not None and stat.S_ISDIR(mode):
+    folder, exists = target.parent, os.path.exists(target)
+    if os.path.isdir(target):
         problem = "is a folder; add a file name to it"
-    elif mode is not None and not stat.S_ISREG(mode):
+    elif exists and not os.path.isfile(target):
         problem = "is not an ordinary file and will not be replaced; choose another name"
-    elif not folder.is_dir():
+    elif not os.path.isdir(folder):
         problem = f"its folder {folder} does not exist; create it first"
     elif not os.access(folder, os.W_OK | os.X_OK):
         problem = f"its folder {folder} is not writable; choose another one"
-    elif mode is not None and not os.access(target, os.W_OK):
+    elif exists and not os.access(target, os.W_OK):
         problem = "is write-protected; make it writable or choose another name"
     else:
         return target
@@ -66,7 +59,7 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             draft.unlink()
         # Errors of other files are the caller's.
-        if isinstance(error, OSError) and error.filename in (None, str(draft)):
+        if isinstance(error, OSError) and error.filename in (None, str(draft), str(target)):
             reason, cure = error.strerror or error, "make room"
             if isinstance(error, PermissionError):  # so says Windows of files that are open
                 cure = "see that nothing has it open and that you may write there,"

@@ -287,25 +287,17 @@ def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[f
 def require_per_pixel(
     image: Any, channel_axis: int | None, bytes_of: Callable[[int, int], float], what: str
 ) -> None:
-    """`require` for an image that has not been checked yet, by its shape alone.
+    """Raise MemoryError unless what `what` needs for an image that is not checked yet is free.
 
     ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating type
-    in which the image is processed; `what` needs the memory.
+    in which the image is processed.
     """
-    if not isinstance(getattr(image, "dtype", None), np.dtype | None):
+    n_pixels = math.prod(spatial_shape(image, channel_axis, True))
+    if not isinstance(getattr(image, "dtype", None), np.dtype):
         image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
-    shape, dtype = getattr(image, "shape", ()), getattr(image, "dtype", None)
-    if dtype is None or not 2 <= len(shape) <= 5:
-        return  # a list is small; a wrong number of axes is reported by `check_image`
-    channels = 1
-    if isinstance(channel_axis, int) and -len(shape) <= channel_axis < len(shape) > 2:
-        channels = int(shape[channel_axis])
-    pixels = math.prod(map(int, shape)) // max(1, channels)
-    itemsize = 4 if dtype.kind == "f" and dtype.itemsize <= 4 else 8
-    size = "x".join(map(str, shape))
-    memory.require(
-        int(pixels * bytes_of(itemsize, channels)), f"{what} of an image of shape {size}"
-    )
+    channels = 1 if channel_axis is None else image.shape[channel_axis]
+    need = n_pixels * bytes_of(working_dtype(image.dtype).itemsize, channels)
+    memory.require(int(need), f"{what} of an image of shape {'x'.join(map(str, image.shape))}")
 
 
 # --- opponent colors: channels rotated such that the first one holds the luminance

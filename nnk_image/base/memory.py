@@ -40,8 +40,7 @@ def require(n_bytes: int, what: str, advice: str = IMAGE_ADVICE) -> None:
 
 def available() -> int:
     """Return the bytes that this process may still take."""
-    free = psutil.virtual_memory().available
-    return int(min(free, _of_container(), _of_address_space()))
+    return int(min(psutil.virtual_memory().available, _of_container()))
 
 
 def _of_container(folder: Path = Path("/sys/fs/cgroup")) -> float:
@@ -53,12 +52,3 @@ def _of_container(folder: Path = Path("/sys/fs/cgroup")) -> float:
     except (OSError, ValueError):
         return math.inf
     return limit - used + int(words[words.index("inactive_file") + 1])
-
-
-def _of_address_space() -> float:
-    """Bytes left of the limit of the address space, on Linux."""
-    if not hasattr(psutil, "RLIMIT_AS"):
-        return math.inf
-    process = psutil.Process()
-    limit = process.rlimit(psutil.RLIMIT_AS)[0]
-    return math.inf if limit == psutil.RLIM_INFINITY else limit - process.memory_info().vms

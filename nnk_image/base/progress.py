@@ -6,6 +6,7 @@ import math
 import shutil
 import sys
 import time
+from datetime import timedelta
 
 _INTERVAL = 0.1  # seconds between two looks of the bar
 _CELLS = 24
@@ -43,14 +44,9 @@ def bar_of(share: float, seconds: float) -> str:
     """Return a bar as text: the share that is done after `seconds`, and the time that is left.
 
     >>> bar_of(0.25, 30)
-    '[######                  ]  25 %, 1:30 left'
+    '[######                  ]  25 %, 0:01:30 left'
     """
-    full = int(_CELLS * share)
-    left = ""
+    full, left = int(_CELLS * share), ""
     if share > 0.01:  # else not known yet
-        seconds = round(seconds * (1 - share) / share)
-        minutes, rest = divmod(max(seconds, 1) if share < 1 else 0, 60)
-        hours, minutes = divmod(minutes, 60)
-        left = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-        left = f", {left} left"
+        left = f", {timedelta(seconds=math.ceil(seconds * (1 - share) / share))} left"
     return f"[{'#' * full:{_CELLS}}] {int(100 * share):3} %{left}"

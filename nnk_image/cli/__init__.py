@@ -1,7 +1,7 @@
 """The command ``nnk-image``: denoise files, build and measure graphs, demonstrate.
 
 Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, one
-for the whole), 2 on wrong usage, 130 after Ctrl-C or SIGTERM.  One module per sub-command,
+for the whole), 2 on wrong usage, 130 after Ctrl-C.  One module per sub-command,
 each with ``add_command(commands)``.
 
 Functions of the sub-commands import slow packages themselves, so that help and wrong usage
@@ -11,18 +11,12 @@ appear at once.
 from __future__ import annotations
 
 import argparse
-import errno
 import os
-import re
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Sequence
 
 import nnk_image
-from nnk_image.base.checks import did_you_mean
+from nnk_image import _core
 from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise
 from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
@@ -39,33 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # file names need not be in the terminal's encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    with _terminated_as_interrupted():
-        status = _run(arguments)
+    status = _run(arguments)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:  # nobody reads our output, or the disk it goes to is full
         # Without this the interpreter would try to write, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not (status or _nobody_reads(error)):
+        if not (status or isinstance(error, BrokenPipeError)):
             complain(f"standard output: {error.strerror}")
         return status or 1
     return status
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM raise KeyboardInterrupt, so that it leaves no unfinished file behind either."""
-    before = signal.getsignal(signal.SIGTERM)
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if before == signal.SIG_IGN or not in_main_thread:  # other threads may not set it
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -80,59 +58,30 @@ def _run(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         complain("interrupted; nothing was half written")
         return 130
-    except FAILURES as error:
-        if not _nobody_reads(error):
-            complain(one_line(error))
+    except BrokenPipeError:  # nobody reads our output
         return 1
-
-
-def _nobody_reads(error: BaseException) -> bool:
-    """Whether the reader of our output is gone; Windows calls that an invalid argument."""
-    invalid = os.name == "nt" and isinstance(error, OSError) and error.errno == errno.EINVAL
-    return isinstance(error, BrokenPipeError) or (
-        invalid and getattr(error, "filename", None) is None
-    )
+    except FAILURES as error:
+        complain(one_line(error))
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
     """Return the parser of all sub-commands."""
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    about = "print version, vector variant and number of threads"
-    parser.add_argument("--version", action=_Version, nargs=0, help=about)
+    threads = resolve_n_jobs(-1)
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"nnk-image {nnk_image.__version__} ({_core.simd_variant()}, "
+        f"{threads} thread{'s' * (threads > 1)})",
+        help="print version, vector variant and number of threads",
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
-    parser.commands = commands.choices
     return parser
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors of usage name the option or command that was probably meant."""
-
-    commands: Mapping[str, argparse.ArgumentParser] = {}
-
-    def error(self, message: str) -> NoReturn:
-        wrong = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([^']*)'", message)
-        if wrong:
-            parsers = [self, *self.commands.values()]
-            options = re.findall(r"--[\w-]+", " ".join(p.format_help() for p in parsers))
-            known = {*options, *self.commands}
-            message += did_you_mean(wrong[1] or wrong[2], known)
-        super().error(message)
-
-
-class _Version(argparse.Action):
-    """Print version, vector variant and threads; only this needs the compiled core."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        from nnk_image import _core
-
-        n = resolve_n_jobs(-1)
-        threads = f"{n} thread{'s' * (n > 1)}"
-        print(f"nnk-image {nnk_image.__version__} ({_core.simd_variant()}, {threads})")
-        parser.exit()

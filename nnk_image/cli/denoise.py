@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,6 @@ from nnk_image.io.metadata import to_samples
 
 if TYPE_CHECKING:
     from nnk_image.noise.model import NoiseModel
-
-_LARGE = 4.0  # million values
 
 
 def add_command(commands: Any) -> None:
@@ -41,25 +38,21 @@ def add_command(commands: Any) -> None:
         "t1.nii.gz clean.nii.gz --rician --map sigma.nii.gz",
         "dwi.nii.gz clean.nii.gz --axes CZYX --channels bands --rician",
         "photos/ clean/ --recursive --no-clobber",
-        "- - < noisy.jpg > clean.jpg",
         "slide.ome.tif clean.zarr --max-memory 4GiB",
     )
     add = command.add_argument
-    add("inputs", nargs="+", metavar="IN", help="files, folders or patterns; - is standard input")
-    add(
-        "output",
-        metavar="OUT",
-        help="file to write, or a folder for several; - is standard output",
-    )
+    add("inputs", nargs="+", metavar="IN", help="files, folders or patterns")
+    add("output", metavar="OUT", help="file to write, or a folder for several")
     existing = command.add_mutually_exclusive_group()
     common.add_overwrite(existing)
     existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
     add("--compare", metavar="FILE", help="write before and after side by side; or a folder")
-    add("--sigma", type=float, help="noise, in the file's own units (default: estimated)")
-    add("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
-    add("--gain", type=float, help="increase of the noise variance per unit of intensity")
-    add("--read", type=float, help="with --gain: noise where there is no light")
-    add("--offset", type=float, help="with --gain: value of a pixel without light")
+    known = command.add_mutually_exclusive_group().add_argument
+    known("--sigma", type=float, help="noise, in the file's own units (default: estimated)")
+    known("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
+    known("--gain", type=float, help="increase of the noise variance per unit of intensity")
+    add("--read", type=float, default=0.0, help="with --gain: noise where there is no light")
+    add("--offset", type=float, default=0.0, help="with --gain: value of a pixel without light")
     sources.add_noise_options(command)
     add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
     add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
@@ -82,18 +75,16 @@ def run(options: argparse.Namespace) -> None:
     if _in_tiles(options):
         reports = [_denoise_in_tiles(noise, options)]
     else:
-        with paths.standard_streams(options.inputs, options.output) as (inputs, output):
-            reports = _denoise_files(inputs, output, noise, options)
+        reports = _denoise_files(noise, options)
     about = {"version": nnk_image.__version__, "method": options.method, "images": reports}
     common.write_json(options.json, about)
     common.check_reports(reports)
 
 
-def _denoise_files(
-    inputs: Sequence[str], output: str, noise: NoiseModel | None, options: argparse.Namespace
-) -> list[common.Report]:
-    found = paths.image_paths(inputs, options.recursive, output)
-    outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
+def _denoise_files(noise: NoiseModel | None, options: argparse.Namespace) -> list[common.Report]:
+    inputs = options.inputs
+    found = paths.image_paths(inputs, options.recursive, options.output)
+    outputs = paths.paired_outputs(found, inputs, options.output, WRITABLE)
     if options.no_clobber:
         outputs = paths.without_existing(outputs)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
@@ -121,16 +112,14 @@ def _denoise_files(
 
 def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
-    numbers = options.gain, options.read, options.offset
-    poisson = any(number is not None for number in numbers)
-    given = options.sigma is not None, options.noise is not None, poisson
-    if sum(given) > 1:
-        raise ValueError("give only one of --sigma, --noise, and --gain with --read and --offset")
-    if options.map is not None and (any(given) or _in_tiles(options)):
+    if options.gain is None and (options.read or options.offset):
+        raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
+    model = options.noise is not None or options.gain is not None
+    if options.map is not None and (model or options.sigma is not None or _in_tiles(options)):
         raise ValueError(
             "--map writes the estimated level: it needs no given noise, and no --max-memory"
         )
-    if options.rician and any(given[1:]):
+    if options.rician and model:
         raise ValueError(
             "--rician can be combined with --sigma only; a noise model in JSON includes it"
         )
@@ -140,11 +129,8 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
             return nnk_image.NoiseModel.from_json(text)
         except ValueError as error:
             raise ImageFileError(f"{options.noise}: {error}") from None
-    if poisson:
-        if options.gain is None:
-            raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
-        gain, read, offset = (number or 0.0 for number in numbers)
-        return nnk_image.NoiseModel(read, gain=gain, offset=offset)
+    if options.gain is not None:
+        return nnk_image.NoiseModel(options.read, gain=options.gain, offset=options.offset)
     if options.sigma is not None:
         return nnk_image.NoiseModel(options.sigma, rician=options.rician)
     if options.rician and _in_tiles(options):
@@ -229,11 +215,9 @@ def _denoise_in_place(
     # Stacks of 16 bits are denoised in float32, which holds them exactly in half the memory.
     small = pixels.dtype.kind in "bui" and pixels.dtype.itemsize <= 2
     as_float = small and not source.metadata.is_picture
-    calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
-    if seen and options.method == "best" and size > _LARGE:
-        common.complain(f"{size:.0f} million values: --method fast takes a tenth of the time")
+    calls = len(source.places)
     given: dict[str, Any] = {"method": options.method, "n_jobs": options.jobs}
-    with closing(Bar("denoise", seen)) as bar:
+    with closing(Bar("denoise", common.wants_progress())) as bar:
         for number, place in enumerate(source.places):
             given["progress"] = lambda done, total, n=number: bar.update(n + done / total, calls)
             part = pixels[place].astype(np.float32) if as_float else pixels[place]

@@ -8,7 +8,6 @@ import re
 import shutil
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +17,7 @@ import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
 from nnk_image.io import pictures, tiff, volumes
-from nnk_image.io.metadata import FormatError, Metadata, Pixels, to_samples
+from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save, to_samples
 
 _WRITES = {
     ".png": "PNG",
@@ -36,6 +35,9 @@ _WRITES = {
     ".nii": "NIFTI",
     ".nii.gz": "NIFTI",
 }
+_WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
+"""Those of all other formats are pictures."""
+
 WRITABLE = tuple(_WRITES)
 """Extensions of the files that `write` writes."""
 
@@ -44,15 +46,23 @@ READABLE = (*WRITABLE, ".pbm", ".gif", ".heic", ".heif")
 
 _LARGEST_OF_UNIT_RANGE = 1.5  # denoised values from 0 to 1 may be somewhat beyond
 
-_MAGIC = {
-    "PNG": (b"\x89PNG\r\n\x1a\n",),
-    "JPEG": (b"\xff\xd8\xff",),
-    "TIFF": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
-    "PPM": (b"P1", b"P2", b"P3", b"P4", b"P5", b"P6"),
-    "GIF": (b"GIF87a", b"GIF89a"),
-    "BMP": (b"BM",),
-    "NPY": (b"\x93NUMPY",),
+_SIGNATURES = {
+    "PNG": rb"\x89PNG\r\n\x1a\n",
+    "JPEG": rb"\xff\xd8\xff",
+    "TIFF": rb"II[*+]\0|MM\0[*+]",
+    "PPM": rb"P[1-6]",
+    "GIF": rb"GIF8[79]a",
+    "BMP": rb"BM",
+    "WEBP": rb"RIFF.{4}WEBP",
+    "AVIF": rb".{4}ftyp.{,28}avi[fs]",
+    "HEIF": rb".{4}ftyp.{,28}(hei[a-z]|mif1)",
+    "NPY": rb"\x93NUMPY",
+    "NIFTI": rb".{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
 }
+"""How the files of each format begin, as regular expressions."""
+
+_HEAD = 348  # bytes that they may need
+_GZIP = b"\x1f\x8b"
 
 
 def read(
@@ -139,21 +149,14 @@ def one_line(error: BaseException) -> str:
 
 def _kind(stream: IO[bytes]) -> str:
     """Return the format of an open file, from its first bytes; rewinds it."""
-    head = stream.read(volumes.NIFTI_HEAD)
+    head, kinds = stream.read(_HEAD), [*_SIGNATURES]
     stream.seek(0)
-    for kind, marks in _MAGIC.items():
-        if head.startswith(marks):
-            return kind
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "WEBP"
-    brands = head[8:40] if head[4:8] == b"ftyp" else b""
-    if re.search(b"avi[fs]|hei[a-z]|mif1", brands):
-        return "AVIF" if b"avi" in brands else "HEIF"
-    if head.startswith(b"\x1f\x8b"):
-        head = gzip.GzipFile(fileobj=stream).read(volumes.NIFTI_HEAD)
+    if head.startswith(_GZIP):
+        head, kinds = gzip.GzipFile(fileobj=stream).read(_HEAD), ["NIFTI"]
         stream.seek(0)
-    if volumes.is_nifti(head):
-        return "NIFTI"
+    for kind in kinds:
+        if re.match(_SIGNATURES[kind], head, re.DOTALL):
+            return kind
     what = "is no image format known here" if head else "is empty"
     raise FormatError(f"{what}; convert it to PNG, JPEG, TIFF, PNM, .npy or NIfTI")
 
@@ -209,17 +212,13 @@ def write(
     >>> metadata.axes, metadata.spacing, metadata.unit
     ('ZYX', (2.0, 0.5, 0.5), 'um')
     """
-    kind, array, metadata = _prepared(path, array, metadata)
+    kind, lost, save = _prepared(path, array, metadata)
     check_output(path)
-    metadata, lost = pictures.without_what_is_lost(metadata, kind)
     if lost:
         warnings.warn(f"{path}: {kind} cannot hold {lost} of the picture: lost", stacklevel=2)
     with atomic_output(path) as stream:
         try:
-            if kind == "NPY":
-                np.save(stream, array)
-            else:
-                _codec(kind).write(stream, array, metadata, kind, extension_of(path))
+            save(stream)
         except (OSError, MemoryError, ImageFileError):
             raise
         except Exception as error:
@@ -242,8 +241,8 @@ def _prepared(
     path: str | os.PathLike[str],
     array: npt.ArrayLike,
     metadata: Metadata | Mapping[str, Any] | None,
-) -> tuple[str, Pixels, Metadata]:
-    """Return the format, the array in a type that the file can hold, and its metadata."""
+) -> tuple[str, str, Save]:
+    """Return the format, the names of metadata that it cannot hold, and what writes the file."""
     kind = _format_for(path)
     pixels = np.asarray(array)
     if pixels.ndim < 2 or pixels.size == 0 or pixels.dtype.kind not in "biuf":
@@ -260,12 +259,12 @@ def _prepared(
             "with one axis for each, or none"
         )
     pixels = _in_dtype(pixels, metadata, kind)
+    metadata, lost = pictures.without_what_is_lost(metadata, kind)
     try:
-        if kind != "NPY":  # which holds all
-            _codec(kind).check(pixels, metadata, kind, extension_of(path))
+        writer = _WRITERS.get(kind, pictures.writer)
+        return kind, lost, writer(pixels, metadata, kind, extension_of(path))
     except (FormatError, ImportError) as error:
         raise ImageFileError(f"{path}: {error}") from None
-    return kind, pixels, metadata
 
 
 def _format_for(path: str | os.PathLike[str]) -> str:
@@ -276,14 +275,6 @@ def _format_for(path: str | os.PathLike[str]) -> str:
             problem = f"{extension} is only read, not written"
         raise ImageFileError(f"{path}: {problem}; use one of {', '.join(WRITABLE)}")
     return _WRITES[extension]
-
-
-def extension_by_content(path: str | os.PathLike[str]) -> str:
-    """Return an extension for the format of a file's content, if `write` writes it; else ''."""
-    with _opened(path) as stream, suppress(FormatError):
-        kind = _kind(stream)
-        return next((extension for extension, name in _WRITES.items() if name == kind), "")
-    return ""
 
 
 def is_format_of(
@@ -331,8 +322,3 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
             raise ValueError(f"{problem}, write .tif to keep floats, or round them yourself")
         warnings.warn(problem, stacklevel=4)
     return to_samples(array, dtype)
-
-
-def _codec(kind: str) -> Any:
-    """Return the module with ``check`` and ``write`` for a format."""
-    return {"TIFF": tiff, "NIFTI": volumes}.get(kind, pictures)

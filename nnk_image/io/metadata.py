@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from nnk_image.base import memory
 
 Pixels = npt.NDArray[Any]
+Save = Callable[[IO[bytes]], object]
+"""Writes a file; made from an array and its metadata, which are known to fit the format."""
+
 Lengths = tuple[dict[str, float], str | None]
 """Spacing by the letter of the axis, and its unit."""
 
@@ -132,12 +135,6 @@ def check_size(shape: tuple[int, ...], dtype: npt.DTypeLike, limit: int | None) 
     memory.require(count * np.dtype(dtype).itemsize, f"reading {size} pixels", advice)
 
 
-def picture_limit(limit: int | None) -> int | None:
-    """Return `limit`, or what Pillow takes for a decompression bomb."""
-    default: int | None = Image.MAX_IMAGE_PIXELS
-    return default if limit is None else limit
-
-
 def _size(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
 
@@ -218,15 +215,10 @@ def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
         for axis, (length, unit) in lengths.items()
         if math.isfinite(length) and length
     }
-    units = {unit for _, unit in named.values()}
-    if len(units) <= 1:
-        return {axis: length for axis, (length, _) in named.items()}, next(iter(units), None)
-    known = {
-        axis: length * _MICROMETERS[unit]
-        for axis, (length, unit) in named.items()
-        if unit in _MICROMETERS
-    }
-    return known, "um"
+    units = {unit for _, unit in named.values()} or {None}
+    scales: Mapping[Any, float] = dict.fromkeys(units, 1.0) if len(units) == 1 else _MICROMETERS
+    known = {axis: n * scales[unit] for axis, (n, unit) in named.items() if unit in scales}
+    return known, units.pop() if len(units) == 1 else "um"
 
 
 def micrometers(unit: str | None) -> float | None:

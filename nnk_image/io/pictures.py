@@ -17,7 +17,7 @@ from PIL import ExifTags, Image, PngImagePlugin
 
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
-from nnk_image.io.metadata import FormatError, Metadata, Pixels
+from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
 # Pillow's modes of 8-bit grayscale and RGB, and the modes that are converted to them.
 _PLAIN = ("L", "LA", "RGB", "RGBA")
@@ -55,7 +55,11 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
         image: Any = Image.OPEN[kind][0](stream, "")
-        meta.check_size((image.height, image.width), np.uint8, meta.picture_limit(limit))
+        meta.check_size(
+            (image.height, image.width),
+            np.uint8,
+            Image.MAX_IMAGE_PIXELS if limit is None else limit,
+        )
         _check_frames(image, kind)
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
@@ -156,8 +160,8 @@ def _imagecodecs() -> Any:
     return imagecodecs
 
 
-def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    """Refuse arrays whose shape, depth or transparency the format cannot hold."""
+def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
+    """Return what writes a picture; refuse shape, depth or transparency that cannot be held."""
     name = "PGM/PPM" if kind == "PPM" else kind
     if not metadata.is_picture or array.shape[2:] not in ((), (3,), (4,)):
         size = "x".join(map(str, array.shape))
@@ -181,11 +185,13 @@ def check(array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
         raise FormatError("PPM of 16 bits in color is not written; write .png or .tif")
     if deep_color:
         _imagecodecs()
-
-
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    """Write a picture that `check` accepts."""
     samples = meta.samples_of(array, metadata)
+    return lambda stream: _write(stream, samples, metadata, kind, extension)
+
+
+def _write(
+    stream: IO[bytes], samples: Pixels, metadata: Metadata, kind: str, extension: str
+) -> None:
     if extension == ".ppm" and samples.ndim == 2 and samples.dtype == np.uint8:
         samples = np.stack([samples] * 3, axis=2)
     names = "icc_profile", "dpi", "exif", "xmp"

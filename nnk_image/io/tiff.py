@@ -23,7 +23,7 @@ from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, RESUNIT
 
 from nnk_image.io import metadata as meta
 from nnk_image.io import pictures
-from nnk_image.io.metadata import FormatError, Lengths, Metadata, Pixels
+from nnk_image.io.metadata import FormatError, Lengths, Metadata, Pixels, Save
 
 _ORDER = "TZCYXS"  # of axes in TIFF
 _LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
@@ -85,20 +85,21 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 def _complaints() -> Iterator[list[str]]:
     """Gather what tifffile logs of damage, which would else go to standard error."""
     texts: list[str] = []
+    thread, logger = threading.get_ident(), logging.getLogger("tifffile")
 
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            text = record.getMessage()
-            error = record.levelno >= logging.ERROR and "<TiffTag" not in text
-            if (error or " series" in text) and record.thread == threading.get_ident():
-                texts.append(text)
+    def gather(record: logging.LogRecord) -> bool:
+        if record.thread != thread:
+            return True
+        text = record.getMessage()
+        if (record.levelno >= logging.ERROR and "<TiffTag" not in text) or " series" in text:
+            texts.append(text)
+        return False
 
-    logger, handler = logging.getLogger("tifffile"), Handler()
-    logger.addHandler(handler)
+    logger.addFilter(gather)
     try:
         yield texts
     finally:
-        logger.removeHandler(handler)
+        logger.removeFilter(gather)
 
 
 def _check_ome(file: tifffile.TiffFile) -> None:
@@ -123,7 +124,8 @@ def _array(
     is_picture = given is None and series.axes in ("YX", "YXS", "SYX")
     _check_page(page, is_picture)
     shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
-    meta.check_size(shape, series.dtype, meta.picture_limit(limit) if is_picture else limit)
+    limit = Image.MAX_IMAGE_PIXELS if is_picture and limit is None else limit
+    meta.check_size(shape, series.dtype, limit)
     array = np.ascontiguousarray(series.asarray())
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     options = _options(file, page, series)
@@ -160,8 +162,6 @@ def _check_page(page: Any, is_picture: bool) -> None:
         problem = "has channels that are not labeled as grayscale, RGB or plain alpha; give axes"
     elif not is_picture and {*page.extrasamples} & {1, 2}:
         problem = "has transparency, which stacks cannot keep; save it without"
-    elif not isinstance(page.compression, int):
-        problem = f"names several compressions, {page.compression}; save it again"
     elif page.compression not in tifffile.TIFF.DECOMPRESSORS:
         name = getattr(page.compression, "name", page.compression)
         cure = "pip install 'nnk_image[codecs]', or save it uncompressed"
@@ -294,76 +294,60 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 
 
-def check(array: Pixels, metadata: Metadata, *_: str) -> None:
-    """Refuse arrays that TIFF cannot hold."""
-    axes, samples = metadata.axes, array.shape[-1]
+def writer(array: Pixels, metadata: Metadata, *_: str) -> Save:
+    """Return what writes an array as its TIFF had it, or described for ImageJ or in OME's terms."""
+    original, samples = metadata.original, meta.samples_of(array, metadata)
+    if isinstance(original, Original) and original.shape == array.shape:
+        samples, options = samples.reshape(-1, *original.page), original.options
+    else:
+        _check_axes(metadata.axes, array.shape[-1])
+        options = _new_options(samples, metadata)
+    if metadata.xmp:
+        tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
+        options = options | {"extratags": [*options.get("extratags", ()), tag]}
+    return lambda stream: tifffile.imwrite(stream, samples, **options)
+
+
+def _check_axes(axes: str, length: int) -> None:
+    """Refuse axes that TIFF cannot hold; the last one is given with its length."""
     places = [_ORDER.find(axis) for axis in axes]
-    if _original_of(array, metadata) is not None:
-        return
     if places != sorted(set(places)) or places[0] < 0:
         raise FormatError(
             f"TIFF cannot hold axes {axes}; bring them into the order {_ORDER}, or write .npy"
         )
-    if axes[-1] == "S" and samples not in (3, 4):
+    if axes[-1] == "S" and length not in (3, 4):
         raise FormatError(
-            f"TIFF cannot store {samples} colors per pixel; name that axis C (channels)"
+            f"TIFF cannot store {length} colors per pixel; name that axis C (channels)"
         )
 
 
-def _original_of(array: Pixels, metadata: Metadata) -> Original | None:
-    original = metadata.original
-    same = isinstance(original, Original) and original.shape == array.shape
-    return original if same else None
-
-
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata, *_: str) -> None:
-    """Write an array with what its TIFF said of it, or described for ImageJ or in terms of OME."""
-    original, samples = _original_of(array, metadata), meta.samples_of(array, metadata)
-    if original is not None:
-        samples, options = samples.reshape(-1, *original.page), original.options
-    elif metadata.is_picture and not metadata.spacing_of:
-        options = _picture_options(samples, metadata)
-    else:
-        options = _stack_options(samples, metadata)
-    if metadata.xmp:
-        tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
-        options = options | {"extratags": [*options.get("extratags", ()), tag]}
-    tifffile.imwrite(stream, samples, **options)
-
-
-def _picture_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
-    channels = samples.shape[2] if samples.ndim == 3 else 1
+def _new_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
+    """Return the options of `tifffile.imwrite` for an array that no TIFF of its shape describes."""
+    lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
+    color = axes[-1] == "S"
+    channels = samples.shape[-1] if color or samples.ndim > len(axes) else 1
     options: dict[str, Any] = {
-        "photometric": "rgb" if channels > 2 else "minisblack",
+        "photometric": "rgb" if color else "minisblack",
         "planarconfig": "contig" if channels > 1 else None,
         "extrasamples": ["unassalpha"] if channels in (2, 4) else None,
         "iccprofile": metadata.icc_profile,
-        "metadata": None,
-        "software": False,
     }
-    if metadata.dpi:
-        options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
-    return options | _DEFLATE
-
-
-def _stack_options(array: Pixels, metadata: Metadata) -> dict[str, Any]:
-    lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
-    color = axes[-1] == "S"
-    layout: dict[str, Any] = {
-        "photometric": "rgb" if color else "minisblack",
-        "planarconfig": "contig" if color else None,
-    }
-    small = array.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
-    imagej = small and array.dtype.name in _IMAGEJ_DTYPES and not (color and array.itemsize > 1)
+    if metadata.is_picture and not lengths:
+        if metadata.dpi:
+            options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
+        return options | _DEFLATE | {"metadata": None, "software": False}
+    small = samples.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
+    imagej = small and samples.dtype.name in _IMAGEJ_DTYPES
+    imagej = imagej and not (color and samples.itemsize > 1)
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
         if meta.micrometers(unit) is not None and {*"XY"} <= {*lengths}:
-            layout |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
+            options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
         names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
         about = {name: lengths[axis] for axis, name in names.items()}
         about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}
         about |= {"TimeIncrement": lengths["T"], "TimeIncrementUnit": "s"} if "T" in lengths else {}
     about = {name: value for name, value in about.items() if value is not None}
-    return layout | {"imagej": imagej, "ome": not imagej, "metadata": {"axes": axes, **about}}
+    return options | {"imagej": imagej, "ome": not imagej, "metadata": {"axes": axes, **about}}

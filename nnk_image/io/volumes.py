@@ -10,10 +10,7 @@ import numpy as np
 
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
-from nnk_image.io.metadata import FormatError, Metadata, Pixels
-
-NIFTI_HEAD = 348
-"""Bytes from which `is_nifti` recognizes the format."""
+from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
 _AXES = "XYZTC"  # of NIfTI, in the order of the file
 _UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
@@ -35,11 +32,9 @@ def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Me
     return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
 
 
-def is_nifti(head: bytes) -> bool:
-    """Whether a file begins as a header of NIfTI 1 or 2, in either byte order."""
-    if 540 in (int.from_bytes(head[:4], "little"), int.from_bytes(head[:4], "big")):
-        return head[4:7] in (b"n+2", b"ni2")
-    return head[344:347] in (b"n+1", b"ni1")
+def npy_writer(array: Pixels, *_: Any) -> Save:
+    """Return what writes an array, of any shape and type."""
+    return lambda stream: np.save(stream, array)
 
 
 def _nibabel() -> Any:
@@ -54,11 +49,12 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     packed = stream.read(2) == b"\x1f\x8b"
     stream.seek(0)
     content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
-    head = content.read(NIFTI_HEAD)
+    head = content.read(348)
     content.seek(0)
-    if head[344:347] == b"ni1" or head[4:7] == b"ni2":
+    magic = {head[4:7], head[344:347]}
+    if magic & {b"ni1", b"ni2"}:
         raise FormatError("keeps its header and its values in two files; save it as one .nii")
-    kind = nibabel.Nifti1Image if head[344:347] == b"n+1" else nibabel.Nifti2Image
+    kind = nibabel.Nifti2Image if b"n+2" in magic else nibabel.Nifti1Image
     with nibabel.imageglobals.LoggingOutputSuppressor():
         nibabel.imageglobals.logger.addHandler(_SILENT)  # without any, logging has its own
         image = kind.from_stream(content)
@@ -91,26 +87,22 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
     length, time = header.get_xyzt_units()
-    zooms = header.get_zooms()[::-1]
-    spacing = [float(str(zoom)) if zoom > 0 else None for zoom in zooms]  # 0.9, not 0.8999999
-    for place, (axis, zoom) in enumerate(zip(axes, spacing, strict=True)):
-        if axis == "T":
-            per = _SECONDS.get(time)
-            spacing[place] = None if per is None or zoom is None else zoom * per
-        elif axis not in "ZYX":
-            spacing[place] = None
+    factors = {"T": _SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: no known length
+    spacing: list[float | None] = []
+    for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
+        factor = factors.get(axis, 0.0)  # and by str() 0.9, not 0.8999999
+        spacing.append(factor * float(str(zoom)) if factor and zoom > 0 else None)
     return tuple(spacing), _UNITS.get(length)
 
 
-def check(array: Pixels, metadata: Metadata, *_: str) -> None:
-    """Refuse arrays that NIfTI cannot hold."""
-    _with_header(array, metadata)
-
-
-def write(stream: IO[bytes], array: Pixels, metadata: Metadata, kind: str, extension: str) -> None:
-    """Write a volume, with the header it came with if it has one."""
-    nibabel = _nibabel()
+def nifti_writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
+    """Return what writes a volume, with the header it came with if it has one."""
     array, header = _with_header(array, metadata)
+    return lambda stream: _write(stream, array, header, extension)
+
+
+def _write(stream: IO[bytes], array: Pixels, header: Any, extension: str) -> None:
+    nibabel = _nibabel()
     slope, inter = header.get_slope_inter()
     if slope is not None and (slope, inter) != (1, 0):
         array = (array - inter) / slope

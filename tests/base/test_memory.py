@@ -129,15 +129,3 @@ def test_the_limit_of_a_container_counts_caches_as_free(tmp_path):
     for limit, left in (("max\n", math.inf), ("800\n", 330)):
         (tmp_path / "memory.max").write_text(limit)
         assert memory._of_container(tmp_path) == left
-
-
-@on_linux
-def test_the_limit_of_the_address_space_counts():
-    script = """
-        import resource
-        from nnk_image.base import memory
-        limit = 4 << 30
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        print(memory.available() < limit)
-    """
-    assert python(script) == ["True"]

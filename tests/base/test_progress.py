@@ -16,10 +16,10 @@ from nnk_image.base.progress import Bar, bar_of
     [
         (0.0, 0.0, "[                        ]   0 %"),
         (0.005, 9.0, "[                        ]   0 %"),
-        (0.5, 60.0, "[############            ]  50 %, 1:00 left"),
-        (0.999, 60.0, "[####################### ]  99 %, 0:01 left"),
+        (0.5, 60.0, "[############            ]  50 %, 0:01:00 left"),
+        (0.999, 60.0, "[####################### ]  99 %, 0:00:01 left"),
         (0.1, 1000.0, "[##                      ]  10 %, 2:30:00 left"),
-        (1.0, 5.0, "[########################] 100 %, 0:00 left"),
+        (1.0, 5.0, "[########################] 100 %, 0:00:00 left"),
     ],
 )
 def test_time_left_is_in_proportion(share, seconds, text):
@@ -50,7 +50,7 @@ def test_a_bar_is_drawn_ten_times_a_second_and_erased(lines):
     assert all(line.startswith("noise [") and len(line) < 60 for line in drawn[1:])
     now[0] = 2.0
     bar.update(1, 4)
-    assert drawn[-1] == "noise [######                  ]  25 %, 0:06 left"
+    assert drawn[-1] == "noise [######                  ]  25 %, 0:00:06 left"
     bar.close()
     assert drawn[-1] == ""
 

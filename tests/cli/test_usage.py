@@ -1,13 +1,10 @@
-"""The command line as people use it: patterns, pipes, folders in folders, slips of the keyboard."""
+"""The command line as people use it: patterns, folders in folders."""
 
-import io
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from command import command, process, run
+from command import run
 from PIL import Image
 
 import nnk_image
@@ -117,44 +114,6 @@ def test_the_names_of_skipped_files_are_said(capsys, folders):
     assert run(capsys, "noise", folders, "--recursive")[1].count("\n") == 3
 
 
-# --- pipes -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
-def test_standard_input_and_output(photo, tmp_path, kind):
-    picture = Image.open(photo).convert("RGB" if kind == "WEBP" else "L")
-    data = io.BytesIO()
-    picture.save(data, kind)
-    extension = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp"}[kind]
-    (tmp_path / f"in.{extension}").write_bytes(data.getvalue())
-    words = command("denoise", "-", "-", *SIGMA)
-    done = subprocess.run(words, input=data.getvalue(), capture_output=True, check=True)
-    assert b"NoiseModel(sigma=15) (given)" in done.stderr
-    process("denoise", tmp_path / f"in.{extension}", tmp_path / f"out.{extension}", *SIGMA)
-    assert done.stdout == (tmp_path / f"out.{extension}").read_bytes() != data.getvalue()
-
-
-def test_only_one_end_is_a_pipe(photo, tmp_path):
-    words = command("denoise", photo, "-", *SIGMA)
-    out = subprocess.run(words, capture_output=True, check=True).stdout
-    words = command("denoise", "-", tmp_path / "o.png", *SIGMA)
-    subprocess.run(words, input=photo.read_bytes(), capture_output=True, check=True)
-    assert (tmp_path / "o.png").read_bytes() == out
-
-
-@pytest.mark.parametrize("data", [b"", b"hello"])
-def test_nothing_goes_out_if_nothing_comes_in(data):
-    done = subprocess.run(command("denoise", "-", "-"), input=data, capture_output=True)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"standard input" in done.stderr
-
-
-def test_a_pipe_is_for_one_image(capsys, photo):
-    status, _, err = run(capsys, "denoise", photo, photo, "-")
-    assert status == 1
-    assert "must be the only IN" in err
-
-
 # --- before and after --------------------------------------------------------------------
 
 
@@ -199,22 +158,7 @@ def test_a_jpeg_without_noise_stays_as_it_is(capsys, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "out.png")[0], read(tmp_path / "in.jpg")[0])
 
 
-# --- slips -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (("denois", "a.png", "b.png"), "denoise"),
-        (("denoise", "a.png", "b.png", "--sgima", "20"), "--sigma"),
-        (("denoise", "a.png", "b.png", "--no-clober"), "--no-clobber"),
-        (("graph", "a.png", "--plott=x.png"), "--plot"),
-    ],
-)
-def test_wrong_words_are_answered_with_what_was_meant(capsys, arguments, meant):
-    status, _, err = run(capsys, *arguments)
-    assert status == 2
-    assert err.rstrip().endswith(f"did you mean {meant!r}?")
+# --- a wrong method ---------------------------------------------------------------------
 
 
 def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path):
@@ -223,12 +167,6 @@ def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path)
     assert err.endswith("did you mean 'best'?\n")
     with pytest.raises(ValueError, match=r"'fast', 'best', 'sgw'; did you mean 'fast'\?"):
         nnk_image.denoise(np.eye(8), 1.0, method="fasst")
-
-
-def test_words_that_are_like_no_other_are_answered_plainly(capsys):
-    status, _, err = run(capsys, "denoise", "a.png", "b.png", "--xyzzy")
-    assert status == 2
-    assert err.endswith("unrecognized arguments: --xyzzy\n")
 
 
 # --- noise -------------------------------------------------------------------------------
@@ -264,14 +202,3 @@ def test_noise_is_said_in_words_before_the_numbers(capsys, photo, tmp_path):
     for command_line in (("noise", photo), ("denoise", photo, tmp_path / "o.png")):
         _, text, _ = run(capsys, *command_line)
         assert "strong noise, about 16 of 255 (+- 5 %): NoiseModel(" in text
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_who_waits_is_pointed_to_the_faster_method(capsys, photo, tmp_path, monkeypatch):
-    from nnk_image.cli import denoise
-
-    monkeypatch.setattr(denoise, "_LARGE", 0.001)
-    monkeypatch.setattr("nnk_image.cli.common.wants_progress", lambda: True)
-    arguments = ("denoise", photo, tmp_path / "o.png", *SIGMA)
-    assert "--method fast" in run(capsys, *arguments, "--method", "best")[2]
-    assert "--method" not in run(capsys, *arguments)[2]

@@ -297,3 +297,11 @@ def test_an_impossible_interval_is_none(tmp_path, interval):
         path.read_bytes().replace(b"finterval=2.5", f"finterval={interval:<3}".encode())
     )
     assert "T" not in read(path)[1].spacing_of
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32"])  # described for ImageJ, and by OME
+def test_a_new_stack_keeps_its_color_profile(tmp_path, dtype):
+    about = {"axes": "ZYX", "icc_profile": b"a profile", "spacing": (2, 0.5, 0.5), "unit": "um"}
+    write(tmp_path / "new.tif", samples((3, 5, 7), dtype), about)
+    told = read(tmp_path / "new.tif")[1]
+    assert (told.icc_profile, told.axes, told.spacing) == (b"a profile", "ZYX", (2, 0.5, 0.5))
