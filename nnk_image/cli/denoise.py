@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,11 +39,16 @@ def add_command(commands: Any) -> None:
         "t1.nii.gz clean.nii.gz --rician --map sigma.nii.gz",
         "dwi.nii.gz clean.nii.gz --axes CZYX --channels bands --rician",
         "photos/ clean/ --recursive --no-clobber",
+        "- - < noisy.jpg > clean.jpg",
         "slide.ome.tif clean.zarr --max-memory 4GiB",
     )
     add = command.add_argument
-    add("inputs", nargs="+", metavar="IN", help="files, folders or patterns")
-    add("output", metavar="OUT", help="file to write, or a folder for several")
+    add("inputs", nargs="+", metavar="IN", help="files, folders or patterns; - is standard input")
+    add(
+        "output",
+        metavar="OUT",
+        help="file to write, or a folder for several; - is standard output",
+    )
     existing = command.add_mutually_exclusive_group()
     common.add_overwrite(existing)
     existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
@@ -75,16 +81,18 @@ def run(options: argparse.Namespace) -> None:
     if _in_tiles(options):
         reports = [_denoise_in_tiles(noise, options)]
     else:
-        reports = _denoise_files(noise, options)
+        with paths.standard_streams(options.inputs, options.output) as (inputs, output):
+            reports = _denoise_files(inputs, output, noise, options)
     about = {"version": nnk_image.__version__, "method": options.method, "images": reports}
     common.write_json(options.json, about)
     common.check_reports(reports)
 
 
-def _denoise_files(noise: NoiseModel | None, options: argparse.Namespace) -> list[common.Report]:
-    inputs = options.inputs
-    found = paths.image_paths(inputs, options.recursive, options.output)
-    outputs = paths.paired_outputs(found, inputs, options.output, WRITABLE)
+def _denoise_files(
+    inputs: Sequence[str], output: str, noise: NoiseModel | None, options: argparse.Namespace
+) -> list[common.Report]:
+    found = paths.image_paths(inputs, options.recursive, output)
+    outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
     if options.no_clobber:
         outputs = paths.without_existing(outputs)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)

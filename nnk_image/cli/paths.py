@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
 from nnk_image.cli.common import complain
-from nnk_image.io.files import READABLE, extension_of, one_line
+from nnk_image.io.files import READABLE, extension_by_content, extension_of, one_line
 
 
 def image_paths(
@@ -108,3 +112,32 @@ def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
     if existing:
         complain(f"skipped, because they exist: {', '.join(existing)}")
     return {path: target for path, target in outputs.items() if not target.exists()}
+
+
+@contextmanager
+def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Sequence[str], str]]:
+    """Let files stand for the name ``-``: standard input, and standard output.
+
+    Reports go to standard error where the result goes to standard output. Without a name its
+    format is that of the input, or PNG.
+    """
+    if "-" not in (*inputs, output):
+        yield inputs, output
+        return
+    if len(inputs) > 1:
+        raise ImageFileError("'-' (standard input) must be the only IN")
+    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
+        if inputs[0] == "-":
+            file = Path(folder, "standard input")
+            with open(file, "wb") as stream:
+                shutil.copyfileobj(sys.stdin.buffer, stream)
+            inputs = [str(file.rename(f"{file}{extension_by_content(file)}"))]
+        if output != "-":
+            yield inputs, output
+            return
+        results = Path(folder, "standard output")
+        with redirect_stdout(sys.stderr):
+            yield inputs, f"{results}/"
+        for file in results.glob("*"):
+            with open(1, "wb", closefd=False) as stream:
+                stream.write(file.read_bytes())

@@ -8,6 +8,7 @@ import re
 import shutil
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -275,6 +276,14 @@ def _format_for(path: str | os.PathLike[str]) -> str:
             problem = f"{extension} is only read, not written"
         raise ImageFileError(f"{path}: {problem}; use one of {', '.join(WRITABLE)}")
     return _WRITES[extension]
+
+
+def extension_by_content(path: str | os.PathLike[str]) -> str:
+    """Return an extension for the format of a file's content, if `write` writes it; else ''."""
+    with _opened(path) as stream, suppress(FormatError):
+        kind = _kind(stream)
+        return next((extension for extension, name in _WRITES.items() if name == kind), "")
+    return ""
 
 
 def is_format_of(

@@ -1,10 +1,12 @@
-"""The command line as people use it: patterns, folders in folders."""
+"""The command line as people use it: patterns, pipes, folders in folders."""
 
+import io
 import os
+import subprocess
 
 import numpy as np
 import pytest
-from command import run
+from command import command, process, run
 from PIL import Image
 
 import nnk_image
@@ -112,6 +114,44 @@ def test_the_names_of_skipped_files_are_said(capsys, folders):
     assert text.count("\n") == 1
     assert "no images, skipped: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
     assert run(capsys, "noise", folders, "--recursive")[1].count("\n") == 3
+
+
+# --- pipes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_standard_input_and_output(photo, tmp_path, kind):
+    picture = Image.open(photo).convert("RGB" if kind == "WEBP" else "L")
+    data = io.BytesIO()
+    picture.save(data, kind)
+    extension = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp"}[kind]
+    (tmp_path / f"in.{extension}").write_bytes(data.getvalue())
+    words = command("denoise", "-", "-", *SIGMA)
+    done = subprocess.run(words, input=data.getvalue(), capture_output=True, check=True)
+    assert b"NoiseModel(sigma=15) (given)" in done.stderr
+    process("denoise", tmp_path / f"in.{extension}", tmp_path / f"out.{extension}", *SIGMA)
+    assert done.stdout == (tmp_path / f"out.{extension}").read_bytes() != data.getvalue()
+
+
+def test_only_one_end_is_a_pipe(photo, tmp_path):
+    words = command("denoise", photo, "-", *SIGMA)
+    out = subprocess.run(words, capture_output=True, check=True).stdout
+    words = command("denoise", "-", tmp_path / "o.png", *SIGMA)
+    subprocess.run(words, input=photo.read_bytes(), capture_output=True, check=True)
+    assert (tmp_path / "o.png").read_bytes() == out
+
+
+@pytest.mark.parametrize("data", [b"", b"hello"])
+def test_nothing_goes_out_if_nothing_comes_in(data):
+    done = subprocess.run(command("denoise", "-", "-"), input=data, capture_output=True)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"standard input" in done.stderr
+
+
+def test_a_pipe_is_for_one_image(capsys, photo):
+    status, _, err = run(capsys, "denoise", photo, photo, "-")
+    assert status == 1
+    assert "must be the only IN" in err
 
 
 # --- before and after --------------------------------------------------------------------
