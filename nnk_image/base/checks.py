@@ -57,11 +57,15 @@ def check_number(name: str, value: Any, least: float = 0.0) -> float:
     return number
 
 
+def did_you_mean(value: Any, choices: Collection[str | None]) -> str:
+    """Return a question for the end of a message, if a choice is close to a value; else ''."""
+    close = get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
 def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:
     """Return an argument that is one of some strings."""
     if value not in choices:
-        names = ", ".join(map(repr, choices))
-        close = get_close_matches(str(value), map(str, choices), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        names, hint = ", ".join(map(repr, choices)), did_you_mean(value, choices)
         raise ValueError(f"{name}={value!r} is unknown; choose one of {names}{hint}")
     return str(value)

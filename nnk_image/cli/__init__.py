@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import nnk_image
 from nnk_image import _core
+from nnk_image.base.checks import did_you_mean
 from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise
 from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
@@ -67,7 +70,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     """Return the parser of all sub-commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
         epilog=EPILOG,
@@ -84,4 +87,20 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
+    parser.commands = commands.choices
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors of usage name the option or command that was probably meant."""
+
+    commands: Mapping[str, argparse.ArgumentParser] = {}
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([^']*)'", message)
+        if wrong:
+            parsers = [self, *self.commands.values()]
+            options = re.findall(r"--[\w-]+", " ".join(p.format_help() for p in parsers))
+            known = {*options, *self.commands}
+            message += did_you_mean(wrong[1] or wrong[2], known)
+        super().error(message)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError
+from nnk_image.base.checks import did_you_mean
 from nnk_image.io.files import read
 
 
@@ -66,5 +67,6 @@ def standard_image(name: str) -> npt.NDArray[Any]:
     """
     images = standard_images()
     if name not in images:
-        raise ImageFileError(f"no standard image {name!r}; choose from {', '.join(images)}")
+        hint = did_you_mean(name, images)
+        raise ImageFileError(f"no standard image {name!r}; choose from {', '.join(images)}{hint}")
     return read(images[name])[0]

@@ -1,4 +1,4 @@
-"""The command line as people use it: patterns, pipes, folders in folders."""
+"""The command line as people use it: patterns, pipes, folders in folders, slips of the keyboard."""
 
 import io
 import os
@@ -198,7 +198,22 @@ def test_a_jpeg_without_noise_stays_as_it_is(capsys, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "out.png")[0], read(tmp_path / "in.jpg")[0])
 
 
-# --- a wrong method ---------------------------------------------------------------------
+# --- slips -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("denois", "a.png", "b.png"), "denoise"),
+        (("denoise", "a.png", "b.png", "--sgima", "20"), "--sigma"),
+        (("denoise", "a.png", "b.png", "--no-clober"), "--no-clobber"),
+        (("graph", "a.png", "--plott=x.png"), "--plot"),
+    ],
+)
+def test_wrong_words_are_answered_with_what_was_meant(capsys, arguments, meant):
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert err.rstrip().endswith(f"did you mean {meant!r}?")
 
 
 def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path):
@@ -207,6 +222,12 @@ def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path)
     assert err.endswith("did you mean 'best'?\n")
     with pytest.raises(ValueError, match=r"'fast', 'best', 'sgw'; did you mean 'fast'\?"):
         nnk_image.denoise(np.eye(8), 1.0, method="fasst")
+
+
+def test_words_that_are_like_no_other_are_answered_plainly(capsys):
+    status, _, err = run(capsys, "denoise", "a.png", "b.png", "--xyzzy")
+    assert status == 2
+    assert err.endswith("unrecognized arguments: --xyzzy\n")
 
 
 # --- noise -------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ def test_standard_images():
 
 def test_unknown_standard_image():
     message = refusal(standard_image, "camra")
+    assert "did you mean 'camera'" in message
     assert all(name in message for name in standard_images())
 
 
