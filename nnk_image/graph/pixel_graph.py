@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,7 +77,10 @@ class ImageGraph:
         is symmetric unless `directed`; it has sorted columns, no explicit zeros and no self loops.
         It is read-only: copy it to change weights.
         """
-        return self._stored.adjacency
+        matrix = copy.copy(self._stored.adjacency)  # shares the arrays, but may not change them
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.flags.writeable = False
+        return matrix
 
     @property
     def n_underflow(self) -> int:
