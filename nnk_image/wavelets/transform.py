@@ -7,13 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import (
-    check_choice,
-    check_count,
-    check_positive,
-    ready_for_c,
-    working_dtype,
-)
+from nnk_image.base.checks import check_choice, check_count, check_positive, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
@@ -139,8 +133,7 @@ class SpectralGraphWavelets:
         self._approximation = approximation
         with RowExecutor(n_jobs) as executor:
             if not isinstance(graph, LaplacianOperator):
-                dtype = working_dtype(getattr(graph, "dtype", np.dtype(float)))
-                graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau, KEEP)
+                graph = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau, KEEP)
             self._operator = graph
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)

@@ -319,7 +319,7 @@ def test_nodes_without_edges(solver):
         ({"known": [1, 0, 0, 0]}, TypeError, "known must be a boolean array"),
         ({"known": np.zeros(4, bool)}, ValueError, "known is False everywhere"),
         ({"start": np.zeros((4, 2))}, ValueError, "start has 2 channels, the signal 1"),
-        ({"graph": [[0, 1], [1, 0]]}, TypeError, "not list"),
+        ({"graph": ["edge"]}, TypeError, "list"),
     ],
 )
 def test_bad_input_is_refused(solver, change, error, message):
