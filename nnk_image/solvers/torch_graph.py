@@ -84,9 +84,7 @@ class TorchGraph:
         """Multiply signals by the Laplacian."""
         return self.chebyshev(x, [self._end / 2] * 2)  # L = bound / 2 (T_0 + T_1)
 
-    def chebyshev(
-        self, x: Tensor | npt.ArrayLike, coefficients: Tensor | npt.ArrayLike
-    ) -> Tensor:
+    def chebyshev(self, x: Tensor | npt.ArrayLike, coefficients: Tensor | npt.ArrayLike) -> Tensor:
         """Apply polynomials of the Laplacian L, ``sum_k c_k T_k(2 L / bound - I) x``.
 
         T_k are Chebyshev polynomials; `bound` is above all eigenvalues of L.
