@@ -19,6 +19,8 @@ MAX_ORDER = 100_000
 LANCZOS_MARGIN = 1.01
 """The number for lmax='lanczos' divided by the estimate of the largest eigenvalue."""
 
+_BEYOND = 1e-4  # of half the interval, by which rounding may take an eigenvalue out of it
+
 KEEP = True  # the operator's entries: a transform is used more than once
 
 
@@ -201,6 +203,8 @@ class SpectralGraphWavelets:
         TypeError, ValueError
             As `analyze`, or `response` returns another shape or values that are not finite.
         """
+        if not callable(response):
+            raise TypeError(f"response must be a function of the eigenvalues, not {response!r}")
         bank = filter_bank.design([response], 0, self.lmax)
         coefficients = filter_bank.chebyshev_coefficients(
             bank.evaluate, self.order, self.bound, self._approximation
@@ -304,6 +308,11 @@ class SpectralGraphWavelets:
     def evaluate(self, eigenvalues: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the response of each band at n eigenvalues in [0, bound], (n_bands, n) ndarray."""
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
+        if not (abs(x) <= 1 + _BEYOND).all():
+            raise ValueError(
+                f"eigenvalues must be in [0, bound={self.bound:g}], where the polynomials "
+                "approximate the filters; beyond, they grow without limit"
+            )
         return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
 
     def __repr__(self) -> str:
