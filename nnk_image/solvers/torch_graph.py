@@ -125,7 +125,7 @@ class TorchGraph:
             result = coefficients.to(result) @ result.flatten(1)
         return result.reshape(shape)
 
-    def smooth(self, x: Tensor, strength: Any, *, tol: float = 1e-6) -> Tensor:
+    def smooth(self, x: Tensor | npt.ArrayLike, strength: Any, *, tol: float = 1e-6) -> Tensor:
         """Solve ``(I + strength L) y = x`` with the combinatorial Laplacian.
 
         Parameters
