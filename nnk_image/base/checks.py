@@ -35,6 +35,8 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = None) 
 
 def check_positive(name: str, value: Any, what: str, zero_allowed: bool = False) -> float:
     """Return a finite number above zero (or not below); `what` explains it in the message."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number ({what}), not {value!r}")
     try:

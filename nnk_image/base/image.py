@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -159,7 +160,15 @@ def data_range_of(image: Image) -> float:
     """Return the range of values `image` may take; ValueError if its dtype does not say."""
     kind, size = image.pixels.dtype.kind, image.pixels.dtype.itemsize
     if kind == "u" and size <= 2:
-        return float(np.iinfo(image.pixels.dtype).max)
+        largest = float(np.iinfo(image.pixels.dtype).max)
+        if size == 2 and image.high < largest / 8:
+            warnings.warn(
+                f"the values of this uint16 image are {image.high:g} at most, but the default "
+                f"sigma_f is 10/255 of {largest:g}; pass sigma_f, such as 10/255 of the largest "
+                "value that the camera may give",
+                stacklevel=4,
+            )
+        return largest
     if kind == "b" or (kind == "f" and image.low >= 0 and image.high <= 1):
         return 1.0
     raise ValueError(

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.image import MOST_AXES, Image, check_image, to_opponent
+from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape, to_opponent
 from nnk_image.noise.blocks import usable_pixels
 
 MOST_STRUCTURE = 2.0
@@ -70,6 +70,7 @@ def residual_structure(
     True
     """
     checked = [check_image(a, channel_axis, mask, MOST_AXES) for a in (image, denoised)]
+    spatial_shape(image, channel_axis, checked[0].shape[-1] >= _SIDE)  # narrower: without blocks
     if checked[0].pixels.shape != checked[1].pixels.shape:
         shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))
         raise ValueError(f"image and denoised must have the same shape, not {shapes}")

@@ -16,7 +16,7 @@ def check_kind(kind):
 
 
 def sparse_adjacency(graph: Any) -> Any:
-    """Return the scipy.sparse adjacency of a graph of scipy, numpy, PyGSP or networkx.
+    """Return the scipy.sparse adjacency of a graph of scipy, PyGSP or networkx, or of an array.
 
     Nodes of networkx are numbered in their order, and edges without a `weight` have 1.
     """
@@ -28,21 +28,19 @@ def sparse_adjacency(graph: Any) -> Any:
         from networkx import to_scipy_sparse_array
 
         return to_scipy_sparse_array(graph) if len(graph) else csr_array((0, 0))
-    if not isinstance(graph, np.ndarray):
+    array = np.asarray(graph)
+    if array.dtype.kind not in "buif":
         raise TypeError(
             "a graph is an ImageGraph, a PyGSP or networkx graph, or an adjacency as a "
-            f"scipy.sparse matrix or (N, N) array, not {type(graph).__name__}"
+            "scipy.sparse matrix or (N, N) array of real weights, not of dtype "
+            f"{array.dtype} ({type(graph).__name__})"
         )
-    if graph.dtype.kind not in "buif":
-        raise TypeError(f"an adjacency of dtype {graph.dtype} has no real weights")
-    square = graph.ndim == 2 and graph.shape[0] == graph.shape[1]
-    if not (square and np.allclose(graph, graph.T, rtol=1e-12, atol=0, equal_nan=True)):
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(
-            f"an array of shape {graph.shape} is no graph: an adjacency matrix is square and "
-            "symmetric; pass image_graph(image) for an image, nnk_graph(X) for points, or "
-            "np.maximum(W, W.T) for a directed graph W"
+            f"an array of shape {array.shape} is no graph: an adjacency matrix is square and "
+            "symmetric; pass image_graph(image) for an image, or nnk_graph(X) for points"
         )
-    return csr_array(graph)
+    return csr_array(array)
 
 
 def check_adjacency(adjacency):
@@ -60,6 +58,7 @@ def check_adjacency(adjacency):
     matrix = csr_array(adjacency.astype(dtype), copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
+    rounding = check_symmetric(matrix)
     if matrix.nnz:
         if not np.isfinite(matrix.data).all() or matrix.data.min() < 0:
             raise ValueError(
@@ -68,20 +67,21 @@ def check_adjacency(adjacency):
             )
         if matrix.diagonal().any():
             raise ValueError("the graph has self loops; remove them: W.setdiag(0)")
-    check_symmetric(matrix)
-    return matrix
+    return csr_array(matrix - 0.5 * rounding) if rounding.nnz else matrix
 
 
 def check_symmetric(adjacency):
-    """Raise ValueError unless the adjacency equals its transpose."""
+    """Return the adjacency minus its transpose; raise ValueError unless it is rounding errors."""
     difference = adjacency - adjacency.T
     if difference.nnz:
         largest = abs(difference).max()
-        if largest > 1e-12 * abs(adjacency).max():
+        if largest > max(1e-12, 8 * np.finfo(adjacency.dtype).eps) * abs(adjacency).max():
             raise ValueError(
-                f"the adjacency is not symmetric (largest difference {largest:g}): Laplacians "
-                "are of undirected graphs; use directed=False, or W.maximum(W.T)"
+                f"the adjacency is not symmetric (largest difference {largest:g}), but Laplacians "
+                "are of undirected graphs: use directed=False, or W.maximum(W.T), for an array "
+                "np.maximum(W, W.T); pass image_graph(image) for an image"
             )
+    return difference
 
 
 def degrees(adjacency):

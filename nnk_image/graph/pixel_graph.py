@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,7 +84,10 @@ class ImageGraph:
         it to a function that fails with "WRITEBACKIFCOPY base is read-only", use
         ``graph.adjacency.copy()``; for PyGSP there is `to_pygsp`.
         """
-        return self._stored.adjacency
+        matrix = copy.copy(self._stored.adjacency)  # shares the arrays, but may not change them
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.flags.writeable = False
+        return matrix
 
     @property
     def n_underflow(self) -> int:

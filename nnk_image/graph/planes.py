@@ -62,8 +62,6 @@ class EdgePlanes:
             adjacency, n_zeros = self._matrix(executor.run)
         if n_zeros:
             adjacency.eliminate_zeros()
-        # A changed matrix would no longer be that of the planes.
-        adjacency.data.flags.writeable = False
         return StoredEdges(adjacency, n_zeros if self.directed else n_zeros // 2)
 
     def _matrix(self, run: Callable[..., None]) -> tuple[csr_array, int]:

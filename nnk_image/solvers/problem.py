@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
@@ -130,6 +131,14 @@ def check_problem(
             "strength=0 keeps known values, and all are known: give a positive strength, or known"
         )
     mask = np.ones(n, bool) if known is None else check_known(known, n)
+    reached = _reached(graph, mask)
+    if not reached.all():
+        warnings.warn(
+            f"{int((~reached).sum())} of {n} nodes, the first {int(np.argmin(reached))}, are not "
+            "linked to any known one, so that nothing determines their values; without start they "
+            "get the mean of the known values",
+            stacklevel=3,
+        )
     values = np.where(mask, channels, 0).astype(working_dtype(signal.dtype), order="C")
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
@@ -147,6 +156,17 @@ def check_problem(
     if len(states) != len(values):
         raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
     return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape)
+
+
+def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
+    """Return which nodes have a path to a known one, (N,) bool."""
+    if known.all():
+        return known
+    adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
+    n_parts, part = connected_components(adjacency, directed=False)
+    has_known = np.zeros(n_parts, bool)
+    has_known[part[known]] = True
+    return has_known[part]
 
 
 def _channels(name: str, signal: Array, n: int) -> Array:

@@ -80,7 +80,7 @@ def smooth(
     Warns
     -----
     UserWarning
-        If `tol` was not reached within `max_iterations`.
+        If `tol` was not reached within `max_iterations`, or nodes are not linked to any known one.
 
     See Also
     --------

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, working_dtype
+from nnk_image.base.checks import check_choice
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Array, Graph
 from nnk_image.solvers.quadratic import smooth
@@ -73,14 +75,14 @@ class TorchGraph:
             message = "TorchGraph needs PyTorch: pip install 'nnk_image[torch]'"
             raise ImportError(message) from None
         check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
-        dtype = working_dtype(getattr(graph, "dtype", np.dtype(float)))
-        self._graph, self._n_jobs, self._dtype = graph, n_jobs, getattr(torch, dtype.name)
+        self._graph, self._n_jobs = graph, n_jobs
         with RowExecutor(n_jobs) as executor:
-            self._operator = LaplacianOperator.of_graph(graph, laplacian, dtype, executor)
+            self._operator = LaplacianOperator.of_graph(graph, laplacian, None, executor)
+        self._dtype = getattr(torch, self._operator.dtype.name)
         self.shape, self.bound = self._operator.shape, self._operator.bound
         self._end = self.bound or 1.0  # of the interval: without edges L = 0, and any will do
 
-    def laplacian(self, x: Tensor) -> Tensor:
+    def laplacian(self, x: Tensor | npt.ArrayLike) -> Tensor:
         """Multiply signals by the Laplacian.
 
         Parameters
@@ -93,10 +95,9 @@ class TorchGraph:
         tensor of the shape of x
             Differentiable any number of times.
         """
-        terms = x.new_full((2,), self._end / 2, dtype=self._dtype)
-        return self.chebyshev(x, terms)  # L = bound / 2 (T_0 + T_1)
+        return self.chebyshev(x, [self._end / 2] * 2)  # L = bound / 2 (T_0 + T_1)
 
-    def chebyshev(self, x: Tensor, coefficients: Tensor) -> Tensor:
+    def chebyshev(self, x: Tensor | npt.ArrayLike, coefficients: Tensor | npt.ArrayLike) -> Tensor:
         """Apply polynomials of the Laplacian L, ``sum_k c_k T_k(2 L / bound - I) x``.
 
         T_k are Chebyshev polynomials; `bound` is above all eigenvalues of L.
@@ -116,25 +117,30 @@ class TorchGraph:
             of times. Where `coefficients` require a gradient, order + 1 tensors of the shape of x
             are kept for it.
         """
+        import torch
+
+        coefficients = torch.as_tensor(coefficients, dtype=torch.float64)
         learned, n_terms = coefficients.requires_grad, coefficients.shape[-1]
-        given = coefficients.detach().cpu().double().numpy().reshape(-1, n_terms)
+        given = coefficients.detach().cpu().numpy().reshape(-1, n_terms)
         series = np.eye(n_terms) if learned else given
 
         def each(work: Callable[..., Array], signals: Array) -> list[Array]:
             with RowExecutor(self._n_jobs) as executor:
                 return [work(np.ascontiguousarray(s), series, self._end, executor) for s in signals]
 
-        result = self._apply(
-            x,
-            lambda signals: np.stack(each(self._operator.analyze, signals), axis=1),
-            lambda bands: np.stack(each(self._operator.synthesize, bands.swapaxes(0, 1))),
-        )
+        def analyze(signals: Array) -> Array:
+            return np.stack(each(self._operator.analyze, signals), axis=1)
+
+        def synthesize(bands: Array) -> Array:
+            return np.stack(each(self._operator.synthesize, bands.swapaxes(0, 1)))
+
+        result = self._apply(x, lambda signals: _functions().linear(signals, analyze, synthesize))
         shape = coefficients.shape[:-1] + result.shape[1:]
         if learned:
             result = coefficients.to(result) @ result.flatten(1)
         return result.reshape(shape)
 
-    def smooth(self, x: Tensor, strength: Any, *, tol: float = 1e-6) -> Tensor:
+    def smooth(self, x: Tensor | npt.ArrayLike, strength: Any, *, tol: float = 1e-6) -> Tensor:
         """Solve ``(I + strength L) y = x`` with the combinatorial Laplacian.
 
         Parameters
@@ -142,7 +148,7 @@ class TorchGraph:
         x : (..., H, W) or (..., N) tensor
             Signals.
         strength : float or tensor of one element
-            Weight of smoothness, above 0. If it requires a gradient, the time doubles.
+            Weight of smoothness, above 0.
         tol : float
             Relative residual at which iterations stop, as for `nnk_image.solvers.smooth`; default
             1e-6.
@@ -150,44 +156,43 @@ class TorchGraph:
         Returns
         -------
         tensor of the shape of x
-            Differentiable in x any number of times, in `strength` once.
+            Differentiable in both arguments, any number of times.
 
         Raises
         ------
         ValueError
             If the Laplacian of this graph is not 'combinatorial'.
         """
+        import torch
+
         if self._operator.kind != "combinatorial":
             raise ValueError("smooth needs TorchGraph(graph, laplacian='combinatorial')")
-        learned = getattr(strength, "requires_grad", False)
-        weight = float(strength.detach() if learned else strength)
+        weight = torch.as_tensor(strength, dtype=torch.float64, device="cpu").reshape(())
 
-        def solve(signals: Array) -> Array:
+        def solve(signals: Array, weight: float) -> Array:
             channels = np.moveaxis(signals, 0, -1)
             found = smooth(self._graph, channels, weight, tol=tol, n_jobs=self._n_jobs)
             return np.ascontiguousarray(np.moveaxis(found, -1, 0))
 
-        y = self._apply(x, solve, solve)
-        if learned:  # add 0 with the derivative that y has with respect to strength
-            slope = self._apply(self.laplacian(y.detach()), solve, solve)
-            y = y - (strength - weight) * slope
-        return y
+        return self._apply(
+            x, lambda signals: _functions().solution(signals, weight, solve, self.laplacian)
+        )
 
-    def _apply(
-        self, x: Tensor, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
-    ) -> Tensor:
-        """Apply a linear map of (B, *shape) to (..., B, *shape), with its adjoint."""
+    def _apply(self, x: Tensor | npt.ArrayLike, function: Callable[[Tensor], Tensor]) -> Tensor:
+        """Apply a function of (B, *shape) to (..., *shape); it may add leading axes."""
+        import torch
+
+        x = torch.as_tensor(x, dtype=self._dtype)
         split = x.ndim - len(self.shape)
         if split < 0 or tuple(x.shape[split:]) != self.shape:
             raise ValueError(f"signals must be (..., {self.shape}), not {tuple(x.shape)}")
-        signals = x.to(device="cpu", dtype=self._dtype)
-        found = _linear_map()(signals.reshape(-1, *self.shape), forward, adjoint)
+        found = function(x.cpu().reshape(-1, *self.shape))
         return found.reshape(*found.shape[: -1 - len(self.shape)], *x.shape).to(x.device)
 
 
 @cache
-def _linear_map() -> Any:
-    """Return the function (x, map, adjoint) -> map(x) that PyTorch differentiates."""
+def _functions() -> Any:
+    """Return the functions that PyTorch differentiates: `linear` and `solution`."""
     from torch import from_numpy
     from torch.autograd import Function
 
@@ -203,4 +208,25 @@ def _linear_map() -> Any:
         def backward(context: Any, gradient: Any) -> Any:
             return LinearMap.apply(gradient, *context.maps), None, None
 
-    return LinearMap.apply
+    class Solution(Function):
+        """y with ``(I + strength L) y = x``, so that ``dy/dstrength = -(I + strength L)^-1 L y``.
+
+        The derivatives are made of functions that can be differentiated again.
+        """
+
+        @staticmethod
+        def forward(context: Any, x: Any, strength: Any, solve: Any, laplacian: Any) -> Any:
+            y = from_numpy(solve(x.numpy(), strength.item()))
+            context.save_for_backward(y, strength)
+            context.maps = solve, laplacian
+            return y
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            y, strength = context.saved_tensors
+            solve, laplacian = context.maps
+            z = Solution.apply(gradient, strength, solve, laplacian)
+            slope = -(z * laplacian(y)).sum().to(strength) if context.needs_input_grad[1] else None
+            return z, slope, None, None
+
+    return SimpleNamespace(linear=LinearMap.apply, solution=Solution.apply)

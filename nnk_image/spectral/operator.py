@@ -57,11 +57,16 @@ class LaplacianOperator:
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
-        """Of an ImageGraph or a scipy.sparse adjacency, in arithmetic of `dtype`."""
+        """Of any graph, in arithmetic of `dtype`; None is that of the weights."""
         tau = _check_laplacian(kind, tau)
-        return cls(
-            recurrence_of(check_undirected(graph), dtype, executor, keep), kind, executor, tau
-        )
+        if getattr(graph, "lap_type", kind) != kind:
+            raise ValueError(
+                f"laplacian={kind!r} is not the lap_type={graph.lap_type!r} of the PyGSP graph: "
+                f"give laplacian={graph.lap_type!r}, or call graph.compute_laplacian({kind!r})"
+            )
+        checked = check_undirected(graph)
+        recurrence = recurrence_of(checked, dtype or checked.dtype, executor, keep)
+        return cls(recurrence, kind, executor, tau)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank, (n_bands, order + 1), on one signal: (n_bands, *shape).

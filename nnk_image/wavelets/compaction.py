@@ -127,7 +127,8 @@ def energy_compaction(
     graphs: ImageGraph | Mapping[str, ImageGraph] | None = None,
     *,
     channel_axis: int | None = None,
-    orders: Sequence[int] = ORDERS,
+    sigma_f: float | None = None,
+    orders: int | Sequence[int] = ORDERS,
     filters: Any = "abspline",
     n_scales: int = 6,
     laplacian: str = "combinatorial",
@@ -149,11 +150,12 @@ def energy_compaction(
         left out.
     graphs : ImageGraph or dict from str to ImageGraph, optional
         Undirected graphs of the image's shape; a single one is named by its kind.  Default:
-        ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``, whose `sigma_f` must
-        be given for some images: then build the graphs yourself.
+        ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
     channel_axis : int, optional
         Axis of the channels of a color image, whose energies are added up.  Default: no channels.
-    orders : sequence of int
+    sigma_f : float, optional
+        Width of the kernel of the default graphs in intensity, as for `image_graph`.
+    orders : int or sequence of int
         Degrees of the Chebyshev polynomials that approximate the filters; all are measured.
         Default: 4, 6, 12, 15 and 30.
     filters, n_scales, laplacian
@@ -200,9 +202,12 @@ def energy_compaction(
     >>> bool(result.cumulative["nnk"][0, 3] > result.cumulative["bilateral"][0, 3])
     True
     """
+    orders = orders if np.iterable(orders) else [orders]
     orders = tuple(check_count("order", m, 1, MAX_ORDER) for m in orders)
     if not orders:
         raise ValueError("orders is empty; give at least one Chebyshev order")
+    if graphs is not None and sigma_f is not None:
+        raise ValueError("sigma_f is of the default graphs: leave it out where graphs are given")
     require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
@@ -211,7 +216,7 @@ def energy_compaction(
     checked = check_image(image, channel_axis, most_axes=MOST_AXES)
     signal = _mean_removed(checked)
     if graphs is None:
-        build: dict[str, Any] = {"channel_axis": channel_axis, "n_jobs": n_jobs}
+        build: dict[str, Any] = {"sigma_f": sigma_f, "channel_axis": channel_axis, "n_jobs": n_jobs}
         graphs = {"bilateral": bilateral_graph(image, **build), "nnk": image_graph(image, **build)}
     elif isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}

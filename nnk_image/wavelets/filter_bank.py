@@ -76,20 +76,27 @@ def design(filters, n_scales, lmax):
     functions = tuple(filters)
 
     def evaluate(x):
-        return [_values_of(i, g(x), x.shape) for i, g in enumerate(functions)]
+        return [_values_of(i, g, x) for i, g in enumerate(functions)]
 
     return FilterBank(evaluate, len(functions), "custom", (functions, n_scales, lmax))
 
 
-def _values_of(band, values, shape):
-    """Check what function number `band` returned, as reals of the eigenvalues' shape."""
-    values = np.asarray(values)
-    if values.dtype.kind not in "buif" or values.shape not in ((), shape):
+def _values_of(band, function, x):
+    """Return the checked values of function number `band`: a real for each eigenvalue in x."""
+    try:
+        values = np.asarray(function(x))
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            f"filter {band} must take an array of eigenvalues, not only a number: use functions "
+            "of numpy, such as np.where(x < 1, 1.0, 0.0) for a condition"
+        )
+        raise
+    if values.dtype.kind not in "buif" or values.shape not in ((), x.shape):
         raise ValueError(
             f"filter {band} gives {values.dtype} values of shape {values.shape} for eigenvalues "
-            f"of shape {shape}; it must return one real number for each"
+            f"of shape {x.shape}; it must return one real number for each"
         )
-    return np.broadcast_to(values.astype(float), shape)
+    return np.broadcast_to(values.astype(float), x.shape)
 
 
 @lru_cache(maxsize=64)
@@ -174,7 +181,7 @@ def inverse_coefficients(coefficients, dtype=np.float64):
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]
         order *= 2
-    only_single = values.min() > _LEAST_RATIO * values.max()
+    only_single = dtype == np.float32 and values.min() > _LEAST_RATIO * values.max()
     raise ValueError(
         "these filters leave some frequencies (nearly) out, so their coefficients do not "
         f"determine the signal{' in float32; use float64,' if only_single else '; use'} a frame "

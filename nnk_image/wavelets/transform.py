@@ -7,13 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import (
-    check_choice,
-    check_count,
-    check_positive,
-    ready_for_c,
-    working_dtype,
-)
+from nnk_image.base.checks import check_choice, check_count, check_positive, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
@@ -24,6 +18,8 @@ MAX_ORDER = 100_000
 
 LANCZOS_MARGIN = 1.01
 """The number for lmax='lanczos' divided by the estimate of the largest eigenvalue."""
+
+_BEYOND = 1e-4  # of half the interval, by which rounding may take an eigenvalue out of it
 
 KEEP = True  # the operator's entries: a transform is used more than once
 
@@ -155,8 +151,7 @@ class SpectralGraphWavelets:
         self._approximation = approximation
         with RowExecutor(n_jobs) as executor:
             if not isinstance(graph, LaplacianOperator):
-                dtype = working_dtype(getattr(graph, "dtype", np.dtype(float)))
-                graph = LaplacianOperator.of_graph(graph, laplacian, dtype, executor, tau, KEEP)
+                graph = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau, KEEP)
             self._operator = graph
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
@@ -228,6 +223,8 @@ class SpectralGraphWavelets:
         TypeError, ValueError
             As `analyze`, or `response` returns another shape or values that are not finite.
         """
+        if not callable(response):
+            raise TypeError(f"response must be a function of the eigenvalues, not {response!r}")
         bank = filter_bank.design([response], 0, self.lmax)
         coefficients = filter_bank.chebyshev_coefficients(
             bank.evaluate, self.order, self.bound, self._approximation
@@ -349,6 +346,11 @@ class SpectralGraphWavelets:
         (n_bands, n) ndarray of float64
         """
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
+        if not (abs(x) <= 1 + _BEYOND).all():
+            raise ValueError(
+                f"eigenvalues must be in [0, bound={self.bound:g}], where the polynomials "
+                "approximate the filters; beyond, they grow without limit"
+            )
         return np.polynomial.chebyshev.chebval(x, self.coefficients.T)
 
     def __repr__(self) -> str:

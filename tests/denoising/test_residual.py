@@ -61,6 +61,12 @@ def test_too_few_blocks_give_nan():
     assert np.isnan(residual_structure(np.ones((64, 64)), np.ones((64, 64))))
 
 
+def test_a_color_image_or_a_volume():
+    image = RNG.random((64, 64, 3))
+    with pytest.raises(ValueError, match="may be a color image or a volume"):
+        residual_structure(image, image / 2)
+
+
 def test_shapes_that_differ():
     with pytest.raises(ValueError, match=r"same shape, not \(20, 20\) and \(20, 21\)"):
         residual_structure(np.ones((20, 20)), np.ones((20, 21)))

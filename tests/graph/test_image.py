@@ -337,8 +337,8 @@ def test_window_larger_than_any_memory_is_refused_at_once(build):
     [
         (np.eye(3, dtype=bool), 1),
         (np.eye(3, dtype=np.uint8), 255),
-        (np.eye(3, dtype=np.uint16), 65535),
-        (np.eye(3, dtype=">u2"), 65535),
+        (np.eye(3, dtype=np.uint16) * 8192, 65535),
+        (np.eye(3, dtype=">u2") * 65535, 65535),
         (np.eye(3, dtype=np.float16), 1),
         (np.eye(3, dtype=np.float32), 1),
         (np.eye(3), 1),
@@ -363,6 +363,15 @@ def test_data_ranges_that_are_not_known(image, build):
     with pytest.raises(ValueError, match=says):
         build(image)
     assert build(image, sigma_f=1.0).sigma_f == 1
+
+
+@both
+def test_a_12_bit_image_in_16_bits_is_reported(build):
+    image = (GRAY / GRAY.max() * 4095).astype(np.uint16)
+    with pytest.warns(UserWarning, match="uint16 image are 4095 at most.* pass sigma_f") as found:
+        build(image)
+    assert found[0].filename == __file__
+    build(image, sigma_f=160)
 
 
 def test_hidden_pixels_do_not_count_in_the_data_range():

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from dense import graphs
 from hypothesis import given
 from hypothesis import strategies as st
+from pygsp.filters import Heat
 from pygsp.graphs import Graph
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import eigsh
@@ -168,11 +169,11 @@ def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
     ("adjacency", "error", "says"),
     [
         (PATH[:2], ValueError, r"\(2, 3\).*image_graph.*nnk_graph"),
-        (np.arange(9.0).reshape(3, 3), ValueError, "symmetric.*image_graph.*maximum"),
+        (np.arange(9.0).reshape(3, 3), ValueError, "not symmetric.*maximum.*image_graph"),
         (PATH * 1j, TypeError, "complex128"),
         (nx.Graph(), ValueError, "not empty"),
         (nx.DiGraph([(0, 1), (1, 2)]), ValueError, "not symmetric"),
-        ([[0, 1], [1, 0]], TypeError, "list"),
+        (["a graph"], TypeError, "list"),
         (None, TypeError, "NoneType"),
         (sp.csr_array(PATH * 1j), TypeError, "complex128"),
         (sp.csr_array(PATH[:2]), ValueError, r"square.*\(2, 3\)"),
@@ -195,7 +196,8 @@ def test_every_form_of_a_graph_is_the_same_graph():
     weighted = nx.Graph()
     weighted.add_nodes_from(range(3))
     weighted.add_weighted_edges_from([(0, 1, 2.0), (1, 2, 3.0)])
-    for graph in (PATH, PATH.astype(float), weighted, Graph(sp.csr_matrix(1.0 * PATH))):
+    arrays = PATH, PATH.astype(float), PATH.tolist(), nx.to_pandas_adjacency(weighted)
+    for graph in (*arrays, weighted, Graph(sp.csr_matrix(1.0 * PATH))):
         np.testing.assert_array_equal(check_adjacency(graph).toarray(), PATH)
     unweighted = check_adjacency(nx.path_graph(3)).toarray()
     np.testing.assert_array_equal(unweighted, (PATH > 0).astype(float))
@@ -207,10 +209,29 @@ def test_every_form_of_a_graph_is_the_same_graph():
         np.testing.assert_allclose(bands, expected, rtol=0, atol=1e-12)
 
 
-def test_rounding_is_not_asymmetry():
-    matrix = PATH * (1 + np.triu(np.full((3, 3), 1e-15)))
+@pytest.mark.parametrize(("dtype", "rounding"), [(np.float64, 1e-15), (np.float32, 2e-7)])
+def test_rounding_is_not_asymmetry(dtype, rounding):
+    matrix = (PATH * (1 + np.triu(np.full((3, 3), rounding)))).astype(dtype)
+    matrix[0, 2] = rounding  # 0 in the other direction
     assert (matrix != matrix.T).any()
-    assert check_adjacency(sp.csr_array(matrix)).nnz == 4
+    for graph in (matrix, sp.csr_array(matrix)):
+        found = check_adjacency(graph)
+        assert found.dtype == dtype
+        assert (found != found.T).nnz == 0
+        np.testing.assert_allclose(found.toarray(), PATH, rtol=0, atol=4 * rounding)
+    with pytest.raises(ValueError, match="not symmetric"):
+        check_adjacency((PATH + 1e-5 * np.triu(PATH)).astype(dtype))
+
+
+def test_the_laplacian_is_that_of_the_pygsp_graph():
+    graph = Graph(sp.csr_matrix(1.0 * PATH), lap_type="normalized")
+    with pytest.raises(ValueError, match=r"lap_type='normalized' .* give laplacian='normalized'"):
+        SpectralGraphWavelets(graph)
+    graph.compute_fourier_basis()
+    heat = Heat(graph)
+    found = SpectralGraphWavelets(graph, heat, laplacian="normalized").analyze([1.0, 2.0, 4.0])[0]
+    expected = heat.filter([1.0, 2.0, 4.0], method="exact")
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 # --- the interval ------------------------------------------------------------------------

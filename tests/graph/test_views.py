@@ -1,6 +1,8 @@
 """What a graph says of itself, and what other libraries are given of it."""
 
+import contextlib
 import sys
+from dataclasses import replace
 
 import networkx
 import numpy as np
@@ -150,3 +152,32 @@ def test_to_networkx_without_networkx(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match=r"pip install 'nnk_image\[networkx\]'"):
         GRAPHS["nnk"].to_networkx()
+
+
+# --- read-only ---------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
+@pytest.mark.parametrize("kind", ["planes", "matrix"])
+def test_the_adjacency_cannot_be_changed(kind):
+    graph = image_graph(IMAGE, 7, weights="kernel" if kind == "planes" else "nnk")
+    before, degrees = graph.adjacency.copy(), graph.degrees.copy()
+    changes = (
+        lambda matrix: matrix.setdiag(9),
+        lambda matrix: matrix.resize((2, 2)),
+        lambda matrix: matrix.__setitem__((0, 1), 7),
+        lambda matrix: matrix.__setitem__((0, 69), 7),
+        lambda matrix: matrix.eliminate_zeros(),
+        lambda matrix: matrix.data.fill(1),
+        lambda matrix: matrix.indices.fill(1),
+        lambda matrix: matrix.indptr.fill(0),
+    )
+    for change in changes:
+        with contextlib.suppress(ValueError):  # read-only, or done to the caller's own matrix
+            change(graph.adjacency)
+        assert (graph.adjacency != before).nnz == 0
+    assert graph.adjacency.has_canonical_format
+    np.testing.assert_array_equal(replace(graph).degrees, degrees)
+    changed = graph.adjacency.copy()
+    changed.setdiag(1)
+    assert changed.diagonal().all()

@@ -64,12 +64,31 @@ def test_derivatives_are_finite_differences(case, torch):
 
 def test_derivatives_of_smooth_are_finite_differences(graph, torch):
     on_graph = TorchGraph(graph)
-    x = torch.rand(2, *on_graph.shape, dtype=torch.float64, requires_grad=True)
+    x = torch.rand(on_graph.shape, dtype=torch.float64, requires_grad=True)
     strength = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
-    plain = smooth(graph, x[1].detach().numpy(), 0.7)
-    np.testing.assert_array_equal(on_graph.smooth(x[1], 0.7).detach().numpy(), plain)
-    assert torch.autograd.gradcheck(lambda *a: on_graph.smooth(*a, tol=1e-13), (x, strength))
-    assert torch.autograd.gradgradcheck(lambda x: on_graph.smooth(x, 0.7, tol=1e-13), (x,))
+    plain = smooth(graph, x.detach().numpy(), 0.7)
+    np.testing.assert_array_equal(on_graph.smooth(x, 0.7).detach().numpy(), plain)
+
+    def smoothed(x, strength=0.7):
+        return on_graph.smooth(x, strength, tol=1e-13)
+
+    for correct in (torch.autograd.gradcheck, torch.autograd.gradgradcheck):
+        assert correct(smoothed, (x,))
+        assert correct(smoothed, (x, strength))
+        assert correct(lambda strength: smoothed(x.detach(), strength), (strength.reshape(1),))
+
+
+def test_arrays_lists_and_tensors_are_taken(graph, torch):
+    dense = torch.from_numpy(getattr(graph, "adjacency", graph).toarray())
+    on_graph, on_tensor = TorchGraph(graph), TorchGraph(dense)
+    x = np.random.default_rng(2).random(on_graph.shape)
+    for plain in (x, x.tolist(), torch.from_numpy(x)):
+        for coefficients in ([0.1, 0.2], torch.tensor([0.1, 0.2], dtype=torch.float64)):
+            filtered = on_graph.chebyshev(plain, coefficients)
+            assert torch.equal(filtered, on_graph.chebyshev(torch.from_numpy(x), [0.1, 0.2]))
+        assert torch.equal(on_graph.smooth(plain, 0.7), on_graph.smooth(torch.from_numpy(x), 0.7))
+    found, expected = (g.laplacian(x.reshape(g.shape)).ravel() for g in (on_tensor, on_graph))
+    torch.testing.assert_close(found, expected)
 
 
 def test_types_threads_and_graphs_without_edges(torch):

@@ -242,6 +242,7 @@ def test_hidden_pixels_of_a_masked_array_have_no_say():
     ("options", "error", "says"),
     [
         ({"orders": []}, ValueError, "orders is empty"),
+        ({"graphs": image_graph(IMAGE), "sigma_f": 0.3}, ValueError, "sigma_f is of the default"),
         ({"orders": [0]}, ValueError, "order=0"),
         ({"orders": [4, 2.5]}, TypeError, r"order must be an integer, not 2\.5"),
         ({"graphs": image_graph(IMAGE.T, 5, sigma_f=0.3)}, ValueError, r"\(8, 9\).*\(9, 8\)"),
@@ -262,6 +263,16 @@ def test_hidden_pixels_of_a_masked_array_have_no_say():
 def test_bad_option_is_refused(options, error, says):
     with pytest.raises(error, match=says):
         energy_compaction(IMAGE, **options)
+
+
+def test_sigma_f_is_of_the_default_graphs_and_one_order_will_do():
+    graphs = {"bilateral": bilateral_graph(IMAGE, sigma_f=0.3)}
+    graphs["nnk"] = image_graph(IMAGE, sigma_f=0.3)
+    found = energy_compaction(IMAGE * 1000, sigma_f=300, orders=5)
+    expected = energy_compaction(IMAGE, graphs, orders=[5])
+    assert found.orders == (5,)
+    for name, energy in expected.energy.items():
+        np.testing.assert_allclose(found.energy[name], energy, rtol=1e-9)
 
 
 def test_image_is_checked_like_everywhere():

@@ -1,5 +1,7 @@
 """Filter banks as PyGSP and the SGWT toolbox have them, and their polynomials."""
 
+import math
+
 import golden_data
 import numpy as np
 import pygsp
@@ -149,6 +151,13 @@ def test_filter_of_another_shape_is_named(result):
 def test_complex_filter_is_refused():
     with pytest.raises((TypeError, ValueError), match=r"complex|real"):
         design(lambda x: np.exp(1j * x), 0, 2.0).evaluate(np.linspace(0, 2, 5))
+
+
+@pytest.mark.parametrize("number", [lambda x: 1.0 if x < 1 else 0.0, lambda x: math.exp(-x)])
+def test_filter_of_single_numbers_is_explained(number):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        design([np.sin, number], 0, 2.0).evaluate(np.linspace(0, 2, 5))
+    assert "filter 1 must take an array of eigenvalues" in raised.value.__notes__[0]
 
 
 def test_exception_in_a_filter_comes_through():
@@ -314,3 +323,9 @@ def test_inverse_knows_the_arithmetic(dip):
     assert len(inverse_coefficients(coefficients)) > 1
     with pytest.raises(ValueError, match="in float32; use float64, a frame"):
         inverse_coefficients(coefficients, np.float32)
+
+
+def test_float32_is_not_blamed_for_what_float64_cannot_do():
+    many_dips = np.array([[1.0, *np.zeros(9), 1 - 1e-4]])
+    with pytest.raises(ValueError, match="do not determine the signal; use a frame"):
+        inverse_coefficients(many_dips)

@@ -64,6 +64,12 @@ def test_given_lmax_wins_or_is_refused(matrix, kind, factor):
         assert wavelets.lmax == wavelets.bound == lmax
 
 
+def test_numbers_may_be_arrays_without_axes():
+    assert SpectralGraphWavelets(GRAPH, lmax=np.array(40.0)).lmax == 40
+    with pytest.raises(TypeError, match="lmax must be a number"):
+        SpectralGraphWavelets(GRAPH, lmax=np.array([40.0]))
+
+
 @given(graphs(), st.sampled_from(KINDS), st.sampled_from([0.5, 0.99, 1.0, 1.01, 3.0, 100.0]))
 def test_given_bound_wins_or_is_refused(matrix, kind, factor):
     true, graph = true_lmax(matrix, kind), sp.csr_array(matrix)

@@ -318,12 +318,19 @@ def test_evaluate_is_what_is_applied():
     signal = signal_for(wavelets)
     expected = np.stack([f @ signal.ravel() for f in exact])
     assert relative_error(wavelets.analyze(signal).reshape(7, -1), expected) < 1e-12
+    rounded = np.array([-1e-6, 1 + 1e-6]) * wavelets.bound
+    np.testing.assert_allclose(
+        wavelets.evaluate(rounded), wavelets.evaluate([0, wavelets.bound]), atol=1e-3
+    )
+    for outside in (-0.01 * wavelets.bound, 1.01 * wavelets.bound, np.nan):
+        with pytest.raises(ValueError, match=r"eigenvalues must be in \[0, bound="):
+            wavelets.evaluate([0, outside])
 
 
 @pytest.mark.parametrize("response", [None, 5, "abspline", [np.sin]])
 def test_response_that_is_no_function(response):
     wavelets = SpectralGraphWavelets(small_graph())
-    with pytest.raises(TypeError, match="function of the eigenvalue"):
+    with pytest.raises(TypeError, match="response must be a function of the eigenvalue"):
         wavelets.filter(signal_for(wavelets), response)
 
 
@@ -376,7 +383,7 @@ def test_wavelets_make_no_matrix():
         graph = build(image)
         SpectralGraphWavelets(graph).analyze(image)
         assert "stored" not in vars(graph.edges)
-        assert graph.adjacency is graph.adjacency
+        assert np.shares_memory(graph.adjacency.data, graph.adjacency.data)
 
 
 @pytest.mark.parametrize("kind", KINDS)
