@@ -39,6 +39,12 @@ _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 """Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
 more. Constant areas, which show no noise, are not excused."""
 
+_CLEAR_CHROMA = 0.012, 0.024
+"""Levels of white noise in the chroma, where the image goes from -1 to 1, that are not clear and
+that are: what JPEG and rounding leave is below 1.5 of 255, which is the first."""
+
+_MOST_RATIO = 3.0  # of the variance of white noise in the luminance to that in the chroma
+
 _SAME_SHARE = 0.15  # by which the share of noise that is white differs between bins
 _LEVELS = 64  # images with fewer values are counts, whose smallest value is not a clipped one
 _DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second highest
@@ -125,13 +131,19 @@ class Scale:
         Noise that is independent in all channels has the same mean variance in the luminance and in
         the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which
         leaves little white noise there. Linear smoothing to a share c of white noise lowers the
-        variance at most by c; the square allows for noise reduction that does more.
+        variance at most by c; the square allows for noise reduction that does more. Weak noise of
+        the chroma, or the same noise in all channels, as in tinted pictures, says nothing.
         """
         if len(self.white_chroma) == 0:
             return np.inf
-        chroma = np.maximum(self.typical[1:], 1e-24)
-        share = np.clip(_medians(self.white_chroma, self.certainty) / chroma, 1e-6, 1).min()
-        return float(chroma.mean() / share**2)
+        chroma, white = (_medians(a, self.certainty) for a in (self.levels[1:], self.white_chroma))
+        luminance = _medians(self.white_luminance[None], self.certainty)[0]
+        independent = 2 - luminance / max(_MOST_RATIO * white.mean(), 1e-24)
+        weak, clear = _CLEAR_CHROMA
+        known = np.clip((np.sqrt(white.mean()) - weak) / (clear - weak), 0, 1)
+        known *= np.clip(independent, 0, 1)
+        share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
+        return float(chroma.mean() / share**2 / known) if known else np.inf
 
     @property
     def shared_white(self):
