@@ -19,13 +19,13 @@ from scipy.ndimage import zoom
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.stabilization import Stabilizer
 
-_FEW = 1.4
+_FEW = 1.8
 """Counts per pixel below which sums of 4 x 4 pixels come before those of 2 x 2."""
 
-_ENOUGH = {"fast": 24.0, "best": 8.0}
+_ENOUGH, _ENOUGH_IN_VOLUMES = {"fast": 30.0, "best": 10.0}, 3.5
 """Counts per pixel from which one round is as good as several."""
 
-_SHARE = {"fast": (0.35, 1 / 3), "best": (0.42, 1 / 2)}
+_SHARE = {"fast": (0.32, 1 / 3), "best": (0.37, 1 / 2)}
 """Share of the image in the last mixture at one count per pixel, and the power of the counts with
 which it grows. A better method needs less of the estimate."""
 
@@ -68,28 +68,41 @@ def poisson_parameters(noise: NoiseModel, channels):
     return list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
 
 
-def plan_rounds(noise: NoiseModel, channels, method, means):
-    """Return the rounds that suit the channel with the fewest counts, given all channels' means."""
+def plan_rounds(noise: NoiseModel, channels, method, statistics, axes):
+    """Return the rounds that suit the channel with the fewest counts, given its `Statistics`."""
+    moments = list(zip(statistics.means, statistics.squares, strict=True))
     parameters = zip(channels, poisson_parameters(noise, channels), strict=True)
-    return rounds_for(method, min(effective_counts(means[c], *p) for c, p in parameters))
+    return rounds_for(method, min(effective_counts(*moments[c], *p) for c, p in parameters), axes)
 
 
-def effective_counts(mean, gain, read=0.0, offset=0.0):
-    """Return the counts per pixel whose Poisson noise alone is as strong as that at a mean value.
+def effective_counts(mean, square, gain, read=0.0, offset=0.0):
+    """Return the counts per pixel whose Poisson noise alone is as strong as that where light is.
 
-    That is the square of the mean over the variance: the mean count, if there is no read noise.
+    That is the square of the light over the variance: the count, if there is no read noise. The
+    light is its mean weighted by itself, so that an empty background does not count.
+
+    Parameters
+    ----------
+    mean, square : float
+        Of the pixels, and of their squares, with noise.
+    gain, read, offset : float
+        Of the noise.
     """
-    mean = max(mean - offset, 0.0)
-    return mean**2 / (gain * mean + read**2) if mean > 0 else 0.0
+    light = mean - offset
+    if not 0 < light < np.inf:
+        return 0.0 if light <= 0 else np.inf
+    squares = square - 2 * offset * mean + offset**2 - (gain * light + read**2)
+    light = max(light, squares / light)
+    return light**2 / (gain * light + read**2) if light < np.inf else np.inf
 
 
-def rounds_for(method, counts):
+def rounds_for(method, counts, axes=2):
     """Return the rounds that suit a method and a number of `effective_counts`.
 
     Only 'fast' and 'best' take more than one. The round on sums of 2 x 2 pixels, a quarter of the
     work, uses 'best'.
     """
-    if counts >= _ENOUGH.get(method, 0.0):
+    if counts >= (_ENOUGH.get(method, 0.0) if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
     factor, power = _SHARE[method]
     share = float(np.clip(factor * counts**power, 0.2, _MOST_SHARE))
@@ -132,12 +145,15 @@ class PoissonUnits:
 
 
 def keep_means(estimate, noisy, parameters, valid):
-    """Scale each channel above its offset, in place, to the mean of the noisy image.
+    """Scale each channel, in place, to the mean of the noisy image.
 
-    Denoising in stabilized units alone would darken textures.
+    Denoising in stabilized units alone would darken textures. Zero of the scale is where the
+    variance of the noise would be 0: so a dark background, where the estimate cannot be below the
+    offset, does not darken what is bright.
     """
     pixels = slice(None) if valid is None else valid
-    for c, (_, _, offset) in enumerate(parameters):
+    for c, (gain, read, offset) in enumerate(parameters):
+        offset -= read**2 / gain
         light = np.maximum(estimate[..., c] - offset, 0)
         estimated = float(light[pixels].mean(dtype=np.float64))
         given = float(noisy[..., c][pixels].mean(dtype=np.float64)) - offset

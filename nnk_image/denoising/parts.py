@@ -30,7 +30,7 @@ from nnk_image.base.reach import Reach, Tile, cut, largest_side
 from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
-from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
+from nnk_image.denoising.statistics import Statistics, mean_degree, moments_of, sum_of_degrees
 from nnk_image.io.arrays import write
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
@@ -161,26 +161,26 @@ def _pair(noise: NoiseModel, statistics: Statistics) -> tuple[NoiseModel, Statis
 
 @dataclass(frozen=True)
 class Range:
-    """Number of pixels, smallest and largest value, and mean of each channel of a part."""
+    """Number of pixels, smallest and largest value, and moments of each channel of a part."""
 
     number: int
     low: float
     high: float
-    means: npt.NDArray[np.float64]
+    moments: npt.NDArray[np.float64]
 
     @classmethod
     def of(cls, image: Image, executor: RowExecutor | None = None) -> Range:
         """Measure a part."""
-        axes = tuple(range(image.pixels.ndim - 1))
-        means = image.pixels.mean(axis=axes, dtype=np.float64)
-        return cls(image.pixels[..., 0].size, image.low, image.high, means)
+        moments = np.array([moments_of(c) for c in np.moveaxis(image.pixels, -1, 0)])
+        return cls(image.pixels[..., 0].size, image.low, image.high, moments)
 
     @staticmethod
     def statistics(ranges: Sequence[Range], spacing: Spacing) -> Statistics:
         """Return the `Statistics` of the whole image as far as the ranges of its parts tell."""
-        means = np.average([r.means for r in ranges], axis=0, weights=[r.number for r in ranges])
+        numbers = [r.number for r in ranges]
+        moments = np.average([r.moments for r in ranges], axis=0, weights=numbers)
         limits = min(r.low for r in ranges), max(r.high for r in ranges)
-        return Statistics(limits, spacing, tuple(means.tolist()))
+        return Statistics(limits, spacing, *map(tuple, moments.T.tolist()))
 
 
 def extremes(
@@ -251,7 +251,7 @@ def denoise_part(
     """
     noise, statistics = whole
     noise = with_levels(noise.for_channels(image.channels), image)
-    steps = plan(noise, image.dtype, method, statistics)
+    steps = plan(image, noise, method, statistics)
     part, shape = image, image.pixels.shape
     if is_column(image.shape) and noise.correlation is None and noise.levels is None:
         spacing = statistics.spacing and statistics.spacing[::-1]
@@ -269,7 +269,7 @@ def _unit(
 ) -> tuple[Image | None, StandardNoise | None]:
     """Return the part with unit noise and its noise, None if that is not one image."""
     noise = noise.for_channels(image.channels)
-    steps = plan(noise, image.dtype, method, statistics)
+    steps = plan(image, noise, method, statistics)
     if steps.kind != "gaussian" or len(steps.groups) != 1:
         return None, None
     _, unit_image = standardize(image, noise, steps.groups[0], statistics.limits)

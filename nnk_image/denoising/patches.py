@@ -1,8 +1,9 @@
 """'fast' and 'best': Wiener passes on groups of similar patches.
 
-Where noise is correlated, the image at half size comes first: there patches reach twice as far,
-noise is nearly white, and its covariance is known exactly. Colors are weak and smooth: few passes
-in the groups of the denoised luminance are enough, and the two colors share one filter per group.
+Where noise is correlated, and in volumes, the image at half size comes first: there patches reach
+twice as far, noise is nearly white, and its covariance is known exactly. Colors are weak and
+smooth: few passes in the groups of the denoised luminance are enough, and the two colors share one
+filter per group.
 """
 
 import math
@@ -23,7 +24,7 @@ FLOAT32_SPREAD = 200
 """Range of values, in units of the noise, up to which float32 is enough: rounding of the Gram
 matrices stays below 1 % of the noise that is left after the first pass."""
 
-SMALLEST = 32
+SMALLEST, _SMALLEST_OF_VOLUMES = 32, 8
 """Side below which an image at half size has too few patches to help."""
 
 LUMINANCE_MERGED, COLORS_MERGED = 0.5, 1.0
@@ -128,9 +129,11 @@ class _Coarse:
 
     @classmethod
     def of(cls, noisy, noise):
-        """Return them, or None if they are not needed (white noise), or would be too small."""
+        """Return them, or None if they would be too small or, of an image, do not help."""
         shape = noisy.shape[1:]
-        if noise.is_white or min(shape) < SMALLEST:
+        is_image = len(shape) == 2
+        least = SMALLEST if is_image else _SMALLEST_OF_VOLUMES
+        if min(shape) < least or (is_image and noise.is_white):
             return None
         halved = noise.halved(shape)
         levels = np.ones(len(noisy)) if halved.levels is None else halved.levels
@@ -156,7 +159,11 @@ def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
     luminance = 2 + sum(1 + len(left) for left in settings.left)
     luminance += 2 * (settings.second_look is not None)
-    half = 0 if white else math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
+    half = (
+        0
+        if white and len(shape) == 2
+        else math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
+    )
     units = PASS_ROWS * luminance * (1 + half)
     if channels > 1:
         passes = 1 + len(settings.color_left)

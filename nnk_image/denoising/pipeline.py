@@ -109,7 +109,7 @@ def denoise_image(
     if guide is None:
         image, noise, spacing = _without_single_axes(image, noise, spacing)
     statistics = Statistics.of(image, spacing)
-    steps = plan(noise, image.dtype, method, statistics)
+    steps = plan(image, noise, method, statistics)
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
@@ -162,10 +162,10 @@ def denoise_pixels(
     return image.pixels.astype(image.dtype) if pixels is None else pixels
 
 
-def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:
+def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -> Plan:
     """Decide which channels are denoised together, and in which rounds."""
     half_range = statistics.limits[1] / 2 - statistics.limits[0] / 2
-    least = max(LEAST_NOISE * half_range, float(np.finfo(dtype).tiny))
+    least = max(LEAST_NOISE * half_range, float(np.finfo(image.dtype).tiny))
     sigmas, gains = np.array(noise.sigma), np.array(noise.gain)
     with np.errstate(under="ignore"):
         shot = np.sqrt(gains) * np.sqrt(half_range)
@@ -173,7 +173,7 @@ def plan(noise: NoiseModel, dtype, method: str, statistics: Statistics) -> Plan:
     if not len(channels):
         return Plan((), ())
     if any(noise.gain):
-        rounds = plan_rounds(noise, channels, method, statistics.means)
+        rounds = plan_rounds(noise, channels, method, statistics, len(image.shape))
         return Plan((channels,), tuple(rounds), "poisson")
     if noise.rician:
         return Plan(tuple(np.split(channels, len(channels))), (Round(method),), "rician")
@@ -273,7 +273,7 @@ def _without_row_and_column_noise(image, noise, executor):
         rest = without_offsets(image, offsets)
         statistics = Statistics.of(rest)
         model = offsets_as_correlation(noise, rest.shape, statistics.means, share)
-        steps = plan(model, rest.dtype, "fast", statistics)
+        steps = plan(rest, model, "fast", statistics)
         estimate = denoise_pixels(rest, model, steps, statistics, executor)
         offsets = offsets + remaining_offsets(rest, estimate, noise)
     return without_offsets(image, offsets)

@@ -22,8 +22,8 @@ class Statistics:
         Smallest and largest value, in the image's own units.
     spacing : tuple of float or None
         Distance of pixels along each axis, 1 along the finest; None if all are equal.
-    means : tuple of float
-        Mean of each channel, in the image's own units; used for Poisson noise.
+    means, squares : tuple of float
+        Mean of each channel and of its squares, in the image's own units; used for Poisson noise.
     spread : float or None
         Range of the opponent channels, in units of the noise. Stays None where channels are
         denoised one by one.
@@ -34,6 +34,7 @@ class Statistics:
     limits: tuple[float, float]
     spacing: tuple[float, ...] | None = None
     means: tuple[float, ...] = ()
+    squares: tuple[float, ...] = ()
     spread: float | None = None
     tau: float | None = None
     bound: float | None = None
@@ -42,13 +43,19 @@ class Statistics:
     def of(cls, image: Image, spacing=None):
         """Return the statistics of a whole image."""
         values = image.pixels if image.valid is None else image.pixels[image.valid]
-        with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest numbers
-            means = [float(values[..., c].mean(dtype=np.float64)) for c in range(image.channels)]
-        return cls((image.low, image.high), spacing, tuple(means))
+        moments = [moments_of(values[..., c]) for c in range(image.channels)]
+        return cls((image.low, image.high), spacing, *zip(*moments, strict=True))
 
     def spread_of(self, channels):
         """Return `spread`, or if it is None that of (C, H, W) opponent channels."""
         return float(np.ptp(channels)) if self.spread is None else self.spread
+
+
+def moments_of(values):
+    """Return the mean of values and that of their squares."""
+    wide = values.astype(np.float64).ravel()
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest numbers
+        return float(wide.mean()), float(wide @ wide / wide.size)
 
 
 def sum_of_degrees(degrees):

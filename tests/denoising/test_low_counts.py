@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pictures import psnr
+from scipy.ndimage import gaussian_filter
 
 import nnk_image
 from nnk_image import NoiseModel, denoise
@@ -74,9 +75,17 @@ def test_unit_noise():
 
 
 def test_effective_counts():
-    assert effective_counts(30, 10, 0, 10) == pytest.approx(2)
-    assert effective_counts(30, 1, np.sqrt(20), 10) == pytest.approx(10)
-    assert effective_counts(30, 1, 0, 40) == 0
+    # All pixels alike: their squares are those of the mean, and the variance.
+    assert effective_counts(30, 900 + 200, 10, 0, 10) == pytest.approx(2)
+    assert effective_counts(30, 900 + 40, 1, np.sqrt(20), 10) == pytest.approx(10)
+    assert effective_counts(30, 900, 1, 0, 40) == 0
+    # One pixel of a hundred with 50 counts, the others empty.
+    assert effective_counts(0.5, 0.01 * 2550, 1) == pytest.approx(50)
+    assert effective_counts(1e200, np.inf, 1) == np.inf
+
+
+def test_volumes_are_summed_at_fewer_counts():
+    assert len(rounds_for("fast", 5, axes=3)) == 1 < len(rounds_for("fast", 5, axes=2))
 
 
 def test_rounds():
@@ -86,3 +95,35 @@ def test_rounds():
     assert [r.method for r in rounds_for("best", 3)] == ["best", "fast", "best"]
     shares = [rounds_for("fast", counts)[-1].share for counts in (0, 0.5, 1, 2, 4, 8)]
     assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize("counts", [3, 20])
+def test_a_hot_pixel_does_not_spread(counts):
+    noisy = 100 + 2.0 * np.random.default_rng(0).poisson(counts, (96, 96))
+    noisy[32, 32] = 4000
+    denoised = denoise(noisy, NoiseModel(gain=2, offset=100))
+    denoised[32, 32] = 100 + 2 * counts
+    assert np.abs(denoised - 100 - 2 * counts).max() < 8
+
+
+@pytest.mark.parametrize("shape", [(128, 128), (12, 64, 64)])
+def test_read_noise_and_a_lower_offset_are_the_same_noise(shape):
+    rng = np.random.default_rng(1)
+    spots = gaussian_filter((rng.random(shape) > 1 - 2e-3).astype(float), 2)
+    clean = 100 + 80 * spots / spots.max()
+    noisy = 100 + 2 * rng.poisson((clean - 100) / 2) + rng.normal(0, 3, shape)
+    models = NoiseModel(gain=2, sigma=3, offset=100), NoiseModel(gain=2, offset=95.5)
+    results = [denoise(noisy, model, spacing=1) for model in models]
+    bright = clean > 110
+    read, lower = (np.sqrt(np.mean((r - clean)[bright] ** 2)) for r in results)
+    assert read < 1.15 * lower
+
+
+def test_sharp_cells_on_an_empty_background_stay_sharp():
+    y, x = np.indices((128, 128))
+    clean = 40.0 * (np.hypot(y % 64 - 32, x % 64 - 32) < 8)
+    noisy = np.random.default_rng(2).poisson(clean).astype(float)
+    denoised = denoise(noisy, NoiseModel(gain=1))
+    one_round = denoise(2 * np.sqrt(noisy + 3 / 8), 1) ** 2 / 4 - 1 / 8  # by hand
+    errors = [np.sqrt(np.mean((r - clean) ** 2)) for r in (denoised, one_round)]
+    assert errors[0] < 1.2 * errors[1]

@@ -24,7 +24,7 @@ def test_statistics_of_parts_add_up():
     found = parts.with_spread(found, extremes)
     whole = check_image(image, -1)
     statistics = Statistics.of(whole)
-    steps = plan(noise, whole.dtype, "best", statistics)
+    steps = plan(whole, noise, "best", statistics)
     _, unit_image = standardize(whole, noise, steps.groups[0], statistics.limits)
     assert found.spread == statistics.spread_of(to_opponent(unit_image.pixels))
 

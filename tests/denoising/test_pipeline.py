@@ -34,7 +34,7 @@ def denoised(image, noise, monkeypatch, run):
     assert isinstance(method, Method)
     monkeypatch.setitem(METHODS, "fast", method)
     statistics = Statistics.of(image)
-    steps = plan(noise, image.dtype, "fast", statistics)
+    steps = plan(image, noise, "fast", statistics)
     with RowExecutor() as executor:
         pixels = denoise_pixels(image, noise, steps, statistics, executor)
     return pixels, [group.tolist() for group in steps.groups]
@@ -129,7 +129,7 @@ def test_poisson_noise_is_stabilized_and_keeps_the_mean(monkeypatch):
         seen.append(part.pixels.std(axis=0))
         return part.pixels
 
-    steps = plan(noise, image.dtype, "fast", Statistics.of(image))
+    steps = plan(image, noise, "fast", Statistics.of(image))
     assert steps.kind == "poisson"
     assert steps.rounds == (Round("fast"),)
     pixels, _ = denoised(image, noise, monkeypatch, run)

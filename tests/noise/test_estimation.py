@@ -85,6 +85,26 @@ def test_levels_of_the_channels(name):
     assert mean == pytest.approx(found.mean())
 
 
+@pytest.mark.parametrize("sigma", [6, 9])
+def test_white_noise_in_color_is_not_read_from_gray_texture(sigma):
+    clean = skimage_picture("ihc.png")[130:386, 256:]
+    model = estimate_noise(with_noise(clean, sigma, seed=21), channel_axis=-1)
+    np.testing.assert_allclose(model.sigma, sigma, rtol=0.15)
+
+
+@pytest.mark.parametrize("tint", [(1.07, 0.9, 0.7), (0.9, 1.0, 1.05)])
+def test_noise_of_a_tinted_picture(tint):
+    noisy = with_noise(MOON, 20)[..., None] * tint
+    denoised = denoise(noisy, channel_axis=-1)
+    assert psnr(MOON, denoised[..., 1] / tint[1]) > psnr(MOON, denoise(with_noise(MOON, 20))) - 0.8
+
+
+def test_gray_grain_in_a_color_picture():
+    clean = COLOR["rocket"]
+    noisy = clean + with_noise(np.zeros(clean.shape[:2]), 10)[..., None]
+    assert psnr(clean, denoise(noisy, channel_axis=-1)) > psnr(clean, noisy) + 3
+
+
 @pytest.mark.parametrize("sigma", [10, 30])
 def test_a_grayscale_picture_in_three_equal_channels(sigma):
     noisy = with_noise(MOON, sigma)
