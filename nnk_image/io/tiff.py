@@ -141,7 +141,7 @@ def _array(
     about: dict[str, Any] = {"format": "TIFF", "unit": unit, "icc_profile": page.iccprofile}
     about["xmp"] = page.tags.valueof(_XMP_TAG) or None
     if not is_picture:
-        axes, assumed = _axes(series, given)
+        axes, assumed = axes_of(series, given)
         about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
         about["original"] = Original(array.shape, page.shape, options, file.is_ome)
         return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
@@ -187,7 +187,7 @@ def _is_labeled(page: Any) -> bool:
     return extra == 0 or (extra == 1 and plain)
 
 
-def _axes(series: Any, given: str | None) -> tuple[str, bool]:
+def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
     if given is not None:
         return meta.checked_axes(given, series.shape), False
