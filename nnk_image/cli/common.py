@@ -25,6 +25,9 @@ FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 Report = dict[str, Any]
 
+STREAMS: dict[str, str] = {}
+"""What to call the files that stand for standard input and output, by their paths."""
+
 
 def new_command(
     commands: Any,
@@ -77,10 +80,18 @@ def add_overwrite(command: Any) -> None:
     )
 
 
+def named(text: object) -> str:
+    """Return a text with the names of standard input and output instead of their paths."""
+    result = str(text)
+    for path, name in STREAMS.items():
+        result = result.replace(path, name)
+    return result
+
+
 def complain(message: object) -> None:
     """Print one line on stderr, if the process has one."""
     if sys.stderr is not None:
-        print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
+        print("nnk-image: " + " ".join(named(message).split()), file=sys.stderr)
 
 
 @contextmanager
@@ -95,7 +106,7 @@ def plain_warnings(path: Path | None = None) -> Iterator[None]:
 def one_line(error: BaseException) -> str:
     """Return the text of an error on one line."""
     if isinstance(error, MemoryError):
-        return f"out of memory {error}".strip()
+        return str(error) or "out of memory"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return files.one_line(error)
@@ -115,12 +126,12 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
         except BrokenPipeError:
             raise
         except FAILURES as error:
-            if len(paths) == 1:
-                raise
             text = one_line(error)
             text = text if isinstance(error, ImageFileError) else f"{path}: {text}"
+            if len(paths) == 1:
+                raise ImageFileError(text) from error
             complain(text)
-            reports.append({"input": str(path), "error": text})
+            reports.append({"input": named(path), "error": text})
     return reports
 
 
@@ -177,7 +188,8 @@ def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
     """Return the range of values: of 8 bits what there can be, else what there is."""
     if pixels.dtype == np.uint8:
         return 0.0, 255.0
-    return float(pixels.min()), float(pixels.max())
+    values = pixels[np.isfinite(pixels)] if pixels.dtype.kind == "f" else pixels
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
 def wants_progress() -> bool:
