@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,9 @@ FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """Errors that are reported in one line; any other is a bug and shows its traceback."""
 
 Report = dict[str, Any]
+
+_OPTIONS = {"channel_axis": "--axes", "axes": "--axes", "sigma": "--sigma", "sigma_f": "--sigma-f"}
+"""Options that messages name instead of the arguments that the library asks for."""
 
 STREAMS: dict[str, str] = {}
 """What to call the files that stand for standard input and output, by their paths."""
@@ -90,8 +94,10 @@ def named(text: object) -> str:
 
 def complain(message: object) -> None:
     """Print one line on stderr, if the process has one."""
+    asked = rf"\b(give|pass|check) ({'|'.join(_OPTIONS)})\b(?!=)"
+    text = re.sub(asked, lambda words: f"{words[1]} {_OPTIONS[words[2]]}", named(message))
     if sys.stderr is not None:
-        print("nnk-image: " + " ".join(named(message).split()), file=sys.stderr)
+        print("nnk-image: " + " ".join(text.split()), file=sys.stderr)
 
 
 @contextmanager

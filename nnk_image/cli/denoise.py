@@ -204,7 +204,7 @@ def _denoise_file(
 
 def _check_channels(path: Path, source: sources.Source, noise: NoiseModel) -> None:
     """Refuse a noise model of another number of channels."""
-    axis, given = source.options["channel_axis"], len(noise.sigma)
+    axis, given = source.options["channel_axis"], max(len(noise.sigma), len(noise.gain))
     channels = 1 if axis is None else next(source.parts)[1].shape[axis]
     if given not in (1, channels):
         raise ImageFileError(
@@ -285,6 +285,7 @@ def _denoise_in_tiles(noise: NoiseModel | None, options: argparse.Namespace) -> 
             "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
         )
     path, start = options.inputs[0], time.perf_counter()
+    paths.check_distinct([Path(path), Path(options.output)], json=[options.json])
     with open_source(path, options.axes) as source:
         shape, stored, axes = source.shape, source.stored, source.axes
         spacing = options.spacing

@@ -64,9 +64,9 @@ def add_noise_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--map",
         metavar="FILE",
-        help="estimate a level for each pixel, and write it (.tif, .npy, .nii, .nii.gz); a folder "
-        "for several images; for scanners: the noise is assumed to be independent from pixel to "
-        "pixel, which that of photographs is not",
+        help="estimate a level of white noise for each pixel, as of scanners, and write it (.tif, "
+        ".npy, .nii, .nii.gz); a folder for several images; not for photographs, whose grain is "
+        "correlated and stays",
     )
 
 

@@ -116,6 +116,13 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
         assert err.startswith(f"nnk-image: {path}: ")
 
 
+def test_advice_names_options(capsys, tmp_path):
+    np.save(tmp_path / "small.npy", np.eye(5))
+    status, _, err = run(capsys, "denoise", tmp_path / "small.npy", tmp_path / "out.npy")
+    assert status == 1
+    assert err.endswith("check --axes, or give --sigma to denoise\n")
+
+
 def test_unreadable(capsys, photo, tmp_path, monkeypatch):
     """Permissions do not stop root, so the refusal is the test's own."""
 

@@ -61,6 +61,16 @@ def test_pages_without_a_name_are_slices(capsys, tmp_path):
     assert "save each channel as a file of its own" in err
 
 
+def test_the_report_does_not_replace_the_input(capsys, tmp_path):
+    path = tmp_path / "in.npy"
+    np.save(path, IMAGE)
+    status, _, err = run(
+        capsys, *("denoise", path, tmp_path / "out.zarr", "--json", path, "--overwrite")
+    )
+    assert status == 1
+    assert "--json would replace an input" in err
+
+
 def test_too_little_memory_is_answered_with_how_much_is_needed(capsys, tmp_path):
     image = np.tile(IMAGE, (8, 8))
     np.save(tmp_path / "in.npy", image)
