@@ -186,7 +186,8 @@ def write(
     path : str or path-like
         Name of the file: .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .webp, .avif, .bmp,
         .npy, .nii or .nii.gz. It may be the file that was read. JPEG and AVIF are written at
-        quality 95 without chroma subsampling, WebP without loss.
+        quality 95 without chroma subsampling, WebP without loss. A name that ends in .ome.tif or
+        .ome.tiff makes an OME-TIFF.
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
