@@ -6,6 +6,7 @@ bit.  Numbers of the whole image, such as its range, are computed first, from al
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from nnk_image.base import lazy
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
-from nnk_image.base.reach import Reach, Tile, cut, largest_side
+from nnk_image.base.reach import Reach, Tile, TooLittleMemory, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.laplacian import check_kind
@@ -112,7 +113,13 @@ def denoise_tiles(
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
         most = lazy.bytes_of(max_memory) // threads
-        job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
+        try:
+            job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
+        except TooLittleMemory as error:
+            least = math.ceil(error.factor * most / 2**20)
+            needs = f"{least} MiB with one thread"
+            needs = f"{threads * least} MiB with {threads} threads, " * (threads > 1) + needs
+            raise MemoryError(f"max_memory={max_memory} is too small: tiles need {needs}") from None
         scheduler = "threads" if threads > 1 else "synchronous"
         with lazy.config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)

@@ -84,6 +84,17 @@ def cut(shape: Sequence[int], side: Sequence[int], reach: Reach) -> list[Tile]:
     return [Tile(*map(tuple, zip(*pairs, strict=True))) for pairs in product(*axes)]
 
 
+class TooLittleMemory(MemoryError):
+    """Raised if no tile fits; the smallest ones need `factor` times as much memory."""
+
+    def __init__(self, factor: float, border: Sequence[int]) -> None:
+        super().__init__(
+            f"max_memory is too small for tiles with an overlap of {tuple(border)} pixels on each "
+            f"side: they need {factor:.3g} times as much"
+        )
+        self.factor = factor
+
+
 def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tuple[int, ...]:
     """Return sides of nearly square tiles that have at most `most_pixels` with their overlap."""
     side = list(shape)
@@ -97,10 +108,7 @@ def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tupl
         unit, smaller = reach.unit[axis], (side[axis] - 1) * 7 // 8
         steps = (math.lcm(unit, 128), math.lcm(unit, LANES))  # so that chunks divide tiles
         step = next((step for step in steps if smaller >= 8 * step), unit)
+        if smaller < step:
+            raise TooLittleMemory(pixels() / most_pixels, reach.border)
         side[axis] = smaller // step * step
-        if side[axis] == 0:
-            raise MemoryError(
-                f"max_memory allows tiles of {int(most_pixels)} pixels, too few for an overlap of "
-                f"{reach.border} pixels on each side: increase it"
-            )
     return tuple(side)

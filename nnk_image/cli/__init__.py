@@ -52,7 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     """Parse the arguments, run the command and report failures; return the exit status."""
     try:
-        options = _parser().parse_args(arguments)
+        parser = _parser()
+        options, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            command = parser.commands[options.command]
+            command.error(f"unrecognized arguments: {' '.join(unknown)}")
         with plain_warnings():
             options.run(options)
         return 0
@@ -68,7 +72,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> _Parser:
     """Return the parser of all sub-commands."""
     parser = _Parser(
         prog="nnk-image",
@@ -84,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         f"{threads} thread{'s' * (threads > 1)})",
         help="print version, vector variant and number of threads",
     )
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
     parser.commands = commands.choices
@@ -99,8 +103,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([^']*)'", message)
         if wrong:
-            parsers = [self, *self.commands.values()]
-            options = re.findall(r"--[\w-]+", " ".join(p.format_help() for p in parsers))
-            known = {*options, *self.commands}
+            known = {*re.findall(r"(?m)^  (--[\w-]+)", self.format_help()), *self.commands}
             message += did_you_mean(wrong[1] or wrong[2], known)
         super().error(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,12 @@ FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """Errors that are reported in one line; any other is a bug and shows its traceback."""
 
 Report = dict[str, Any]
+
+_OPTIONS = {"channel_axis": "--axes", "axes": "--axes", "sigma": "--sigma", "sigma_f": "--sigma-f"}
+"""Options that messages name instead of the arguments that the library asks for."""
+
+STREAMS: dict[str, str] = {}
+"""What to call the files that stand for standard input and output, by their paths."""
 
 
 def new_command(
@@ -77,10 +84,20 @@ def add_overwrite(command: Any) -> None:
     )
 
 
+def named(text: object) -> str:
+    """Return a text with the names of standard input and output instead of their paths."""
+    result = str(text)
+    for path, name in STREAMS.items():
+        result = result.replace(path, name)
+    return result
+
+
 def complain(message: object) -> None:
     """Print one line on stderr, if the process has one."""
+    asked = rf"\b(give|pass|check) ({'|'.join(_OPTIONS)})\b(?!=)"
+    text = re.sub(asked, lambda words: f"{words[1]} {_OPTIONS[words[2]]}", named(message))
     if sys.stderr is not None:
-        print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
+        print("nnk-image: " + " ".join(text.split()), file=sys.stderr)
 
 
 @contextmanager
@@ -95,7 +112,7 @@ def plain_warnings(path: Path | None = None) -> Iterator[None]:
 def one_line(error: BaseException) -> str:
     """Return the text of an error on one line."""
     if isinstance(error, MemoryError):
-        return f"out of memory {error}".strip()
+        return str(error) or "out of memory"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return files.one_line(error)
@@ -115,12 +132,12 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
         except BrokenPipeError:
             raise
         except FAILURES as error:
-            if len(paths) == 1:
-                raise
             text = one_line(error)
             text = text if isinstance(error, ImageFileError) else f"{path}: {text}"
+            if len(paths) == 1:
+                raise ImageFileError(text) from error
             complain(text)
-            reports.append({"input": str(path), "error": text})
+            reports.append({"input": named(path), "error": text})
     return reports
 
 
@@ -177,7 +194,8 @@ def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
     """Return the range of values: of 8 bits what there can be, else what there is."""
     if pixels.dtype == np.uint8:
         return 0.0, 255.0
-    return float(pixels.min()), float(pixels.max())
+    values = pixels[np.isfinite(pixels)] if pixels.dtype.kind == "f" else pixels
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
 def wants_progress() -> bool:

@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
+    paths.check_distinct(found, plot=[options.plot], json=[options.json])
     common.check_outputs(options.json, overwrite=options.overwrite)
     common.check_plots(options.plot, overwrite=options.overwrite)
     results: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -83,8 +84,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         with paths.standard_streams(options.inputs, options.output) as (inputs, output):
             reports = _denoise_files(inputs, output, noise, options)
-    about = {"version": nnk_image.__version__, "method": options.method, "images": reports}
-    common.write_json(options.json, about)
+    about = {"version": nnk_image.__version__, "method": options.method}
+    common.write_json(options.json, about | {"strength": options.strength, "images": reports})
     common.check_reports(reports)
 
 
@@ -98,16 +99,8 @@ def _denoise_files(
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
     maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
     sources.check_maps(maps)
-    taken = {path.resolve() for path in (*outputs, *outputs.values())}
-    extra = [("--compare", path) for path in compared.values()]
-    extra += [("--map", path) for path in maps.values()]
-    extra += [("--json", Path(options.json))] if options.json is not None else []
-    for option, path in extra:
-        if path.resolve() in taken:
-            raise ImageFileError(
-                f"{path}: {option} would replace an input or a result; choose another name"
-            )
-        taken.add(path.resolve())
+    extra = {"compare": compared.values(), "map": maps.values(), "json": [options.json]}
+    paths.check_distinct([*outputs, *outputs.values()], **extra)
     results = *outputs.values(), *compared.values(), *maps.values()
     common.check_outputs(*results, overwrite=options.overwrite)
 
@@ -132,11 +125,15 @@ def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
             "--rician can be combined with --sigma only; a noise model in JSON includes it"
         )
     if options.noise is not None:
-        text = Path(options.noise).read_text(encoding="utf-8")
+        text = Path(options.noise).read_text(encoding="utf-8", errors="replace")
         try:
             return nnk_image.NoiseModel.from_json(text)
         except ValueError as error:
-            raise ImageFileError(f"{options.noise}: {error}") from None
+            reason = f" ({error})" if text.lstrip().startswith(("{", "[")) else ""
+            raise ImageFileError(
+                f"{options.noise}: is no noise model{reason}; 'nnk-image noise IMAGE --out "
+                "model.json' makes one"
+            ) from None
     if options.gain is not None:
         return nnk_image.NoiseModel(options.read, gain=options.gain, offset=options.offset)
     if options.sigma is not None:
@@ -165,13 +162,15 @@ def _denoise_file(
     output, compared, level_map = files
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
+    if noise is not None:
+        _check_channels(path, source, noise)
     if compared is not None:
         if not source.metadata.is_picture:
             raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
         check_writable(compared, source.pixels)
         before = source.pixels.copy()
     sources.print_axes(path, source)
-    limits = common.range_of(source.pixels)
+    labels, limits = zip(*((label, common.range_of(p)) for label, p in source.parts), strict=True)
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
     seconds = time.perf_counter() - start
@@ -182,33 +181,57 @@ def _denoise_file(
     if compared is not None:
         both = np.concatenate([before, source.pixels], axis=1)
         write(compared, both, {"icc_profile": source.metadata.icc_profile})
+    levels = [_typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
     if not changed and source.pixels.dtype.kind in "bui":
-        common.complain(
-            f"{path}: found no noise to remove, and the image is unchanged; if you see noise, "
-            "give its level with --sigma"
-        )
+        reason = "found no noise to remove; if you see noise, give its level with --sigma"
+        if noise is not None:
+            given = f"the given noise, {levels[0]:.2g} in the units of the file,"
+            reason = f"{given} is too weak to change integers"
+        common.complain(f"{path}: the image is unchanged: {reason}")
     sources.write_map(level_map, source, models)
     from nnk_image.noise.words import described
 
-    how = "estimated" if noise is None else "given"
-    what = f"{described(models[0], *limits)}: {models[0]} ({how})"
+    words = [described(model, *r) for model, r in zip(models, limits, strict=True)]
+    name, what = common.named(path), f"{words[0]} ({'estimated' if noise is None else 'given'})"
     if noise is None and len(models) > 1:
-        levels = [float(np.mean(model.sigma)) for model in models]
-        what = f"sigma {min(levels):.4g} to {max(levels):.4g} ({how} in each of {len(models)})"
-    print(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}", flush=True)
-    about = {"input": str(path), "output": str(output), "sigma_estimated": noise is None}
+        what = f"noise estimated in each of {len(models)}"
+        print(*(f"{name}{at}: {text}" for at, text in zip(labels, words, strict=True)), sep="\n")
+    print(f"{name}: {source.size}, {what}, {seconds:.2f} s -> {common.named(output)}", flush=True)
+    about = {"input": name, "output": common.named(output), "sigma_estimated": noise is None}
+    about["sigma"] = sum(levels) / len(levels)
     return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
+
+
+def _check_channels(path: Path, source: sources.Source, noise: NoiseModel) -> None:
+    """Refuse a noise model of another number of channels."""
+    axis, given = source.options["channel_axis"], max(len(noise.sigma), len(noise.gain))
+    channels = 1 if axis is None else next(source.parts)[1].shape[axis]
+    if given not in (1, channels):
+        raise ImageFileError(
+            f"{path}: the noise model is for {given} channels, the image has {channels}: estimate "
+            "one from an image of this kind, by 'nnk-image noise'"
+        )
+
+
+def _typical_level(noise: NoiseModel, low: float, high: float) -> float:
+    """Return the level of noise; that of Poisson noise as a mean over all intensities."""
+    from nnk_image.noise.checks import root_mean_square
+    from nnk_image.noise.model import deviations
+
+    levels = deviations(noise, np.linspace(low, high, 65)) if any(noise.gain) else noise.sigma
+    return float(root_mean_square(np.array(levels)))
 
 
 def _result(
     shape: tuple[int, ...], dtype: np.dtype[Any], models: list[NoiseModel], seconds: float
 ) -> common.Report:
     """Return the part of a report that says what the image was and which noise was removed."""
+    # A map has a file of its own.
+    noise = [str(m) if m.levels is not None else json.loads(m.to_json()) for m in models]
     return {
         "shape": shape,
         "dtype": str(dtype),
-        "sigma": sum(float(np.mean(model.sigma)) for model in models) / len(models),
-        "noise": str(models[0]) if len(models) == 1 else list(map(str, models)),
+        "noise": noise[0] if len(noise) == 1 else noise,
         "seconds": seconds,
     }
 
@@ -232,13 +255,15 @@ def _denoise_in_place(
             known = noise
             if (options.rician or options.map) and noise is None:
                 known = sources.estimate(part, source, options)
+            about = {**source.arguments(part)}
             if options.channels == "bands":
-                about = {"axis": source.options["channel_axis"], "return_info": True}
-                about["spacing"] = source.options.get("spacing")
-                result, info = nnk_image.denoise_bands(part, known, **about, **given)
+                about["axis"] = about.pop("channel_axis")
+                result, info = nnk_image.denoise_bands(
+                    part, known, return_info=True, **about, **given
+                )
                 found = nnk_image.NoiseModel(info["sigma"]) if known is None else known
             else:
-                about = source.options | {"strength": options.strength}
+                about["strength"] = options.strength
                 result, found = denoise_and_report(part, known, **about, **given)
             samples = to_samples(result, pixels.dtype)
             changed = changed or not np.array_equal(samples, pixels[place])
@@ -260,30 +285,26 @@ def _denoise_in_tiles(noise: NoiseModel | None, options: argparse.Namespace) -> 
             "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
         )
     path, start = options.inputs[0], time.perf_counter()
-    with open_source(path) as source:
-        shape, stored = source.shape, source.stored
-    axes = options.axes or ""
-    if axes and len(axes) != len(shape):
-        raise ImageFileError(f"{path}: has {len(shape)} axes, --axes={axes} names {len(axes)}")
-    if not set(axes) <= set("TZYXS"):
-        raise ImageFileError(f"--axes={axes}: only T, Z, Y, X and S can be denoised in tiles")
-    spacing = options.spacing
-    if spacing is None and len(axes.replace("S", "")) > 2:
-        spacing = 1.0
-    removed = nnk_image.denoise_tiles(
-        path,
-        options.output,
-        noise,
-        method=options.method,
-        channel_axis=axes.index("S") if "S" in axes else None,
-        spacing=spacing,
-        strength=options.strength,
-        max_memory=options.max_memory or "1GiB",
-        n_jobs=options.jobs,
-        progress=common.wants_progress(),
-    )
+    paths.check_distinct([Path(path), Path(options.output)], json=[options.json])
+    with open_source(path, options.axes) as source:
+        shape, stored, axes = source.shape, source.stored, source.axes
+        spacing = options.spacing
+        if spacing is None and len(axes.replace("S", "")) > 2:
+            spacing = 1.0
+        removed = nnk_image.denoise_tiles(
+            source,
+            options.output,
+            noise,
+            method=options.method,
+            spacing=spacing,
+            strength=options.strength,
+            max_memory=options.max_memory or "1GiB",
+            n_jobs=options.jobs,
+            progress=common.wants_progress(),
+        )
     seconds = time.perf_counter() - start
-    size = f"{'x'.join(map(str, shape))} {stored}"
+    size = " ".join(filter(None, ["x".join(map(str, shape)), axes, str(stored)]))
     print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}", flush=True)
     about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
+    about["sigma"] = None if any(removed.gain) else float(np.mean(removed.sigma))
     return about | _result(shape, stored, [removed], seconds)

@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> None:
     found = paths.image_paths(options.images, options.recursive)
     files = paths.paired_outputs(found, options.images, options.out, (".npz",))
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
+    paths.check_distinct(found, out=files.values(), plot=plots.values(), json=[options.json])
     common.check_outputs(options.json, *files.values(), overwrite=options.overwrite)
     common.check_plots(*plots.values(), overwrite=options.overwrite)
     reports = common.for_each(
@@ -78,7 +79,7 @@ def _graph_file(
     parts = []
     for label, pixels in source.parts:
         start = time.perf_counter()
-        graph = _build(pixels, options, **source.options)
+        graph = _build(pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
         if file is not None:
             graph.save(file)

@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
     plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
     maps = paths.paired_outputs(found, options.images, options.map, sources.MAPS)
     sources.check_maps(maps)
+    paths.check_distinct(found, out=files.values(), plot=plots.values(), map=maps.values())
     written = *files.values(), *maps.values()
     common.check_outputs(*written, overwrite=options.overwrite)
     common.check_plots(*plots.values(), overwrite=options.overwrite)

@@ -12,8 +12,8 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
-from nnk_image.cli.common import complain
-from nnk_image.io.files import READABLE, extension_by_content, extension_of, one_line
+from nnk_image.cli.common import STREAMS, complain
+from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of, one_line
 
 
 def image_paths(
@@ -53,7 +53,7 @@ def _expand(argument: str, recursive: bool, output: str | None) -> list[Path]:
         if others:
             names = ", ".join(str(p.relative_to(path)) for p in others[:5])
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            complain(f"{argument}: no images, skipped: {names}{more}")
+            complain(f"{argument}: skipped, because they are no images: {names}{more}")
         return files
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
@@ -79,6 +79,11 @@ def paired_outputs(
     folder = Path(output)
     to_file = not (folder.is_dir() or output.endswith(("/", os.sep)) or Path(arguments[0]).is_dir())
     if to_file and len(paths) == 1:
+        if not extension_of(folder):
+            raise ImageFileError(
+                f"{output}: no extension; use one of {', '.join(extensions)}, or end it with / for "
+                "a folder"
+            )
         return {paths[0]: folder}
     if not folder.is_dir():
         if folder.exists() or extension_of(folder) in extensions:
@@ -107,11 +112,23 @@ def paired_outputs(
 
 
 def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
-    """Return the outputs that do not exist yet, and name the others on stderr."""
-    existing = [str(target) for target in outputs.values() if target.exists()]
-    if existing:
-        complain(f"skipped, because they exist: {', '.join(existing)}")
-    return {path: target for path, target in outputs.items() if not target.exists()}
+    """Return the outputs that do not exist yet, and say on stderr how many do."""
+    missing = {path: target for path, target in outputs.items() if not target.exists()}
+    if len(missing) < len(outputs):
+        complain(f"{len(outputs) - len(missing)} of {len(outputs)} results exist: skipped")
+    return missing
+
+
+def check_distinct(taken: Iterable[Path], **options: Iterable[str | Path | None]) -> None:
+    """Refuse files of options that would replace inputs, results or each other."""
+    seen = {path.resolve() for path in taken}
+    for option, paths in options.items():
+        for path in (Path(path) for path in paths if path is not None):
+            if path.resolve() in seen:
+                raise ImageFileError(
+                    f"{path}: --{option} would replace an input or a result; choose another name"
+                )
+            seen.add(path.resolve())
 
 
 @contextmanager
@@ -132,12 +149,14 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
             with open(file, "wb") as stream:
                 shutil.copyfileobj(sys.stdin.buffer, stream)
             inputs = [str(file.rename(f"{file}{extension_by_content(file)}"))]
+            STREAMS[inputs[0]] = "standard input"
         if output != "-":
             yield inputs, output
             return
-        results = Path(folder, "standard output")
+        extension = extension_of(inputs[0])
+        result = Path(folder, f"result{extension if extension in WRITABLE else WRITABLE[0]}")
+        STREAMS[str(result)] = "standard output"
         with redirect_stdout(sys.stderr):
-            yield inputs, f"{results}/"
-        for file in results.glob("*"):
-            with open(1, "wb", closefd=False) as stream:
-                stream.write(file.read_bytes())
+            yield inputs, str(result)
+        with open(1, "wb", closefd=False) as stream:
+            stream.write(result.read_bytes())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
+from nnk_image.cli.common import named
 from nnk_image.io.files import extension_of, read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
@@ -20,11 +22,13 @@ from nnk_image.io.volumes import float_metadata
 if TYPE_CHECKING:
     from nnk_image.noise.model import NoiseModel
 
-MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz")
+MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
 """Extensions of maps of the level, whose formats hold floating-point numbers."""
 
 SPACE = "TZYX"
 """Letters of the axes that the library takes for space, in their order."""
+
+_CORRELATED = 0.15  # between neighbors, from which --map is warned of
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -60,8 +64,9 @@ def add_noise_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--map",
         metavar="FILE",
-        help="estimate a level for each pixel, and write it (.tif, .npy, .nii, .nii.gz); a folder "
-        "for several images",
+        help="estimate a level of white noise for each pixel, as of scanners, and write it (.tif, "
+        ".npy, .nii, .nii.gz); a folder for several images; not for photographs, whose grain is "
+        "correlated and stays",
     )
 
 
@@ -92,6 +97,14 @@ class Source(NamedTuple):
             name = "".join(f" {axis}={at}" for axis, at in pairs if isinstance(at, int))
             yield name if len(self.places) > 1 else "", self.pixels[place]
 
+    def arguments(self, pixels: npt.NDArray[Any]) -> dict[str, Any]:
+        """Return `options` for one of the parts, with a mask if it has NaN or infinite values."""
+        finite = np.isfinite(pixels)
+        if finite.all():
+            return self.options
+        axis = self.options["channel_axis"]
+        return self.options | {"mask": finite if axis is None else finite.all(axis)}
+
     @property
     def size(self) -> str:
         """Shape, axes and type as text."""
@@ -108,6 +121,10 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     processing them together costs 1 to 2 dB, where similar channels would gain as little as 0.2 dB.
     """
     pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
+    if wrong := pixels.size - np.count_nonzero(np.isfinite(pixels)):
+        warnings.warn(
+            f"values that are NaN or infinite: {wrong}; their pixels are left out", stacklevel=2
+        )
     shape = dict(zip(metadata.axes, pixels.shape, strict=True))
     wanted = "YX" if options.slices else SPACE
     colors = {"colors": "CS", "bands": "CS", "independent": ""}.get(options.channels, "S")
@@ -165,17 +182,15 @@ def print_axes(path: Path, source: Source) -> None:
     if metadata.is_picture:
         return
     if metadata.axes_assumed:
-        print(
-            f"{path}: the file does not name its axes: assumed to be {metadata.axes}; "
-            "--axes gives others"
-        )
+        unnamed = f"the file does not name its axes: assumed to be {metadata.axes}"
+        print(f"{named(path)}: {unnamed}; --axes gives others")
     colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
     name = "colors" if "S" in metadata.axes else "channels"
     what = f"{source.space} {f'with {name}' if colors else 'together'}"
     what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
-    print(f"{path}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
+    print(f"{named(path)}: {source.size}, {what}{in_file if lengths else ''}", flush=True)
 
 
 def check_single(path: Path, source: Source, *outputs: object) -> None:
@@ -191,7 +206,17 @@ def check_single(path: Path, source: Source, *outputs: object) -> None:
 def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace) -> NoiseModel:
     """Estimate the noise of one image or volume of a file, as `add_noise_options` says."""
     kind, uneven = "rician" if options.rician else None, options.map is not None
-    return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **source.options)
+    about = source.arguments(pixels)
+    if uneven and kind is None:
+        usual = nnk_image.estimate_noise(pixels, **about)
+        if any(usual.gain) or max(usual.neighbor_correlation()) > _CORRELATED:
+            what = "Poisson noise" if any(usual.gain) else "correlated between neighboring pixels"
+            warnings.warn(
+                f"the noise seems to be {what}, but --map assumes independent noise of equal "
+                "strength at all intensities: without --map more of it is removed",
+                stacklevel=2,
+            )
+    return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **about)
 
 
 def check_maps(maps: dict[Path, Path]) -> None:

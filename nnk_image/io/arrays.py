@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import tifffile
 
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
-from nnk_image.io.metadata import to_samples
+from nnk_image.io.metadata import checked_axes, to_samples
+from nnk_image.io.tiff import axes_of
 
 Slices = tuple[slice, ...]
 
@@ -27,10 +29,11 @@ _SPACE_AND_COLOR = set("TZYXS")
 class FileArray:
     """An array in a file; integers of at most 16 bits are read as float32, which is exact."""
 
-    def __init__(self, array: Any, path: Path, axes: str = "") -> None:
+    def __init__(self, array: Any, path: Path, axes: str) -> None:
         about = path.stat()
         self.version = [path.name, about.st_size, about.st_mtime_ns]
-        self.channel_axis = axes.index("S") if "S" in axes else None  # None: not named
+        self.axes = axes  # '': not named
+        self.channel_axis = axes.index("S") if "S" in axes else None
         self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
         small = self.stored.kind in "bui" and self.stored.itemsize <= 2
         self.dtype = np.dtype(np.float32) if small else self.stored
@@ -40,8 +43,8 @@ class FileArray:
 
 
 @contextmanager
-def open_source(source: Any) -> Iterator[Any]:
-    """Open a file as a `FileArray`; an array is returned as it is."""
+def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
+    """Open a file, perhaps with axes given by the user, as a `FileArray`; return others as is."""
     if not isinstance(source, str | os.PathLike):
         yield source
         return
@@ -54,15 +57,17 @@ def open_source(source: Any) -> Iterator[Any]:
             elif suffix == ".zarr":
                 array = _first_array(_zarr().open(path, mode="r"))
             elif suffix in (".tif", ".tiff"):
-                import tifffile
-
                 level = stack.enter_context(tifffile.TiffFile(path)).series[0].levels[0]
-                store, axes = stack.enter_context(closing(level.aszarr())), level.axes
+                store, axes = stack.enter_context(closing(level.aszarr())), axes_of(level, given)[0]
                 array = _first_array(_zarr().open(store, mode="r"))
             else:
                 raise ValueError("only .npy, .zarr and TIFF can be read in parts; convert it")
+            axes = checked_axes(given, tuple(array.shape)) if given else axes
             if not set(axes) <= _SPACE_AND_COLOR:
-                raise ValueError(f"it has axes {axes}; only time, space and color, TZYXS, are read")
+                raise ValueError(
+                    f"it has axes {axes}; only time, space and color, TZYXS, are read: save each "
+                    "channel as a file of its own"
+                )
             opened = FileArray(array, path, axes)
         except OSError as error:
             raise ImageFileError(f"{path}: {error.strerror or error}") from error

@@ -35,6 +35,8 @@ _WRITES = {
     ".npy": "NPY",
     ".nii": "NIFTI",
     ".nii.gz": "NIFTI",
+    ".ome.tif": "TIFF",
+    ".ome.tiff": "TIFF",
 }
 _WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
 """Those of all other formats are pictures."""
@@ -45,7 +47,11 @@ WRITABLE = tuple(_WRITES)
 READABLE = (*WRITABLE, ".pbm", ".gif", ".heic", ".heif")
 """Extensions of the files that `read` reads."""
 
+_RAW = (".nef", ".cr2", ".arw", ".dng", ".orf", ".rw2", ".raf", ".pef")
+"""Extensions of raw files of cameras; many are TIFFs whose first page is a thumbnail."""
+
 _LARGEST_OF_UNIT_RANGE = 1.5  # denoised values from 0 to 1 may be somewhat beyond
+_MOST_TOO_LARGE = 0.01  # share of values beyond twice white, which noise alone does not reach
 
 _SIGNATURES = {
     "PNG": rb"\x89PNG\r\n\x1a\n",
@@ -111,6 +117,8 @@ def read(
     with _opened(path) as stream:
         try:
             kind = _kind(stream)
+            if extension_of(path) in _RAW:
+                raise FormatError("is a raw file of a camera; convert it to PNG or TIFF first")
             if kind == "TIFF":
                 return tiff.read(stream, max_pixels, axes)
             if kind == "NPY":
@@ -158,8 +166,10 @@ def _kind(stream: IO[bytes]) -> str:
     for kind in kinds:
         if re.match(_SIGNATURES[kind], head, re.DOTALL):
             return kind
-    what = "is no image format known here" if head else "is empty"
-    raise FormatError(f"{what}; convert it to PNG, JPEG, TIFF, PNM, .npy or NIfTI")
+    if not head:
+        raise FormatError("is empty; fetch or export the file again")
+    known = "PNG, JPEG, TIFF, PNM, .npy or NIfTI"
+    raise FormatError(f"is no image format known here; convert it to {known}")
 
 
 def write(
@@ -176,7 +186,8 @@ def write(
     path : str or path-like
         Name of the file: .png, .jpg, .jpeg, .tif, .tiff, .pgm, .ppm, .pnm, .webp, .avif, .bmp,
         .npy, .nii or .nii.gz. It may be the file that was read. JPEG and AVIF are written at
-        quality 95 without chroma subsampling, WebP without loss.
+        quality 95 without chroma subsampling, WebP without loss. A name that ends in .ome.tif or
+        .ome.tiff makes an OME-TIFF.
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
@@ -194,13 +205,13 @@ def write(
         then untouched.
     ValueError
         If `array` contains NaN, is empty or complex, does not match the metadata, or holds floats
-        from 0 to 1 that would be rounded to a black picture.
+        from 0 to 1, or far beyond 255, that would become a black or a white picture.
 
     Warns
     -----
     UserWarning
-        If the format cannot hold the EXIF data, the XMP data or the color profile; if floats from
-        0 to 1 are rounded to the integers of ``metadata.dtype``.
+        If EXIF data, XMP data or the color profile are lost, because they are not written to the
+        format; if floats are far below or beyond the integers of ``metadata.dtype``.
 
     Examples
     --------
@@ -216,7 +227,10 @@ def write(
     kind, lost, save = _prepared(path, array, metadata)
     check_output(path)
     if lost:
-        warnings.warn(f"{path}: {kind} cannot hold {lost} of the picture: lost", stacklevel=2)
+        problem = (
+            f"{lost} will be lost: nnk_image does not write it to {kind}; write .png to keep it"
+        )
+        warnings.warn(f"{path}: {problem}", stacklevel=2)
     with atomic_output(path) as stream:
         try:
             save(stream)
@@ -301,9 +315,10 @@ def copy(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
 
 
 def extension_of(path: str | os.PathLike[str]) -> str:
-    """Return the extension of a file in small letters, '.nii.gz' as one."""
+    """Return the extension of a file in small letters, '.nii.gz' and '.ome.tif' as one."""
     name = Path(path).name.lower()
-    return ".nii.gz" if name.endswith(".nii.gz") else Path(name).suffix
+    double = re.search(r"\.(nii\.gz|ome\.tiff?)$", name)
+    return double[0] if double else Path(name).suffix
 
 
 def _likely_axes(shape: tuple[int, ...]) -> str:
@@ -321,13 +336,21 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
     dtype = metadata.dtype or (None if holds_floats else np.dtype(np.uint8))
     if array.dtype.kind != "f" or dtype is None:
         return array
-    low, high = float(array.min()), float(array.max())
-    if dtype.kind in "iu" and 0 < high <= _LARGEST_OF_UNIT_RANGE:
-        problem = (
-            f"values from {low:.3g} to {high:.3g} would be rounded to a black picture of {dtype}: "
-            f"multiply them by {np.iinfo(dtype).max} if 1 is white"
-        )
-        if metadata.dtype is None:
-            raise ValueError(f"{problem}, write .tif to keep floats, or round them yourself")
+    problem = _wrong_scale(array, dtype) if dtype.kind in "iu" else ""
+    if problem and metadata.dtype is None:
+        raise ValueError(f"{problem}, write .tif to keep floats, or round them yourself")
+    if problem:
         warnings.warn(problem, stacklevel=4)
     return to_samples(array, dtype)
+
+
+def _wrong_scale(array: Pixels, dtype: np.dtype[Any]) -> str:
+    """Return what is wrong with the scale of floats for a type of integers; '' if nothing is."""
+    low, high, white = float(array.min()), float(array.max()), np.iinfo(dtype).max
+    if 0 < high <= _LARGEST_OF_UNIT_RANGE:
+        result, cure = "rounded to a black", f"multiply them by {white} if 1 is white"
+    elif high > 2.0 * white and np.mean(array > 2.0 * white) > _MOST_TOO_LARGE:
+        result, cure = "clipped to a white", "pass metadata of 16 bits, convert them to uint16"
+    else:
+        return ""
+    return f"values from {low:.3g} to {high:.3g} would be {result} picture of {dtype}: {cure}"

@@ -42,6 +42,7 @@ class Original(NamedTuple):
     shape: tuple[int, ...]
     page: tuple[int, ...]
     options: dict[str, Any]
+    ome: bool
 
 
 def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
@@ -49,6 +50,11 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
     with _complaints() as complaints, tifffile.TiffFile(stream) as file:
         _check_ome(file)
         page: Any = file.pages.first
+        if page.is_reduced:
+            raise FormatError(
+                "begins with a reduced copy of its image, as raw files of cameras do; convert it "
+                "to a plain PNG or TIFF first"
+            )
         pages = _count_pages(file)
         series = file.series
         if file.is_imagej and series[0].kind != "imagej":
@@ -135,9 +141,9 @@ def _array(
     about: dict[str, Any] = {"format": "TIFF", "unit": unit, "icc_profile": page.iccprofile}
     about["xmp"] = page.tags.valueof(_XMP_TAG) or None
     if not is_picture:
-        axes, assumed = _axes(series, given)
+        axes, assumed = axes_of(series, given)
         about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
-        about["original"] = Original(array.shape, page.shape, options)
+        about["original"] = Original(array.shape, page.shape, options, file.is_ome)
         return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
     if series.axes == "SYX":
         array, options["planarconfig"] = np.moveaxis(array, 0, -1), "contig"
@@ -146,7 +152,7 @@ def _array(
     if orientation in range(2, 9):
         return meta.picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
     pixels, metadata = meta.picture_of(array, dpi=_dpi(page), **about)
-    original = Original(pixels.shape, array.shape, options)
+    original = Original(pixels.shape, array.shape, options, file.is_ome)
     spacing = tuple(map(lengths.get, metadata.axes))
     return pixels, replace(metadata, spacing=spacing, original=original)
 
@@ -181,7 +187,7 @@ def _is_labeled(page: Any) -> bool:
     return extra == 0 or (extra == 1 and plain)
 
 
-def _axes(series: Any, given: str | None) -> tuple[str, bool]:
+def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
     if given is not None:
         return meta.checked_axes(given, series.shape), False
@@ -294,14 +300,16 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 
 
-def writer(array: Pixels, metadata: Metadata, *_: str) -> Save:
+def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
     """Return what writes an array as its TIFF had it, or described for ImageJ or in OME's terms."""
     original, samples = metadata.original, meta.samples_of(array, metadata)
-    if isinstance(original, Original) and original.shape == array.shape:
+    ome = extension.startswith(".ome")
+    ours = isinstance(original, Original) and (original.ome or not ome)
+    if ours and original.shape == array.shape:
         samples, options = samples.reshape(-1, *original.page), original.options
     else:
         _check_axes(metadata.axes, array.shape[-1])
-        options = _new_options(samples, metadata)
+        options = _new_options(samples, metadata, ome)
     if metadata.xmp:
         tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
         options = options | {"extratags": [*options.get("extratags", ()), tag]}
@@ -321,7 +329,7 @@ def _check_axes(axes: str, length: int) -> None:
         )
 
 
-def _new_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
+def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, Any]:
     """Return the options of `tifffile.imwrite` for an array that no TIFF of its shape describes."""
     lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
     color = axes[-1] == "S"
@@ -335,9 +343,10 @@ def _new_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
     if metadata.is_picture and not lengths:
         if metadata.dpi:
             options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
-        return options | _DEFLATE | {"metadata": None, "software": False}
+        if not ome:
+            return options | _DEFLATE | {"metadata": None, "software": False}
     small = samples.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
-    imagej = small and samples.dtype.name in _IMAGEJ_DTYPES
+    imagej = small and samples.dtype.name in _IMAGEJ_DTYPES and not ome
     imagej = imagej and not (color and samples.itemsize > 1)
     if imagej:
         about: dict[str, Any] = {"unit": unit}
@@ -350,4 +359,5 @@ def _new_options(samples: Pixels, metadata: Metadata) -> dict[str, Any]:
         about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}
         about |= {"TimeIncrement": lengths["T"], "TimeIncrementUnit": "s"} if "T" in lengths else {}
     about = {name: value for name, value in about.items() if value is not None}
-    return options | {"imagej": imagej, "ome": not imagej, "metadata": {"axes": axes, **about}}
+    about["axes"] = axes + "S" * (samples.ndim > len(axes))  # transparency
+    return options | {"imagej": imagej, "ome": not imagej, "metadata": about}

@@ -39,8 +39,9 @@ def test_tiles_are_as_large_as_allowed_and_no_larger():
         assert most / 3 < pixels <= most
     assert all(n % 128 == 0 for n in largest_side((30_000, 40_000), Reach((9, 9), (1, 8)), 2e7))
     assert largest_side((5_000_000, 3), reach, 10_000)[1] == 3
-    with pytest.raises(MemoryError, match="max_memory allows tiles of 300 pixels, too few"):
-        largest_side((3000, 4000), reach, 300)
+    with pytest.raises(MemoryError, match=r"need 5\.04 times as much"):
+        largest_side((3000, 4000), reach, 200)
+    assert largest_side((3000, 4000), reach, 1008) == (4, 8)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class TestDenoise:
         out = tmp_path / "out.png"
         status, text, err = run(capsys, "denoise", photo, out, "--sigma", "15")
         assert (status, err) == (0, "")
-        assert "strong noise, about 15 of 255: NoiseModel(sigma=15) (given)" in text
+        assert "strong noise, about 15 of 255 (given), " in text
         expected = nnk_image.denoise(np.asarray(Image.open(photo)), 15)
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)
@@ -40,7 +40,7 @@ class TestDenoise:
             capsys, "denoise", photo, out, "--gain", "2", "--read", "5", "--overwrite"
         )
         assert status == 0
-        assert "NoiseModel(sigma=5, gain=2) (given)" in text
+        assert "strong noise, about 17 of 255, stronger in bright parts (given)" in text
         again = "--overwrite", "--sigma"
         assert run(capsys, "denoise", photo, out, *again, "10", "--strength", "1.5")[0] == 0
         assert run(capsys, "denoise", photo, blind, *again, "15")[0] == 0
@@ -49,9 +49,16 @@ class TestDenoise:
     def test_what_contradicts_or_is_no_model_is_refused(self, capsys, photo, tmp_path):
         other = tmp_path / "other.json"
         other.write_text("[]")
+        colors = tmp_path / "colors.json"
+        colors.write_text(nnk_image.NoiseModel([1.0, 2.0, 3.0]).to_json())
         for arguments, message in (
             (("--sigma", "3", "--gain", "2"), "--gain: not allowed with argument --sigma"),
-            (("--noise", other), "other.json: the text is JSON, but not that of a noise model"),
+            (
+                ("--noise", other),
+                "other.json: is no noise model (the text is JSON, but not that of",
+            ),
+            (("--noise", photo), "photo.png: is no noise model; 'nnk-image noise IMAGE --out"),
+            (("--noise", colors), "for 3 channels, the image has 1: estimate one from an image"),
             (("--noise", tmp_path / "none.json"), "No such file"),
             (("--gain", "-2"), "gain=-2.0 must be"),
             (("--strength", "0"), "strength=0.0 must be"),
@@ -68,6 +75,10 @@ class TestDenoise:
         status, _, err = run(capsys, "denoise", clean, tmp_path / "out.png")
         assert status == 0
         assert "found no noise to remove" in err
+        again = "--overwrite", "--sigma", "0.05"
+        status, _, err = run(capsys, "denoise", clean, tmp_path / "out.png", *again)
+        assert status == 0
+        assert "the given noise, 0.05 in the units of the file, is too weak" in err
 
     def test_estimates_sigma_and_reports_it(self, capsys, photo, tmp_path):
         report = tmp_path / "report.json"
@@ -77,9 +88,14 @@ class TestDenoise:
         assert "(estimated)" in text
         content = json.loads(report.read_text())
         assert (content["version"], content["method"]) == (nnk_image.__version__, "fast")
+        assert content["strength"] == 1
         (image,) = content["images"]
         assert 10 < image["sigma"] < 20
         assert image["sigma_estimated"] is True
+        (tmp_path / "m.json").write_text(json.dumps(image["noise"]))
+        again = tmp_path / "again.png"
+        assert run(capsys, "denoise", photo, again, "--noise", tmp_path / "m.json")[0] == 0
+        assert again.read_bytes() == out.read_bytes()
         assert (image["input"], image["output"]) == (str(photo), str(out))
         assert (image["shape"], image["dtype"]) == ([64, 80], "uint8")
 

@@ -23,7 +23,7 @@ from PIL import Image
 
 import nnk_image
 from nnk_image.denoising import api
-from nnk_image.io import read
+from nnk_image.io import read, write
 
 
 def png_chunk(name, data):
@@ -50,23 +50,12 @@ def animated(photo):
     return data
 
 
-def with_nan(photo):
-    path = photo.parent / "nan"
-    pixels = np.random.default_rng(0).random((9, 9)).astype(np.float32)
-    pixels[4, 5] = np.nan
-    tifffile.imwrite(path, pixels)
-    data = path.read_bytes()
-    path.unlink()
-    return data
-
-
 FILES = {
     "truncated": (truncated, "is damaged or truncated"),
     "bomb": (lambda _: bomb(), "60000x60000 = 3600000000 pixels, more than the limit"),
     "animated": (animated, "holds 2 frames"),
-    "empty": (lambda _: b"", "empty"),
+    "empty": (lambda _: b"", "is empty; fetch or export the file again"),
     "text": (lambda _: b"hello, world", "no image"),
-    "NaN": (with_nan, "row 4, column 5"),
 }
 
 
@@ -104,6 +93,36 @@ def test_nothing_there(capsys, tmp_path, monkeypatch, name, source, message):
     assert message in err
 
 
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("shape", [(24, 28), (24, 28, 3), (5, 24, 28)])
+def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
+    pixels = np.random.default_rng(0).normal(100, 9, shape).astype(np.float32)
+    pixels[4, 5], pixels.flat[0] = np.nan, np.inf
+    path, out = tmp_path / "nan.tif", tmp_path / "out.tif"
+    write(path, pixels)
+    told = f"nnk-image: warning: {path}: values that are NaN or infinite: "
+    for words in (("denoise", path, out), ("noise", path), ("graph", path, "--sigma-f", 20)):
+        status, text, err = run(capsys, *words)
+        assert status == 0
+        assert "nan" not in text.replace("nan.tif", "")
+        assert err.startswith(told)
+        assert err.count("\n") == 1
+    clean = read(out)[0]
+    np.testing.assert_array_equal(clean[~np.isfinite(pixels)], pixels[~np.isfinite(pixels)])
+    assert np.nanstd(clean[np.isfinite(clean)]) < 5
+    if shape != (5, 24, 28):
+        status, _, err = run(capsys, "compaction", path)
+        assert status == 1
+        assert err.startswith(f"nnk-image: {path}: ")
+
+
+def test_advice_names_options(capsys, tmp_path):
+    np.save(tmp_path / "small.npy", np.eye(5))
+    status, _, err = run(capsys, "denoise", tmp_path / "small.npy", tmp_path / "out.npy")
+    assert status == 1
+    assert err.endswith("check --axes, or give --sigma to denoise\n")
+
+
 def test_unreadable(capsys, photo, tmp_path, monkeypatch):
     """Permissions do not stop root, so the refusal is the test's own."""
 
@@ -119,7 +138,7 @@ def test_unreadable(capsys, photo, tmp_path, monkeypatch):
 BAD_OUTPUTS = {
     "folder missing": ("nowhere/out.png", "does not exist; create it first"),
     "unknown extension": ("out.xcf", "unknown extension '.xcf'; use one of"),
-    "no extension": ("out", "no extension; use one of"),
+    "no extension": ("out", "or end it with / for a folder"),
 }
 if hasattr(os, "mkfifo"):
     BAD_OUTPUTS["no ordinary file"] = "pipe.png", "is not an ordinary file and will not be replaced"
@@ -295,7 +314,7 @@ def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
 
     monkeypatch.setattr(api, "estimated_noise", full)
     status, _, err = run(capsys, "denoise", photo, tmp_path / "out.png")
-    assert (status, err) == (1, "nnk-image: out of memory denoise needs 7.0 TiB\n")
+    assert (status, err) == (1, f"nnk-image: {photo}: denoise needs 7.0 TiB\n")
 
 
 # --- standard streams --------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """``nnk-image denoise`` in tiles."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import tifffile
 from command import run
 
 from nnk_image import denoise, standard_image
+from nnk_image.denoising.parts import TiledDenoising
 
 zarr = pytest.importorskip("zarr")
 
@@ -26,7 +28,7 @@ def test_tiff_to_zarr_and_report(capsys, tmp_path, colors):
         *("--sigma", 20, "--method", "sgw", "--max-memory", "13MB"),
     )
     assert (status, err) == (0, "")
-    size = "256x256x3" if colors else "256x256"
+    size = "256x256x3 YXS" if colors else "256x256 YX"
     assert f"in.tif: {size} uint8, NoiseModel(sigma=20" in out
     axis = -1 if colors else None
     expected = denoise(image.astype(np.float32), 20, method="sgw", channel_axis=axis)
@@ -44,6 +46,45 @@ def test_axes_are_needed_where_the_file_does_not_name_them(capsys, tmp_path):
     assert run(capsys, *call, "--axes", "YXS")[0] == 0
 
 
+def test_pages_without_a_name_are_slices(capsys, tmp_path):
+    volume = np.stack([IMAGE[:40, :48]] * 3)
+    tifffile.imwrite(tmp_path / "in.tif", volume, photometric="minisblack", metadata=None)
+    call = "denoise", tmp_path / "in.tif", tmp_path / "out.zarr", "--sigma", 20
+    status, text, _ = run(capsys, *call)
+    assert status == 0
+    assert "3x40x48 ZYX uint8" in text
+    expected = denoise(volume.astype(np.float32), 20, spacing=1)
+    found = zarr.open(tmp_path / "out.zarr", mode="r")[:]
+    np.testing.assert_array_equal(found, np.clip(expected.round(), 0, 255))
+    status, _, err = run(capsys, *call, "--axes", "CYX")
+    assert status == 1
+    assert "save each channel as a file of its own" in err
+
+
+def test_the_report_does_not_replace_the_input(capsys, tmp_path):
+    path = tmp_path / "in.npy"
+    np.save(path, IMAGE)
+    status, _, err = run(
+        capsys, *("denoise", path, tmp_path / "out.zarr", "--json", path, "--overwrite")
+    )
+    assert status == 1
+    assert "--json would replace an input" in err
+
+
+def test_too_little_memory_is_answered_with_how_much_is_needed(capsys, tmp_path):
+    image = np.tile(IMAGE, (8, 8))
+    np.save(tmp_path / "in.npy", image)
+    call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--max-memory"
+    status, _, err = run(capsys, *call, "1MiB", "--jobs", 2)
+    assert status == 1
+    assert err.startswith("nnk-image: max_memory=1MiB is too small: tiles need ")
+    two, one = map(int, re.findall(r"(\d+) MiB with", err))
+    assert two == 2 * one
+    assert "too small" in run(capsys, *call, f"{one - 1}MiB", "--jobs", 1)[2]
+    assert "too small" in run(capsys, *call, f"{two - 2}MiB", "--jobs", 2)[2]
+    assert TiledDenoising(image.astype(np.float32), 20, "fast", None, None, 1.0, one << 20).tiles
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -52,12 +93,15 @@ def test_axes_are_needed_where_the_file_does_not_name_them(capsys, tmp_path):
         (["a.png", "out.npy", "--max-memory", "1GiB"], "can be read in parts"),
         (["a.npy", "out.zarr", "--max-memory", "many"], "max_memory='many'"),
         (["a.npy", "out.zarr", "--axes", "CYX"], "has 2 axes"),
-        (["a.npy", "out.zarr", "--axes", "CX"], "only T, Z, Y, X and S"),
+        (["a.npy", "out.zarr", "--axes", "CX"], "Y and X among them"),
+        (["c.npy", "out.zarr", "--axes", "CYX"], "save each channel as a file of its own"),
+        (["a.npy", "out.zarr", "--max-memory", "1kB"], "is too small: tiles need "),
     ],
 )
 def test_bad_calls_are_explained(capsys, tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", IMAGE)
+    np.save("c.npy", np.stack([IMAGE] * 2))
     status, _, err = run(capsys, "denoise", *arguments, "--sigma", 3)
     assert status != 0
     assert says in err

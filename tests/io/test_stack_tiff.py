@@ -13,7 +13,7 @@ from image_files import noise, refusal
 from PIL import Image
 from stack_files import DTYPES, again, ome_file, samples
 
-from nnk_image.io import read, write
+from nnk_image.io import ImageFileError, read, write
 
 RNG = np.random.default_rng(20261124)
 
@@ -305,3 +305,41 @@ def test_a_new_stack_keeps_its_color_profile(tmp_path, dtype):
     write(tmp_path / "new.tif", samples((3, 5, 7), dtype), about)
     told = read(tmp_path / "new.tif")[1]
     assert (told.icc_profile, told.axes, told.spacing) == (b"a profile", "ZYX", (2, 0.5, 0.5))
+
+
+@pytest.mark.parametrize("name", ["a.ome.tif", "a.OME.TIFF"])
+@pytest.mark.parametrize(
+    ("shape", "about"),
+    [
+        ((9, 11), {}),
+        ((9, 11, 3), {"dpi": (300.0, 300.0)}),
+        ((9, 11), {"alpha": np.full((9, 11), 7, np.uint16)}),
+        ((3, 9, 11), {"axes": "ZYX", "spacing": (2.0, 0.5, 0.5), "unit": "um"}),
+        ((2, 2, 9, 11), {"axes": "ZCYX"}),
+    ],
+)
+def test_a_name_that_ends_in_ome_makes_an_ome_file(tmp_path, name, shape, about):
+    pixels = samples(shape, "uint16")
+    write(tmp_path / "plain.tif", pixels, about)  # nor is its layout that of the new file
+    for given in (about, read(tmp_path / "plain.tif")[1]):
+        write(tmp_path / name, pixels, given)
+        with tifffile.TiffFile(tmp_path / name) as file:
+            assert file.is_ome
+        array, told = read(tmp_path / name)
+        np.testing.assert_array_equal(array, pixels)
+        for key, value in about.items():
+            np.testing.assert_array_equal(getattr(told, key), value)
+
+
+def test_thumbnails_of_raw_files_are_not_read(tmp_path):
+    thumbnail, path = samples((9, 11, 3), "uint8"), tmp_path / "raw.tif"
+    with tifffile.TiffWriter(path) as file:
+        file.write(thumbnail, subfiletype=1, subifds=1, photometric="rgb")
+        file.write(samples((90, 110), "uint16"), photometric="cfa")
+    with pytest.raises(ImageFileError, match="a reduced copy of its image, as raw files"):
+        read(path)
+    tifffile.imwrite(path, thumbnail)
+    for name in ("raw.NEF", "raw.cr2", "raw.dng"):
+        with pytest.raises(ImageFileError, match="is a raw file of a camera; convert it to PNG"):
+            read(path.rename(tmp_path / name))
+        path = tmp_path / name
