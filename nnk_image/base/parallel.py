@@ -285,5 +285,5 @@ def _chunk_height(n_rows: int, width: float, n_threads: int) -> int:
     if n_threads > 1:
         least = max(_LEAST_ROWS, int(LEAST_PIXELS_PER_CHUNK / max(1, width)))
         share = -(-n_rows // (_CHUNKS_PER_THREAD * n_threads))
-        height = min(height, max(share, least), -(-n_rows // n_threads))
+        height = min(height, max(share, least), max(1, n_rows // n_threads))
     return height

@@ -180,7 +180,8 @@ class Range:
         numbers = [r.number for r in ranges]
         moments = np.average([r.moments for r in ranges], axis=0, weights=numbers)
         limits = min(r.low for r in ranges), max(r.high for r in ranges)
-        return Statistics(limits, spacing, *map(tuple, moments.T.tolist()))
+        means, squares = map(tuple, moments.T.tolist())
+        return Statistics(limits, spacing, means, squares)
 
 
 def extremes(

@@ -44,7 +44,8 @@ class Statistics:
         """Return the statistics of a whole image."""
         values = image.pixels if image.valid is None else image.pixels[image.valid]
         moments = [moments_of(values[..., c]) for c in range(image.channels)]
-        return cls((image.low, image.high), spacing, *zip(*moments, strict=True))
+        means, squares = zip(*moments, strict=True)
+        return cls((image.low, image.high), spacing, means, squares)
 
     def spread_of(self, channels):
         """Return `spread`, or if it is None that of (C, H, W) opponent channels."""
