@@ -245,13 +245,15 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> in
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
     if not 3 <= axes <= most_axes + 1:
         allowed = "3" if most_axes == 2 else f"3 to {most_axes + 1}"
-        cure = "use channel_axis=None for a grayscale image" if axes == 2 else cure
+        cure = "a grayscale image of two axes has no channel axis" if axes == 2 else cure
         raise ValueError(
             f"channel_axis={channel_axis} is for arrays of {allowed} axes, this one has {axes}: "
             f"shape {shape}; {cure}"
         )
     if not -axes <= int(channel_axis) < axes:
-        raise ValueError(f"channel_axis={channel_axis} is outside an array of shape {shape}")
+        raise ValueError(
+            f"channel_axis={channel_axis} is outside an array of shape {shape}; -1 is the last axis"
+        )
     return int(channel_axis) % axes
 
 
@@ -260,7 +262,9 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
         return None
     valid = np.asarray(mask).copy()
     if valid.dtype != bool:
-        raise TypeError(f"mask must be boolean (True: the pixel takes part), not {valid.dtype}")
+        raise TypeError(
+            f"mask must be boolean (True: the pixel takes part), not {valid.dtype}: mask > 0"
+        )
     if valid.shape != shape:
         raise ValueError(
             f"mask has shape {valid.shape}, the image {shape}: they must be equal (without the "

@@ -56,7 +56,8 @@ def label_propagation(
     Notes
     -----
     The score of a class is the harmonic function that is 1 at its labeled nodes and 0 at those of
-    other classes: the probability that a random walk meets a label of this class first.
+    other classes. With the combinatorial Laplacian it is the probability that a random walk meets a
+    label of this class first.
 
     References
     ----------

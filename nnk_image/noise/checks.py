@@ -1,6 +1,7 @@
 """Checks of what a caller says about noise: numbers per channel, maps, curves, covariances."""
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,15 @@ def correlation_of(covariance: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
     if covariance.ndim < 4:
         return np.asarray(covariance / sigma[0] ** 2)
     return np.asarray(covariance / (sigma[:, None] * sigma)[..., None, None])
+
+
+def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return a correlation at offsets from -reach to reach along each axis, 0 where unknown."""
+    result = np.zeros([2 * r + 1 for r in reach])
+    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
+    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
+    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
+    return result
 
 
 def split_row_and_column_noise(

@@ -181,7 +181,8 @@ class NoiseModel:
     ) -> Self:
         """Make a model of correlated noise from its autocovariance.
 
-        Covariance that extends along whole rows or columns becomes `rows` and `columns`.
+        A covariance of two axes that stays high along the middle row for displacements above 8
+        pixels, and is absent two or more rows away, becomes `rows`; `columns` likewise.
 
         Parameters
         ----------
@@ -189,8 +190,9 @@ class NoiseModel:
             Covariance of the noise of two pixels in squared units of the image, in the layout of
             `correlation` in `NoiseModel`, with the variance in the middle.
         sigma, gain, curve
-            As for `NoiseModel`. If `sigma` or `gain` is given, `autocovariance` is rescaled to it.
-            Default: `sigma` is the square root of the variance, one per channel with (C, C, ...).
+            As for `NoiseModel`. If `sigma` or `gain` is given, only the shape of `autocovariance`
+            matters; of a `curve` only the ratios do. Default: `sigma` is the square root of the
+            variance, one per channel with (C, C, ...), or 0 with a `gain`.
 
         Returns
         -------
@@ -432,15 +434,6 @@ def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:
     sigma = tuple(float(power * s) for s in noise.sigma)
     # `sigma` is the level of each channel; these levels are those of the noisiest one.
     return replace(noise, curve=None, sigma=sigma, levels=max(sigma) / power * factors)
-
-
-def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Return a correlation at offsets from -reach to reach along each axis, 0 where unknown."""
-    result = np.zeros([2 * r + 1 for r in reach])
-    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
-    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
-    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
-    return result
 
 
 def _short(values: Sequence[float]) -> str:

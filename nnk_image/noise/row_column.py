@@ -14,7 +14,8 @@ import numpy as np
 from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Image
-from nnk_image.noise.model import NoiseModel, cut
+from nnk_image.noise.checks import cut
+from nnk_image.noise.model import NoiseModel
 
 _REACH = 48  # offsets between pixels up to which row and column noise counts as correlation
 _LEAST_ROWS = 32  # for an estimate

@@ -13,8 +13,8 @@ from scipy.ndimage import correlate1d, uniform_filter
 from nnk_image.base.geometry import BLOCK_BYTES
 from nnk_image.base.image import opponent_matrix
 from nnk_image.base.pyramid import halve
-from nnk_image.noise.checks import root_mean_square
-from nnk_image.noise.model import NoiseModel, cut
+from nnk_image.noise.checks import cut, root_mean_square
+from nnk_image.noise.model import NoiseModel
 
 _LEAST_EIGENVALUE = 0.02
 """Eigenvalues below 2 % of the mean are raised to it before whitening."""

@@ -28,8 +28,9 @@ def plot_bands(
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
-        Absolute value at which the colors of each band saturate; give the same ones to compare two
-        graphs. Default: the 99th percentile of each band.
+        One number per band: the absolute value at which its colors saturate. Give the same ones to
+        compare two graphs. The first is ignored, because the gray band has its own range. Default:
+        the 99th percentile of the absolute values of each band.
 
     Returns
     -------
@@ -52,6 +53,10 @@ def plot_bands(
             "of one channel"
         )
     row = row_of_axes(axes, len(coefficients), 2, 2.9)[: len(coefficients)]
+    if limits is not None and len(limits) != len(coefficients):
+        raise ValueError(
+            f"limits has {len(limits)} values, one for each of {len(coefficients)} bands"
+        )
     if limits is None:
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
     for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=False)):

@@ -40,7 +40,8 @@ def smooth(
     signal : array_like of real numbers
         One value per node, in any units: of the image's shape for an image graph, or (N,). One
         more, last axis holds channels, which are solved one by one. Masked pixels of a graph have
-        no edges: they keep their values.
+        no edges: known ones keep their values, which must be finite; others get their values in
+        `start`, or the mean of the known ones with a warning.
     strength : float
         How strongly the signal is smoothed, without unit and at least 0: the weight of the
         differences along edges, relative to that of the known values. 0 keeps known values and
