@@ -61,13 +61,12 @@ def moving_picture(frames, side):
 def wavelets(options):
     """Seven bands of 128^3 voxels beside PyGSP on the same graph."""
     from pygsp import filters
-    from pygsp import graphs as pygsp_graphs
 
     volume = phantom(128)
     volume += np.random.default_rng(0).normal(0, 20, volume.shape).astype(np.float32)
     graph = image_graph(volume, 5, sigma_f=30)
     transforms = {n: SpectralGraphWavelets(graph, n_jobs=n) for n in (1, 2)}
-    pygsp_graph = pygsp_graphs.Graph(graph.adjacency)
+    pygsp_graph = graph.to_pygsp()
     pygsp_graph.estimate_lmax()
     bank = filters.Abspline(pygsp_graph, Nf=7)
     signal = volume.ravel().astype(float)

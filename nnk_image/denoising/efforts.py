@@ -104,13 +104,29 @@ _VOLUMES = {
     ),
 }
 
+_SEQUENCES_OF_VOLUMES = {
+    "fast": replace(
+        _VOLUMES["fast"],
+        first=Grouping(3, 64, 4, 3),
+        searches=(Grouping(3, 64, 4, 3),) * 3,
+        coarse_colors=Grouping(3, 48, 3, 3),
+    ),
+    "best": replace(
+        _VOLUMES["best"],
+        first=Grouping(3, 64, 4, 3),
+        searches=(Grouping(3, 80, 4, 2),) * 3,
+        coarse_colors=Grouping(3, 64, 4, 3),
+    ),
+}
+"""A patch of 4 pixels along four axes has too many: it is slow, and few others are similar."""
+
 
 def effort(name, axes, channels):
     """Return the settings of a method for an image with these numbers of axes and of channels.
 
     The luminance of a color image, the mean of its channels, has less noise: 'fast' does less.
     """
-    settings = (_IMAGES if axes == 2 else _VOLUMES)[name]
+    settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
         return replace(settings, searches=(Grouping(6, 64, 14, 6),), left=((0.3, 0.0),))
     return settings

@@ -372,7 +372,7 @@ BAD = [
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"n_neighbors": 2.5}, TypeError, "integer"),
     ({"kernel": "rbf"}, ValueError, "'rbf' is unknown"),
-    ({"kernel": "gausian"}, ValueError, "or a function; did you mean 'gaussian'"),
+    ({"kernel": "gaussain"}, ValueError, "or a function; did you mean 'gaussian'"),
     ({"kernel": None}, TypeError, "name of a kernel or a function, not None"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),
