@@ -217,7 +217,7 @@ class ImageGraph:
         return edges_of(self.adjacency)
 
     def to_networkx(self) -> networkx.Graph:
-        """Convert to a `networkx.Graph`, or a `networkx.DiGraph` if the graph is directed.
+        """Convert to a ``networkx.Graph``, or a ``networkx.DiGraph`` if the graph is directed.
 
         Nodes are the integers from 0 to N - 1, numbered in row-major order as in `adjacency`;
         masked pixels are nodes without edges. Each edge has the attribute 'weight', a float. In a

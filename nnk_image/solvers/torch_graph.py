@@ -53,10 +53,10 @@ class TorchGraph:
     ``(I + strength L) y = x``, and ``chebyshev(x, c)`` is the sum over k of
     ``c[k] T_k(2 L / bound - I) x``.
 
-    Signals are real tensors (..., *shape); leading axes are batches and channels. Operators run on
-    the CPU in the type of the graph's weights, float32 or float64. That is also the dtype of
-    results, on the device of the signal. Operators are symmetric: the gradient with respect to a
-    signal is the same operator applied to the gradient of the result.
+    Signals are real tensors (..., H, W) or (..., N); leading axes are batches and channels.
+    Operators run on the CPU in the type of the graph's weights, float32 or float64. That is also
+    the dtype of results, on the device of the signal. Operators are symmetric: the gradient with
+    respect to a signal is the same operator applied to the gradient of the result.
 
     Examples
     --------
