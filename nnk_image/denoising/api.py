@@ -28,8 +28,6 @@ from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
 
-_LEAST_OF_INTEGERS = 0.1  # sigma below which integers would have been rounded to nothing
-
 
 def denoise(
     image: npt.ArrayLike,
@@ -110,7 +108,7 @@ def denoise(
     -----
     UserWarning
         If `sigma` exceeds the range of the image's values, or is 1 or more for floats within about
-        0 to 1, or below 0.1 for integers.
+        0 to 1.
 
     See Also
     --------
@@ -245,14 +243,8 @@ def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: An
 
 
 def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
-    """Warn of noise that exceeds the range of the image, or is nothing beside its integers."""
+    """Warn of noise that exceeds the range of the image, which would be erased."""
     level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
-    if not floats and 0 < level < _LEAST_OF_INTEGERS and image.pixels.dtype != bool:
-        warnings.warn(
-            f"sigma={level:g} is far below 1, the step of the image's integers; give sigma in the "
-            f"units of the image: 255 * {level:g} if white is 255",
-            stacklevel=5,
-        )
     up_to_1 = floats and level >= 1 and -1 <= image.low < image.high <= 2
     if up_to_1 or level > image.high - image.low > 0:
         example = f": {level:g}/255 if 1 is white" if up_to_1 else ""

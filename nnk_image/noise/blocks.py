@@ -126,7 +126,7 @@ class Scale:
 
     @property
     def most_luminance(self):
-        """Largest variance that the luminance's noise can have beside that of the chroma.
+        """(B,) largest variances that the luminance's noise can have beside that of the chroma.
 
         Noise that is independent in all channels has the same mean variance in the luminance and in
         the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which
@@ -134,8 +134,9 @@ class Scale:
         variance at most by c; the square allows for noise reduction that does more. Weak noise of
         the chroma, or the same noise in all channels, as in tinted pictures, says nothing.
         """
+        unlimited = np.full(len(self.brightness), np.inf)
         if len(self.white_chroma) == 0:
-            return np.inf
+            return unlimited
         chroma, white = (_medians(a, self.certainty) for a in (self.levels[1:], self.white_chroma))
         luminance = _medians(self.white_luminance[None], self.certainty)[0]
         independent = 2 - luminance / max(_MOST_RATIO * white.mean(), 1e-24)
@@ -143,7 +144,7 @@ class Scale:
         known = np.clip((np.sqrt(white.mean()) - weak) / (clear - weak), 0, 1)
         known *= np.clip(independent, 0, 1)
         share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
-        return float(chroma.mean() / share**2 / known) if known else np.inf
+        return self.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
 
     @property
     def shared_white(self):

@@ -60,14 +60,15 @@ class Line:
         return self.deviation < _STRAIGHT and bright > _CHANGE**2 * dark
 
 
-def by_brightness(scale, white, correlated):
+def by_brightness(scale, white, correlated, most=np.inf):
     """Return the (B,) variances of the luminance's noise in the bins of a `Scale`.
 
-    `white` and `correlated` are the variances of the two parts in the middle bin.
+    `white` and `correlated` are the variances of the two parts in the middle bin; `most` limits the
+    sum, in each bin or in all.
     """
     of_white = scale.white.mean(axis=0) / scale.typical_white.mean()
     of_correlated = np.sqrt(scale.levels[0] / scale.typical[0])  # with care: texture is in them
-    variances = white * of_white + correlated * of_correlated
+    variances = np.minimum(white * of_white + correlated * of_correlated, most)
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 

@@ -226,7 +226,8 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
     full, rotation = found[0], opponent_matrix(image.channels)
     believed = white_trust(found) if kind in (None, "white") else 1
-    most = np.inf if kind == "correlated" else full.most_luminance
+    most_by_bin = np.inf if kind == "correlated" else full.most_luminance
+    most = float(np.median(most_by_bin))
     independent = full.typical_white - full.shared_white
     if image.channels == 1:
         independent *= believed
@@ -254,7 +255,7 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     if kind == "white":
         return model
     middle = correlated[0, _REACH, _REACH]
-    variances = by_brightness(full, in_opponent[0], middle)
+    variances = by_brightness(full, in_opponent[0], middle, most_by_bin)
     line = Line.through(full.brightness, variances)
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
         counts = _counts(line, model, half, center, full.range[0])

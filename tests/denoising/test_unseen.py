@@ -71,7 +71,7 @@ def read_counts(name, offset):
         (white, ("coins.png", 25)),
         (white, ("page.png", 15)),
         (white, ("flower.jpg", 10)),
-        pytest.param(white, ("china.jpg", 10), marks=FAILS),
+        (white, ("china.jpg", 10)),
         (correlated, ("moon.png", 10)),
         (correlated, ("coins.png", 12, "mild")),
         pytest.param(correlated, ("flower.jpg", 8), marks=FAILS),

@@ -233,7 +233,7 @@ def test_images_without_pixels(shape, build):
         ((5, 5, 3), None, r"pass channel_axis= \(-1 if the channels come last\), or .*spacing="),
         ((2, 2, 5, 5, 3), None, "2 to 4 axes, this one 5: .* channel_axis= .*, or pass one image"),
         ((2, 2, 2, 2, 5, 3), None, "2 to 4 axes, this one 6: .*; pass one image at a time"),
-        ((5, 5), -1, "use channel_axis=None for a grayscale image"),
+        ((5, 5), -1, "a grayscale image of two axes has no channel axis"),
         (
             (2, 2, 2, 2, 2, 3),
             -1,
