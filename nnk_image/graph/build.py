@@ -198,7 +198,7 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
     """
     low, high = spec.image.low, spec.image.high
     up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
-    if up_to_1 and max(1, _MOST_WIDTH * (high - low)) < spec.sigma_f <= 255:
+    if up_to_1 and low < high and max(1, _MOST_WIDTH * (high - low)) < spec.sigma_f <= 255:
         warnings.warn(
             f"sigma_f={spec.sigma_f:g} is more than {_MOST_WIDTH} times the range of the image, "
             f"{low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in the "
