@@ -22,7 +22,8 @@ from nnk_image.base.progress import Bar
 Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
 Function = Callable[[], Any]
-Outcome = tuple[int, Any]  # number of a task, and its result
+Outcome = tuple[int, Any, BaseException | None]  # number of a task, its result, its error
+Chunks = list[tuple[int, int]]
 
 PIXELS_PER_CHUNK = 1 << 18
 """Most pixels in a chunk: 25 to 40 ms of the slowest stage."""
@@ -34,7 +35,6 @@ PIXELS_PER_THREAD = 1 << 14
 """Fewest pixels for which another thread is worth its start: about 1.5 ms of the slowest stage."""
 
 _LEAST_ROWS = 4  # fewest rows in a chunk for a thread
-_CHUNKS_PER_THREAD = 8
 _PATIENCE = 0.02  # seconds between looks whether a waiting function is to stop
 
 
@@ -113,8 +113,7 @@ class RowExecutor:
         self._bar: Bar | None = None
         self._owner, self._from_others = get_ident(), deque[int]()
         self._pool: ThreadPoolExecutor | None = None
-        self._pool_size = 0
-        self._error: BaseException | None = None  # the first one of the functions that are called
+        self._pool_size, self._stopped = 0, False
         self._tasks: SimpleQueue[Any] = SimpleQueue()
         self._results: SimpleQueue[Outcome] = SimpleQueue()
 
@@ -139,7 +138,7 @@ class RowExecutor:
         work: Work,
         n_rows: int,
         width: int = 1,  # pixels in a row
-        rows_per_chunk: int | None = None,  # None: by the number of pixels and threads
+        rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
         speed: float = 1,  # pixels per second, relative to the slowest stage
         counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
         consume: Callable[[Any], object] | None = None,
@@ -149,12 +148,12 @@ class RowExecutor:
         ``consume(result)`` is called on this thread, chunk after chunk. With `rows_per_chunk`, the
         chunks and their order, and so rounding, do not depend on the number of threads.
         """
-        n_threads = self.n_jobs
-        if rows_per_chunk is None:
-            n_threads = self.threads_for(n_rows * width)
-            rows_per_chunk = _chunk_height(n_rows, width / speed, n_threads)
-        starts = range(0, n_rows, rows_per_chunk)
-        chunks = [(y, min(y + rows_per_chunk, n_rows)) for y in starts]
+        if rows_per_chunk is not None:
+            n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
+        elif (n_threads := self.threads_for(n_rows * width)) == 1:
+            chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width / speed))
+        else:
+            chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
         total = n_rows if counts_as is None else counts_as
 
         def done(number: int, result: Any) -> None:
@@ -171,11 +170,25 @@ class RowExecutor:
         They begin in their order, so that each may `wait_for` earlier ones.  They report their
         progress with `advance`.
         """
-        self._call(functions, n_threads, lambda number, result: None)
+        errors: list[BaseException] = []
+
+        def guarded(function: Function) -> None:
+            try:
+                function()
+            except BaseException as error:
+                errors.append(error)
+                self._stopped = True
+                raise
+
+        try:
+            these = [partial(guarded, function) for function in functions]
+            self._call(these, n_threads, lambda number, result: None)
+        except _Stopped:
+            raise errors[0] from None
 
     def wait_for(self, queue: SimpleQueue[Any]) -> Any:
         """Within a function of `run_all`, return an item that an earlier one puts into `queue`."""
-        while self._error is None:
+        while not self._stopped:
             try:
                 return queue.get(timeout=_PATIENCE)
             except Empty:
@@ -201,7 +214,7 @@ class RowExecutor:
         self, functions: Sequence[Function], n_threads: int, done: Callable[[int, Any], object]
     ) -> None:
         """Call each function, and ``done(number, result)`` on this thread, in their order."""
-        self._error = None
+        self._stopped = False
         n_threads = min(n_threads, len(functions))
         if n_threads <= 1:
             for number, function in enumerate(functions):
@@ -215,15 +228,14 @@ class RowExecutor:
                 self._tasks.put((number, function))
             for number in range(len(functions)):
                 while number not in results:
-                    finished, result = self._next_result()
+                    finished, result, error = self._next_result()
+                    if error is not None:
+                        raise error
                     results[finished] = result
-                    if self._error is not None:
-                        raise self._error
                 done(number, results.pop(number))
                 if number + n_ahead < len(functions):
                     self._tasks.put((number + n_ahead, functions[number + n_ahead]))
-        except BaseException as error:
-            self._error = self._error or error
+        except BaseException:
             self._stop()
             raise
 
@@ -232,16 +244,9 @@ class RowExecutor:
         with suppress(Empty):
             return self._results.get_nowait()
         with suppress(Empty):
-            return self._do(*self._tasks.get_nowait())
+            number, function = self._tasks.get_nowait()
+            return number, function(), None
         return self._results.get()
-
-    def _do(self, number: int, function: Function) -> Outcome:
-        """Call a function; an error is kept for the thread that called all of them."""
-        try:
-            return number, function()
-        except BaseException as error:
-            self._error = self._error or error
-            return number, None
 
     def _start_helpers(self, n_threads: int) -> None:
         """Have at least `n_threads` threads take tasks; the calling thread works as well.
@@ -254,11 +259,13 @@ class RowExecutor:
         self._stop()
         self._tasks, self._results = SimpleQueue(), SimpleQueue()
         self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
+        self._stopped = False
         for _ in range(n_threads):
-            self._pool.submit(_help, self._do, self._tasks, self._results)
+            self._pool.submit(_help, self._tasks, self._results)
 
     def _stop(self) -> None:
         """Drop tasks that have not begun, and wait for those that have."""
+        self._stopped = True
         if self._pool is None:
             return
         with suppress(Empty):
@@ -270,20 +277,32 @@ class RowExecutor:
         self._pool = None  # only now: an interrupted shutdown is repeated
 
 
-def _help(
-    do: Callable[..., Outcome], tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]
-) -> None:
+def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]) -> None:
     """Do tasks until there is None."""
     while (task := tasks.get()) is not None:
-        results.put(do(*task))
-        del task  # nothing of a task is kept while waiting for the next one
+        number, function = task
+        try:
+            results.put((number, function(), None))
+        except BaseException as error:
+            results.put((number, None, error))
+        del task, function  # nothing of a task is kept while waiting for the next one
 
 
-def _chunk_height(n_rows: int, width: float, n_threads: int) -> int:
-    """Return the rows of a chunk, few enough that all threads end at nearly the same time."""
-    height = max(1, int(PIXELS_PER_CHUNK / max(1, width)))
-    if n_threads > 1:
-        least = max(_LEAST_ROWS, int(LEAST_PIXELS_PER_CHUNK / max(1, width)))
-        share = -(-n_rows // (_CHUNKS_PER_THREAD * n_threads))
-        height = min(height, max(share, least), max(1, n_rows // n_threads))
-    return height
+def _rows_of(n_pixels: int, width: float) -> int:
+    return max(1, int(n_pixels / max(1, width)))
+
+
+def _equal_chunks(n_rows: int, height: int) -> Chunks:
+    return [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
+
+
+def _shrinking_chunks(n_rows: int, width: float, n_threads: int) -> Chunks:
+    """Chunks of half a thread's share of what is left: all threads end at nearly the same time."""
+    most, chunks, y = _rows_of(PIXELS_PER_CHUNK, width), [], 0
+    least = min(max(_LEAST_ROWS, _rows_of(LEAST_PIXELS_PER_CHUNK, width)), -(-n_rows // n_threads))
+    while y < n_rows:
+        share = -(-(n_rows - y) // (2 * n_threads))
+        end = min(y + min(max(share, least), most), n_rows)
+        chunks.append((y, end))
+        y = end
+    return chunks

@@ -120,19 +120,23 @@ def test_chunks_cover_every_row_once(n_rows, width, n_jobs, rows_per_chunk):
 
 @settings(max_examples=60)
 @given(n_rows=st.integers(1, 2000), width=st.integers(1, 2**18), n_jobs=st.integers(2, 9))
-def test_every_thread_gets_several_chunks_worth_their_call(n_rows, width, n_jobs):
+def test_chunks_for_threads_shrink(n_rows, width, n_jobs):
+    """So that threads end at nearly the same time; those of fast stages are fewer."""
     with pytest.MonkeyPatch.context() as patch:  # as large as outside of the tests
         patch.setattr(parallel, "LEAST_PIXELS_PER_CHUNK", LEAST_PIXELS_PER_CHUNK)
         chunks = chunks_of(n_jobs, n_rows, width)
         of_fast_stage = chunks_of(n_jobs, n_rows, width, speed=16)
-    assert len(of_fast_stage) <= len(chunks)
+    heights = [y1 - y0 for y0, y1 in chunks]
+    assert heights == sorted(heights, reverse=True)
     if n_rows * width < n_jobs:
         return  # threads are not worth their start
-    assert len(chunks) >= min(n_rows, n_jobs)
-    for number, found in ((width, chunks), (width / 16, of_fast_stage)):
-        height = found[0][1]
-        enough = height >= 4 and height * number > LEAST_PIXELS_PER_CHUNK - number
-        assert enough or height >= n_rows // n_jobs or height == max(1, PIXELS_PER_CHUNK // width)
+    assert heights[0] <= -(-n_rows // n_jobs)
+    for (y0, _), height in zip(chunks, heights, strict=True):
+        share = -(-(n_rows - y0) // (2 * n_jobs))
+        assert height <= max(4, share) or height * width <= LEAST_PIXELS_PER_CHUNK
+    assert len(of_fast_stage) <= len(chunks)
+    for y0, y1 in of_fast_stage[:-1]:
+        assert (y1 - y0 + 1) * width / 16 > LEAST_PIXELS_PER_CHUNK or y1 - y0 >= n_rows // n_jobs
 
 
 @JOBS
