@@ -102,7 +102,8 @@ def rounds_for(method, counts, axes=2):
     Only 'fast' and 'best' take more than one. The round on sums of 2 x 2 pixels, a quarter of the
     work, uses 'best'.
     """
-    if counts >= (_ENOUGH.get(method, 0.0) if axes == 2 else _ENOUGH_IN_VOLUMES):
+    enough = _ENOUGH.get(method, 0.0)
+    if counts >= (enough if axes == 2 else min(enough, _ENOUGH_IN_VOLUMES)):
         return [Round(method)]
     factor, power = _SHARE[method]
     share = float(np.clip(factor * counts**power, 0.2, _MOST_SHARE))
@@ -153,12 +154,13 @@ def keep_means(estimate, noisy, parameters, valid):
     """
     pixels = slice(None) if valid is None else valid
     for c, (gain, read, offset) in enumerate(parameters):
-        offset -= read**2 / gain
+        lift = read**2 / gain  # of the offset above that zero
         light = np.maximum(estimate[..., c] - offset, 0)
-        estimated = float(light[pixels].mean(dtype=np.float64))
-        given = float(noisy[..., c][pixels].mean(dtype=np.float64)) - offset
+        estimated = float(light[pixels].mean(dtype=np.float64)) + lift
+        given = float(noisy[..., c][pixels].mean(dtype=np.float64)) - offset + lift
         if estimated > 0 and given > 0:
-            light *= given / estimated
+            # Not (light + lift) * given / estimated - lift, which would round where lift is large.
+            light += (light + lift) * ((given - estimated) / estimated)
         estimate[..., c] = light + offset
 
 

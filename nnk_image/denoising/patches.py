@@ -159,11 +159,9 @@ def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
     luminance = 2 + sum(1 + len(left) for left in settings.left)
     luminance += 2 * (settings.second_look is not None)
-    half = (
-        0
-        if white and len(shape) == 2
-        else math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
-    )
+    half = math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
+    if white and len(shape) == 2:
+        half = 0
     units = PASS_ROWS * luminance * (1 + half)
     if channels > 1:
         passes = 1 + len(settings.color_left)

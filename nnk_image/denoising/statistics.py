@@ -56,7 +56,7 @@ def moments_of(values):
     """Return the mean of values and that of their squares."""
     wide = values.astype(np.float64).ravel()
     with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest numbers
-        return float(wide.mean()), float(wide @ wide / wide.size)
+        return float(wide.mean()), float(np.square(wide, out=wide).mean())
 
 
 def sum_of_degrees(degrees):

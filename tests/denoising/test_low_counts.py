@@ -84,6 +84,20 @@ def test_effective_counts():
     assert effective_counts(1e200, np.inf, 1) == np.inf
 
 
+@pytest.mark.parametrize("shape", [(24, 24), (10, 24, 24), (4, 6, 16, 16)])
+@pytest.mark.parametrize("method", ["fast", "best", "sgw"])
+def test_few_counts_by_every_method(method, shape):
+    counts = np.random.default_rng(3).poisson(1.0, shape).astype(float)
+    denoised = denoise(counts, PHOTONS, method=method, spacing=1)
+    assert denoised.std() < counts.std() / 2
+
+
+def test_read_noise_alone_is_not_rounded():
+    noisy = np.random.default_rng(4).normal(100, 5, (64, 64)).astype(np.float32)
+    counted = denoise(noisy, NoiseModel(sigma=5, gain=1e-9))
+    assert np.abs(counted - denoise(noisy, 5)).max() < 0.1
+
+
 def test_volumes_are_summed_at_fewer_counts():
     assert len(rounds_for("fast", 5, axes=3)) == 1 < len(rounds_for("fast", 5, axes=2))
 
