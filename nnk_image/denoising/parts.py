@@ -35,12 +35,13 @@ from nnk_image.io.arrays import write
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, with_levels
+from nnk_image.noise.slices import SLAB
 from nnk_image.noise.standard import StandardNoise
 
 Spacing = tuple[float, ...] | None
 
 _BESIDE = 2  # numbers held for each value of a tile, beside what the method holds
-_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLICES = 512, 4, 8  # where noise is estimated
+_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLABS = 512, 4, 2  # where noise is estimated
 
 
 class TiledDenoising:
@@ -120,14 +121,11 @@ class TiledDenoising:
 
     def _estimated(self) -> Any:
         """Return a task that estimates the noise from squares all over the image."""
-        layout, leading = self.layout, self.layout.shape[:-2]
+        layout = self.layout
         rows, columns = (_samples(n) for n in layout.shape[-2:])
-        numbers = np.linspace(0, math.prod(leading) - 1, _SAMPLED_SLICES).round().astype(int)
-        places = [np.unravel_index(n, leading) if leading else () for n in np.unique(numbers)]
-        planes = [tuple(slice(int(i), int(i) + 1) for i in place) for place in places]
         squares = [
-            [[part_of(self.image, layout, (*plane, y, x)) for x in columns] for y in rows]
-            for plane in planes
+            [[part_of(self.image, layout, (*slab, y, x)) for x in columns] for y in rows]
+            for slab in _slabs(layout.shape[:-2])
         ]
         return delayed(_noise_of)(squares, layout, self._uneven)
 
@@ -139,18 +137,35 @@ def _samples(n: int) -> list[slice]:
     return [slice(start, start + _SAMPLE_SIDE) for start in starts]
 
 
+def _slabs(leading: tuple[int, ...]) -> list[Slices]:
+    """Return slabs of neighboring slices, evenly spread over the axes before the last two."""
+    if not leading:
+        return [()]
+    *others, depth = leading
+    thickness = min(depth, SLAB)
+    starts = (*others, depth - thickness + 1)
+    numbers = np.unique(np.linspace(0, math.prod(starts) - 1, _SAMPLED_SLABS).round().astype(int))
+    slabs = []
+    for *place, z in zip(*np.unravel_index(numbers, starts), strict=True):
+        slabs.append(
+            (*(slice(int(i), int(i) + 1) for i in place), slice(int(z), int(z) + thickness))
+        )
+    return slabs
+
+
 def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
-    """Return the noise of squares in planes, without row and column noise."""
+    """Return the noise of squares in slabs, without row and column noise."""
 
     def channels_last(part: Any) -> npt.NDArray[Any]:
         pixels = np.asarray(part)
         return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
 
-    planes = [
-        np.concatenate([np.concatenate([*map(channels_last, row)], -2) for row in plane], -3)
-        for plane in squares
+    slabs = [
+        np.concatenate([np.concatenate([*map(channels_last, row)], -2) for row in slab], -3)
+        for slab in squares
     ]
-    pixels = planes[0] if len(layout.shape) == 2 else np.concatenate(planes)
+    pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
+    pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
     noise = estimated_noise(check_image(pixels, -1, None, MOST_AXES))
     return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
 

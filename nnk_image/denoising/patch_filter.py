@@ -40,6 +40,12 @@ fifth of a window's patches of pure noise vary by a third less than all; more is
 there, which the first estimate would turn into negative weights."""
 
 
+_EXAGGERATION = 1.5
+"""Factor of the variance of the noise in volumes, for a filter across as many pixels as its group
+has patches. With few patches for its many pixels it would fit their noise. Chosen on a phantom and
+a film; images, which have smaller patches, gain nothing."""
+
+
 class PatchGroups:
     """Reference patches on a grid over an image, and their groups of similar patches.
 
@@ -47,6 +53,8 @@ class PatchGroups:
     ----------
     patch, radius : tuple of int
         Pixels of a patch, and reach of the search, along each axis (`patch_shapes.sizes`).
+    group : int
+        Members of a group.
     lines, columns : ndarray
         The grid: numbers of lines of the image, and positions along them.  Every pixel is
         covered.
@@ -56,6 +64,7 @@ class PatchGroups:
         self.shape = shape
         sizes = patch_shapes.sizes(shape, grouping.patch, grouping, spacing)
         self.patch, self.radius = sizes.patch, sizes.radius
+        self.group = grouping.group
         strides = PixelGrid(shape).strides
         reach = 2 * sum(r * stride for r, stride in zip(self.radius, strides, strict=True))
         if reach > MOST_POSITIONS:
@@ -72,7 +81,7 @@ class PatchGroups:
         )
         self.lines = np.ascontiguousarray(self.lines.ravel())
         self.core = _core.Patches(
-            *(shape, self.patch, self.radius, grouping.group),
+            *(shape, self.patch, self.radius, self.group),
             *(self.lines, self.columns.astype(np.int32)),
         )
 
@@ -120,8 +129,10 @@ class PatchGroups:
             On the last pass, tau = 0, they are the same.
         """
         n, n_sums = len(y), 2 * len(y) if tau > 0 else len(y)
-        a, b, limit = (_FIRST, 1 + _FIRST, _MOST_NOISE) if first else (1.0, 1.0, math.inf)
         across_members = y.ndim > 3 and n == 1 and noise.is_white and not first
+        a, b, limit = (_FIRST, 1 + _FIRST, _MOST_NOISE) if first else (1.0, 1.0, math.inf)
+        if y.ndim > 3 and not first and not across_members:
+            a = b = max(1.0, _EXAGGERATION * math.prod(self.patch) / (n * self.group))
         covariance = noise.covariance(self.patch, y.dtype)
         options = across_members, a, b, tau, limit, covariance
         images = [image.reshape(n, -1) for image in (y, z, x)]

@@ -52,7 +52,7 @@ _DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second hi
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Frequencies of the coefficients: all but the mean and the two slopes."""
 
-_ODD = (U + V) % 2 == 1
+ODD = (U + V) % 2 == 1
 _LOW, _HIGH = U + V < 5, U + V >= 8
 
 
@@ -280,7 +280,7 @@ def _energies(coefficients):
     squares = coefficients**2
     typical = np.quantile(squares.mean(axis=2), _FLAT, axis=0)
     squares = squares / np.maximum(typical, _tiny(typical))[:, None]
-    return np.stack([squares[:, :, part].mean(axis=(1, 2)) for part in (~_ODD, _ODD)])
+    return np.stack([squares[:, :, part].mean(axis=(1, 2)) for part in (~ODD, ODD)])
 
 
 def _choose(energies, bins, share):
@@ -296,7 +296,7 @@ def _choose(energies, bins, share):
 def _variances(coefficients, chosen):
     """Return (C, B, frequencies) variances, of each part in the blocks chosen by the other one."""
     parts = [
-        np.where(_ODD, *((coefficients[blocks] ** 2).mean(axis=0) for blocks in pair))
+        np.where(ODD, *((coefficients[blocks] ** 2).mean(axis=0) for blocks in pair))
         for pair in chosen
     ]
     return np.array(parts).swapaxes(0, 1)
@@ -330,7 +330,7 @@ def _white(coefficients, chosen, logarithms, independent):
         directions = []
         logarithms = np.maximum(logarithms, _second_highest(logarithms) - _DEEPEST)
         sums, number = 0.0, 0
-        for part, index in ((_ODD, 0), (~_ODD, 1)):
+        for part, index in ((ODD, 0), (~ODD, 1)):
             rows = [coefficients[blocks[index]][:, part] for blocks in chosen]
             units = [r / np.exp(level / 2) for r, level in zip(rows, logarithms, strict=True)]
             directions.append(_floor(np.concatenate(units), independent))
@@ -388,7 +388,7 @@ def _elasticity(units, luminance, directions):
     `units` is `luminance` divided by its spectrum; `directions` are those of white noise.
     """
     found = np.zeros((2, 3))
-    for i, part in enumerate((_ODD, ~_ODD)):
+    for i, part in enumerate((ODD, ~ODD)):
         energy = (units[:, ~part] ** 2).mean(axis=1)
         flat = np.argsort(energy, kind="stable")[: max(_FEWEST, int(_FLAT * len(energy)))]
         x = energy[flat] / max(energy[flat].mean(), 1e-12) - 1

@@ -49,6 +49,7 @@ from nnk_image.noise.given import check_magnitudes
 from nnk_image.noise.levels import Blocks, level_map, level_of
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
+from nnk_image.noise.slices import correlation_across_slices
 from nnk_image.noise.trust import MOST, factor, signs, white_trust
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -93,8 +94,8 @@ def estimate_noise(
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         Image of any real dtype, at least 8 pixels high and wide, unless constant; far more for a
-        reliable result. For a volume, slices along its last two axes are used; correlation across
-        slices and row and column noise are not estimated then.
+        reliable result. For a volume, slices along its last two axes are used; row and column noise
+        is not estimated then, and correlation across slices only without channels.
     channel_axis : int, optional
         Axis of the channels of a color image. Default: the image has no channels.
     spacing : float or sequence of float, optional
@@ -188,7 +189,14 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
     share *= correlated
-    return replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
+    model = replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
+    if not correlated or kind not in (None, "correlated"):
+        return model
+    across = correlation_across_slices(image)
+    if across is None:
+        return model
+    within = np.ones((1, 1)) if model.correlation is None else model.correlation
+    return replace(model, correlation=np.multiply.outer(across, within))
 
 
 def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:

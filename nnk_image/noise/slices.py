@@ -1,0 +1,88 @@
+"""Correlation of the noise across the slices of a volume.
+
+Structure correlates across slices as well, but over more of them than noise does. So the
+correlation that is left at the farthest slices is taken off.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import dctn
+
+from nnk_image.base.image import Image
+from nnk_image.noise.blocks import ODD, SIDE, U, V
+
+Floats = npt.NDArray[np.floating[Any]]
+
+SLAB = 5
+"""Neighboring slices that are compared; the noise of the first and the last is independent."""
+
+_FLAT, _FEWEST = 1 / 3, 64  # share of the blocks that are compared, and number that is needed
+_MOST_PIXELS = 1 << 22
+_MOST_EXTREME = 0.05  # share of a block that may have the lowest or highest value of the image
+_LEAST = 0.04  # correlation that counts as none
+
+
+def correlation_across_slices(image: Image) -> Floats | None:
+    """Estimate the correlation of the noise along the third axis from the last.
+
+    Returns
+    -------
+    (2 n + 1,) ndarray or None
+        For displacements from -n to n slices, with 1 in the middle. None if the noise of different
+        slices is independent, or slices are too few or have several channels.
+    """
+    blocks = _blocks(image)
+    if blocks is None:
+        return None
+    by_frequency = np.concatenate([_correlations(blocks, part) for part in (ODD, ~ODD)], axis=1)
+    *found, structure = np.median(by_frequency, axis=1)
+    side = np.array(found[1:]) - max(0.0, structure)
+    side = side[: int(np.argmax(np.append(side < _LEAST, True)))]
+    return np.concatenate([side[::-1], [1.0], side]) if len(side) else None
+
+
+def _blocks(image: Image) -> Floats | None:
+    """Return the (slices, n, frequencies) coefficients of blocks at the same place in a slab."""
+    depth, height, width = (1, *image.shape)[-3:]
+    if image.channels > 1 or depth < SLAB or min(height, width) < SIDE:
+        return None
+    volumes = image.pixels.reshape(-1, depth, height, width)
+    valid = None if image.valid is None else image.valid.reshape(volumes.shape)
+    n_starts = depth - SLAB + 1
+    most = max(1, _MOST_PIXELS // (SLAB * height * width))
+    starts = np.unique(np.linspace(0, len(volumes) * n_starts - 1, most).round().astype(int))
+    parts = []
+    for number, z in zip(*divmod(starts, n_starts), strict=True):
+        slab = number, slice(z, z + SLAB)
+        blocks = _cut(volumes[slab])
+        extreme = (blocks == image.low) | (blocks == image.high)
+        usable = extreme.mean(axis=(0, 2, 3)) <= _MOST_EXTREME
+        usable &= (np.ptp(blocks, axis=(2, 3)) > 0).all(axis=0)
+        if valid is not None:
+            usable &= _cut(valid[slab]).all(axis=(0, 2, 3))
+        units = blocks[:, usable] / (image.high / 2 - image.low / 2)  # no square is too large
+        parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
+    coefficients = np.concatenate(parts, axis=1)
+    return coefficients if coefficients.shape[1] >= _FEWEST else None
+
+
+def _cut(slab: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the (slices, n, SIDE, SIDE) blocks of a slab; what is left at the ends is left out."""
+    height, width = (n // SIDE for n in slab.shape[1:])
+    blocks = slab[:, : height * SIDE, : width * SIDE].reshape(-1, height, SIDE, width, SIDE)
+    return blocks.swapaxes(2, 3).reshape(len(slab), height * width, SIDE, SIDE)
+
+
+def _correlations(blocks: Floats, part: npt.NDArray[np.bool_]) -> Floats:
+    """Return the correlation of each slice with the first, (slices, frequencies of the part).
+
+    It is that of the blocks that are flat according to the other part.
+    """
+    energies = (blocks[:, :, ~part] ** 2).mean(axis=(0, 2))
+    flat = np.argsort(energies, kind="stable")[: int(_FLAT * len(energies))]
+    own = blocks[:, flat][:, :, part]
+    powers, products = (own**2).mean(axis=1), (own[:1] * own).mean(axis=1)
+    result: Floats = products / np.maximum(np.sqrt(powers[0] * powers), 1e-24)
+    return result

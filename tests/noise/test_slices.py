@@ -1,0 +1,99 @@
+"""Noise that is correlated across the slices of a volume."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import correlate1d
+
+import nnk_image
+from nnk_image import NoiseModel, denoise, estimate_noise
+
+KERNELS = {"white": [1.0], "two slices": [0.5, 1.0], "three slices": [0.5, 1.0, 0.5]}
+
+
+def picture(side=96):
+    return nnk_image.standard_image("camera")[80 : 80 + side, 60 : 60 + side].astype(float)
+
+
+def moving(depth):
+    """A picture that moves by a pixel down and to the right from slice to slice."""
+    whole = nnk_image.standard_image("camera").astype(float)
+    return np.stack([whole[40 + z : 136 + z, 60 + z : 156 + z] for z in range(depth)])
+
+
+def noise_of(shape, kernel, sigma, seed=0):
+    white = np.random.default_rng(seed).normal(0, sigma, (shape[0] + 2, *shape[1:]))
+    kernel = np.pad(kernel, (0, 1 - len(kernel) % 2)) / np.linalg.norm(kernel)
+    return correlate1d(white, kernel, 0)[1:-1]
+
+
+def correlation_of(kernel):
+    kernel = np.array(kernel) / np.linalg.norm(kernel)
+    return np.correlate(kernel, kernel, "full")
+
+
+def across(model):
+    """Return the correlation across slices of a model, [1] if it has none."""
+    if model.correlation is None or model.correlation.ndim < 3:
+        return np.ones(1)
+    _, height, width = model.correlation.shape
+    return model.correlation[:, height // 2, width // 2]
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("scene", ["moving", "the same in all slices"])
+def test_correlation_across_slices_is_found(scene, kernel):
+    clean = moving(20) if scene == "moving" else np.repeat(picture()[None], 20, axis=0)
+    model = estimate_noise(clean + noise_of(clean.shape, kernel, 15), spacing=1)
+    truth, found = correlation_of(kernel), across(model)
+    assert len(found) == len(truth)
+    np.testing.assert_allclose(found, truth, atol=0.1)
+
+
+def test_without_noise_the_slices_of_one_picture_are_not_correlated_noise():
+    assert len(across(estimate_noise(np.repeat(picture()[None], 12, axis=0), spacing=1))) == 1
+
+
+def test_a_constant_background_and_a_mask_do_not_count():
+    clean = moving(16)
+    noisy = clean + noise_of(clean.shape, KERNELS["three slices"], 15)
+    noisy[:, :, 64:] = 0
+    np.testing.assert_allclose(
+        across(estimate_noise(noisy, spacing=1)), correlation_of([0.5, 1, 0.5]), atol=0.1
+    )
+    mask = np.full(noisy.shape, True)
+    mask[:, :, 64:] = False
+    noisy[~mask] = np.nan
+    np.testing.assert_allclose(
+        across(estimate_noise(noisy, spacing=1, mask=mask)),
+        correlation_of([0.5, 1, 0.5]),
+        atol=0.1,
+    )
+
+
+@pytest.mark.parametrize("kind", ["white", "poisson"])
+def test_a_kind_that_is_known_to_be_independent_is_not_correlated(kind):
+    clean = moving(12)
+    noisy = clean + noise_of(clean.shape, KERNELS["three slices"], 15)
+    assert estimate_noise(noisy, spacing=1, kind=kind).correlation is None
+
+
+def test_few_slices_and_a_sequence_of_volumes():
+    clean = moving(16)
+    noisy = clean + noise_of(clean.shape, KERNELS["three slices"], 15)
+    assert len(across(estimate_noise(noisy[:4], spacing=1))) == 1
+    sequence = noisy.reshape(2, 8, *noisy.shape[1:])
+    found = across(estimate_noise(sequence, spacing=1))
+    np.testing.assert_allclose(found, correlation_of([0.5, 1, 0.5]), atol=0.1)
+
+
+def test_the_result_is_as_good_as_with_the_correlation_given():
+    clean = moving(12)[:, :64, :64]
+    kernel = KERNELS["three slices"]
+    noisy = clean + noise_of(clean.shape, kernel, 15)
+    model = NoiseModel(15, correlation=correlation_of(kernel)[:, None, None])
+    scores = [
+        -10 * np.log10(np.mean((denoise(noisy, noise, spacing=1) - clean) ** 2))
+        for noise in (None, model, 15)
+    ]
+    assert scores[0] > scores[1] - 0.3
+    assert scores[0] > scores[2] + 1
