@@ -68,6 +68,7 @@ _DRAWING = 0.5  # share of constant areas in an image that has no block without 
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
 _NEGLIGIBLE = 0.04  # correlation that counts as none
 _DARK, _FAR = 0.001, 5.0  # share of pixels far below an offset, and how many times the noise
+_IN_VOLUMES = 0.7  # of the factor of the correlated part, which the filter raises there by itself
 _UNCERTAINTY = 0.05, 0.3  # relative error of the level: of white noise, and of correlated noise
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """Least number of slices of a volume that are used, and pixels from which on no more are added."""
@@ -188,7 +189,7 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
-    share *= correlated
+    share *= correlated * (1 if plane.shape == image.shape else _IN_VOLUMES)
     model = replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
     if not correlated or kind not in (None, "correlated"):
         return model
