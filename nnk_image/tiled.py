@@ -112,7 +112,7 @@ def denoise_tiles(
     with arrays.open_source(source) as image:
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
-        most = lazy.bytes_of(max_memory) // threads
+        most = max(1, lazy.bytes_of(max_memory) // threads)
         try:
             job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         except TooLittleMemory as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +31,12 @@ Slices = tuple[slice, ...]
 
 def bytes_of(max_memory: int | str) -> int:
     """Return a number of bytes, given as such or as text: '500MB', '4GiB'."""
-    try:
-        return int(parse_bytes(max_memory))
-    except ValueError:
-        raise ValueError(
-            f"max_memory={max_memory!r} must be a number of bytes, or a text such as '4GiB'"
-        ) from None
+    with suppress(ValueError, AttributeError):
+        if (number := int(parse_bytes(max_memory))) > 0:
+            return number
+    raise ValueError(
+        f"max_memory={max_memory!r} must be a positive number of bytes, or a text such as '4GiB'"
+    )
 
 
 @dataclass(frozen=True)

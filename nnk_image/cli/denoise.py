@@ -280,17 +280,19 @@ def _in_tiles(options: argparse.Namespace) -> bool:
 
 def _denoise_in_tiles(noise: NoiseModel | None, options: argparse.Namespace) -> common.Report:
     """Denoise one file that may be larger than memory."""
-    if len(options.inputs) != 1 or options.slices:
+    others = (options.slices, options.channels, options.compare, options.no_clobber)
+    if len(options.inputs) != 1 or any(others):
         raise ImageFileError(
-            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
+            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices, "
+            "--channels, --compare or --no-clobber"
         )
     path, start = options.inputs[0], time.perf_counter()
     paths.check_distinct([Path(path), Path(options.output)], json=[options.json])
     with open_source(path, options.axes) as source:
-        shape, stored, axes = source.shape, source.stored, source.axes
-        spacing = options.spacing
-        if spacing is None and len(axes.replace("S", "")) > 2:
-            spacing = 1.0
+        shape, stored, axes = source.shape, source.stored, source.metadata.axes
+        space, spacing = [axis for axis in axes if axis in sources.SPACE], options.spacing
+        if len(space) > 2:
+            spacing = sources.spacing_of(Path(path), source.metadata, spacing, space)
         removed = nnk_image.denoise_tiles(
             source,
             options.output,

@@ -142,7 +142,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         yield inputs, output
         return
     if len(inputs) > 1:
-        raise ImageFileError("'-' (standard input) must be the only IN")
+        raise ImageFileError("'-' (standard input or output) is for a single IN")
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if inputs[0] == "-":
             file = Path(folder, "standard input")

@@ -133,7 +133,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     together = [axis for axis in shape if axis in space or (axis in colors and shape[axis] > 1)]
     ranges = ([slice(None)] if axis in together else range(n) for axis, n in shape.items())
     places = list(itertools.product(*ranges))
-    spacing = _spacing(path, metadata, options.spacing, space)
+    spacing = spacing_of(path, metadata, options.spacing, space)
     axes = [together.index(axis) for axis in together if axis in colors]
     if options.channels == "bands" and not axes:
         raise ImageFileError(
@@ -147,7 +147,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     return Source(pixels, metadata, "".join(space), spacing, places, about)
 
 
-def _spacing(
+def spacing_of(
     path: Path, metadata: Metadata, given: tuple[float, ...] | None, space: list[str]
 ) -> tuple[float, ...]:
     """Return the distance along each axis of space, given by the option or by the file, X as 1.

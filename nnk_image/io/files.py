@@ -294,7 +294,7 @@ def _format_for(path: str | os.PathLike[str]) -> str:
 
 def extension_by_content(path: str | os.PathLike[str]) -> str:
     """Return an extension for the format of a file's content, if `write` writes it; else ''."""
-    with _opened(path) as stream, suppress(FormatError):
+    with _opened(path) as stream, suppress(Exception):  # what is wrong with it, `read` says
         kind = _kind(stream)
         return next((extension for extension, name in _WRITES.items() if name == kind), "")
     return ""

@@ -85,6 +85,8 @@ class Metadata:
                 f"spacing {spacing} must be one number, or None, for each of the axes {self.axes!r}"
             )
         object.__setattr__(self, "spacing", spacing)
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", np.dtype(self.dtype))
 
     @property
     def spacing_of(self) -> dict[str, float]:

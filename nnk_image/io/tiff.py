@@ -47,7 +47,7 @@ class Original(NamedTuple):
 
 def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read all pages, thumbnails aside, as one array."""
-    with _complaints() as complaints, tifffile.TiffFile(stream) as file:
+    with gathered_complaints() as complaints, tifffile.TiffFile(stream) as file:
         _check_ome(file)
         page: Any = file.pages.first
         if page.is_reduced:
@@ -88,7 +88,7 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 
 
 @contextmanager
-def _complaints() -> Iterator[list[str]]:
+def gathered_complaints() -> Iterator[list[str]]:
     """Gather what tifffile logs of damage, which would else go to standard error."""
     texts: list[str] = []
     thread, logger = threading.get_ident(), logging.getLogger("tifffile")
@@ -137,7 +137,7 @@ def _array(
     options = _options(file, page, series)
     if page.photometric == PHOTOMETRIC.MINISWHITE and array.dtype.kind == "u":
         array, options["photometric"] = np.iinfo(array.dtype).max - array, "minisblack"
-    lengths, unit = _lengths(file, page)
+    lengths, unit = lengths_of(file, page)
     about: dict[str, Any] = {"format": "TIFF", "unit": unit, "icc_profile": page.iccprofile}
     about["xmp"] = page.tags.valueof(_XMP_TAG) or None
     if not is_picture:
@@ -199,7 +199,7 @@ def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     return meta.guessed_axes(series.shape), True
 
 
-def _lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
+def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
     """Return the spacing along the axes for which the file states it, and its unit."""
     with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
         if file.is_ome:
