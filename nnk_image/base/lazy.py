@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import working_dtype
 from nnk_image.base.extras import needing
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.image import Image, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 
 with needing("images in tiles need dask", "tiled"):
@@ -69,7 +69,7 @@ class Layout:
 
     def checked(self, pixels: Any, spatial: Slices) -> Image:
         try:
-            return check_image(pixels, self.axis, None, MOST_AXES)
+            return check_image(pixels, self.axis)
         except ValueError as error:
             place = ", ".join(str(axis.start) for axis in spatial)
             raise ValueError(f"in the tile that begins at ({place}): {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import shutil
@@ -64,12 +63,11 @@ _SIGNATURES = {
     "AVIF": rb".{4}ftyp.{,28}avi[fs]",
     "HEIF": rb".{4}ftyp.{,28}(hei[a-z]|mif1)",
     "NPY": rb"\x93NUMPY",
-    "NIFTI": rb".{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
+    "NIFTI": rb"\x1f\x8b|.{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
 }
 """How the files of each format begin, as regular expressions."""
 
 _HEAD = 348  # bytes that they may need
-_GZIP = b"\x1f\x8b"
 
 
 def read(
@@ -137,17 +135,12 @@ def read(
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        if Path(path).is_dir():
-            raise ImageFileError(f"{path}: is a folder; name an image file in it")
         if Path(path).exists() and not Path(path).is_file():
-            raise ImageFileError(f"{path}: is not an ordinary file; copy its content to one")
+            raise ImageFileError(f"{path}: is a folder or not an ordinary file; name an image file")
         return open(path, "rb")
-    except FileNotFoundError:
-        raise ImageFileError(f"{path}: no such file; check the name and the folder") from None
-    except PermissionError:
-        raise ImageFileError(f"{path}: may not be read; check its permissions") from None
     except OSError as error:
-        raise ImageFileError(f"{path}: cannot be opened ({one_line(error)})") from error
+        problem = f"{one_line(error)}; check the name and the permissions"
+        raise ImageFileError(f"{path}: {problem}") from error
 
 
 def one_line(error: BaseException) -> str:
@@ -158,18 +151,14 @@ def one_line(error: BaseException) -> str:
 
 def _kind(stream: IO[bytes]) -> str:
     """Return the format of an open file, from its first bytes; rewinds it."""
-    head, kinds = stream.read(_HEAD), [*_SIGNATURES]
+    head = stream.read(_HEAD)
     stream.seek(0)
-    if head.startswith(_GZIP):
-        head, kinds = gzip.GzipFile(fileobj=stream).read(_HEAD), ["NIFTI"]
-        stream.seek(0)
-    for kind in kinds:
-        if re.match(_SIGNATURES[kind], head, re.DOTALL):
+    for kind, signature in _SIGNATURES.items():
+        if re.match(signature, head, re.DOTALL):
             return kind
     if not head:
         raise FormatError("is empty; fetch or export the file again")
-    known = "PNG, JPEG, TIFF, PNM, .npy or NIfTI"
-    raise FormatError(f"is no image format known here; convert it to {known}")
+    raise FormatError("is no image format known here; convert it to PNG, JPEG, TIFF or NIfTI")
 
 
 def write(
@@ -294,7 +283,7 @@ def _format_for(path: str | os.PathLike[str]) -> str:
 
 def extension_by_content(path: str | os.PathLike[str]) -> str:
     """Return an extension for the format of a file's content, if `write` writes it; else ''."""
-    with _opened(path) as stream, suppress(Exception):  # what is wrong with it, `read` says
+    with _opened(path) as stream, suppress(FormatError):
         kind = _kind(stream)
         return next((extension for extension, name in _WRITES.items() if name == kind), "")
     return ""

@@ -287,15 +287,13 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     root = ElementTree.fromstring(text)
     name = root.tag.rpartition("}")[0] + "}"
     pixels = root.find(f"{name}Image/{name}Pixels")
-    old = [] if pixels is None else pixels.findall(f"{name}TiffData")
-    if pixels is None or not old:
+    if pixels is None or not (old := pixels.findall(f"{name}TiffData")):
         return text
-    place = list(pixels).index(old[0])
     planes = math.prod(series.shape) // math.prod(series.keyframe.shape)
-    for element in old:
+    old[0].clear()
+    old[0].attrib.update(IFD="0", PlaneCount=str(planes))
+    for element in old[1:]:
         pixels.remove(element)
-    all_pages = {"IFD": "0", "PlaneCount": str(planes)}
-    pixels.insert(place, ElementTree.Element(f"{name}TiffData", all_pages))
     ElementTree.register_namespace("", name[1:-1])
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 

@@ -54,6 +54,8 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     magic = {head[4:7], head[344:347]}
     if magic & {b"ni1", b"ni2"}:
         raise FormatError("keeps its header and its values in two files; save it as one .nii")
+    if not magic & {b"n+1", b"n+2"}:
+        raise FormatError("is packed by gzip, but is no NIfTI file; unpack it")
     kind = nibabel.Nifti2Image if b"n+2" in magic else nibabel.Nifti1Image
     with nibabel.imageglobals.LoggingOutputSuppressor():
         nibabel.imageglobals.logger.addHandler(_SILENT)  # without any, logging has its own
