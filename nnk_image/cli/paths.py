@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
 from nnk_image.cli.common import STREAMS, complain
-from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of, one_line
+from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of
 
 
 def image_paths(
@@ -26,10 +26,7 @@ def image_paths(
     """
     found: list[Path] = []
     for argument in arguments:
-        try:
-            found += _expand(os.fspath(argument), recursive, output)
-        except OSError as error:  # a folder that may not be searched, a name too long
-            raise ImageFileError(f"{argument}: {one_line(error)}; name other files") from error
+        found += _expand(os.fspath(argument), recursive, output)
     if not found:
         raise ImageFileError("no image given; name a file, a folder or a pattern like '*.png'")
     return list(dict.fromkeys(found))

@@ -7,7 +7,7 @@ import itertools
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from nnk_image.cli.common import named
 from nnk_image.io.files import extension_of, read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
-
-if TYPE_CHECKING:
-    from nnk_image.noise.model import NoiseModel
 
 MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
 """Extensions of maps of the level, whose formats hold floating-point numbers."""
@@ -203,7 +200,9 @@ def check_single(path: Path, source: Source, *outputs: object) -> None:
         )
 
 
-def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace) -> NoiseModel:
+def estimate(
+    pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace
+) -> nnk_image.NoiseModel:
     """Estimate the noise of one image or volume of a file, as `add_noise_options` says."""
     kind, uneven = "rician" if options.rician else None, options.map is not None
     about = source.arguments(pixels)
@@ -226,7 +225,7 @@ def check_maps(maps: dict[Path, Path]) -> None:
             raise ImageFileError(f"{path}: a map holds floats; use one of {', '.join(MAPS)}")
 
 
-def write_map(path: Path | None, source: Source, models: list[NoiseModel]) -> None:
+def write_map(path: Path | None, source: Source, models: list[nnk_image.NoiseModel]) -> None:
     """Write the level of each pixel in float32, if a file for it is given.
 
     It has the shape of what was read, with equal levels of all colors, and a NIfTI file its header.
