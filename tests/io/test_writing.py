@@ -89,13 +89,6 @@ def test_jpeg_matches_pillow(tmp_path, shape, extension):
     assert np.abs(back.astype(int) - pixels).max() <= 4
 
 
-def test_ppm_holds_grey_as_three_equal_channels(tmp_path):
-    pixels = noise((3, 5))
-    write(tmp_path / "grey.ppm", pixels)
-    back, _ = read(tmp_path / "grey.ppm")
-    np.testing.assert_array_equal(back, np.stack([pixels] * 3, axis=2))
-
-
 def test_pgm_is_read_by_pillow(tmp_path):
     pixels = noise((3, 5), np.uint16)
     write(tmp_path / "grey.pgm", pixels)
