@@ -17,7 +17,7 @@ from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.progress import Bar
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.arrays import open_source
-from nnk_image.io.files import WRITABLE, check_writable, copy, is_format_of, write
+from nnk_image.io.files import WRITABLE, check_writable, copied, write
 from nnk_image.io.metadata import to_samples
 
 
@@ -174,9 +174,8 @@ def _denoise_file(
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
     seconds = time.perf_counter() - start
-    if not changed and is_format_of(output, path, source.metadata):
-        copy(path, output)  # nothing that the file says is lost, and a JPEG not encoded again
-    else:
+    # A copy loses nothing that the file says, and a JPEG is not encoded again.
+    if changed or not copied(path, output, source.metadata):
         write(output, source.pixels, source.metadata)
     if compared is not None:
         both = np.concatenate([before, source.pixels], axis=1)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import tifffile
 
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.extras import optional
+from nnk_image.base.extras import needing
 from nnk_image.io.metadata import Lengths, Metadata, checked_axes, to_samples
 from nnk_image.io.tiff import axes_of, gathered_complaints, lengths_of
 
@@ -24,7 +24,6 @@ _MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
 _ATTRIBUTE = "nnk_image"  # of a zarr array that is written in parts
 _CONFIG = {"write_empty_chunks": True}  # chunks that exist are finished
 _SPACE_AND_COLOR = set("TZYXS")
-_zarr = optional("zarr", "this needs zarr", "tiled")
 
 
 class FileArray:
@@ -142,3 +141,9 @@ def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
 def _first_array(found: Any) -> Any:
     """Return an array, or that of the first level of a pyramid."""
     return found if hasattr(found, "dtype") else _first_array(found["0"])
+
+
+def _zarr() -> Any:
+    with needing("this needs zarr", "tiled"):
+        import zarr
+    return zarr

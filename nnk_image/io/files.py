@@ -289,18 +289,14 @@ def extension_by_content(path: str | os.PathLike[str]) -> str:
     return ""
 
 
-def is_format_of(
-    path: str | os.PathLike[str], source: str | os.PathLike[str], metadata: Metadata
-) -> bool:
-    """Return whether the content of `source`, as it is, is what the name of `path` announces."""
-    same = extension_of(path) == extension_of(source) or metadata.format == "JPEG"
-    return same and _WRITES.get(extension_of(path)) == metadata.format
-
-
-def copy(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copy a file, entirely or not at all."""
+def copied(path: Path, target: Path, metadata: Metadata) -> bool:
+    """Copy a file if its content is what the name of the target announces; return whether it is."""
+    same = extension_of(target) == extension_of(path) or metadata.format == "JPEG"
+    if not same or _WRITES.get(extension_of(target)) != metadata.format:
+        return False
     with _opened(path) as source, atomic_output(target) as stream:
         shutil.copyfileobj(source, stream)
+    return True
 
 
 def extension_of(path: str | os.PathLike[str]) -> str:

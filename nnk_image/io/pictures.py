@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from PIL import ExifTags, Image, PngImagePlugin
 
-from nnk_image.base.extras import optional
+from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
@@ -33,11 +33,6 @@ _HOLDS = dict.fromkeys(("PNG", "JPEG", "WEBP", "AVIF"), _EVERYTHING) | {"TIFF": 
 _NAMES = {"exif": "EXIF data", "xmp": "XMP data", "icc_profile": "the color profile"}
 _LARGEST = {"JPEG": {"exif": 65_000, "xmp": 65_000}}  # bytes
 
-_imagecodecs = optional(
-    "imagecodecs", "PNG of 16 bits in color or with alpha, unlike TIFF, needs imagecodecs", "codecs"
-)
-_pillow_heif = optional("pillow_heif", "is HEIF; convert it to PNG, or install pillow-heif", "heif")
-
 # The tags of a TIFF that are those of EXIF too: from make and model to the place.
 _EXIF_IN_TIFF = (0x010F, 0x0110, 0x0132, 0x013B, 0x8298, ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
 
@@ -48,7 +43,9 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         warnings.filterwarnings("ignore", module=r"PIL\.")  # what it says of damaged files
         Image.init()
         if kind == "HEIF":
-            _pillow_heif().register_heif_opener()
+            with needing("is HEIF; convert it to PNG, or install pillow-heif", "heif"):
+                from pillow_heif import register_heif_opener
+            register_heif_opener()
         if kind not in Image.OPEN:
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
@@ -144,6 +141,12 @@ def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     names = " and ".join(_NAMES[name] for name in lost)
     nothing: dict[str, Any] = dict.fromkeys(lost)
     return replace(metadata, **nothing), names
+
+
+def _imagecodecs() -> Any:
+    with needing("PNG of 16 bits in color or with alpha, unlike TIFF, needs imagecodecs", "codecs"):
+        import imagecodecs
+    return imagecodecs
 
 
 def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from nnk_image.base.extras import optional
+from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
@@ -17,7 +17,6 @@ _UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 _LONGEST = 2**15 - 1  # axis of NIfTI 1
 _SILENT = logging.NullHandler()
-_nibabel = optional("nibabel", "NIfTI needs nibabel", "nifti")
 
 
 def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
@@ -36,6 +35,12 @@ def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Me
 def npy_writer(array: Pixels, *_: Any) -> Save:
     """Return what writes an array, of any shape and type."""
     return lambda stream: np.save(stream, array)
+
+
+def _nibabel() -> Any:
+    with needing("NIfTI needs nibabel", "nifti"):
+        import nibabel
+    return nibabel
 
 
 def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
