@@ -4,8 +4,6 @@ Each tile is read with the overlap that makes its result equal that for the whol
 bit.  Numbers of the whole image, such as its range, are computed first, from all tiles.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ An image is an array (H, W), or (H, W, C) with ``channel_axis``.  Results do not
 memory layout or byte order.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import warnings

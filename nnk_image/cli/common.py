@@ -1,7 +1,5 @@
 """What the sub-commands share: options, warnings, reports and plots."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

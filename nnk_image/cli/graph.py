@@ -1,7 +1,5 @@
 """``nnk-image graph``: build the graphs of images; print, save and draw them."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Paths of the command line: files, folders and patterns in; a file or a folder out."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil

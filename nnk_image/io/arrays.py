@@ -1,7 +1,5 @@
 """Arrays in files that are read and written in parts: .npy, .zarr and TIFF."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager

@@ -1,7 +1,5 @@
 """The door for files: `read` and `write` for images, volumes and sequences alike."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

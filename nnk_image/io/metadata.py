@@ -1,7 +1,5 @@
 """What a file says beside its pixels, and the conversions that all formats share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

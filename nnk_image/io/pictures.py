@@ -3,8 +3,6 @@
 imagecodecs does PNG of 16 bits in color, pillow-heif does HEIF.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import warnings

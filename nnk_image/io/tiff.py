@@ -4,8 +4,6 @@ Pillow reads single pages of 8 bits or fewer, of any color space and compression
 everything else, with imagecodecs for compressions other than deflate, PackBits and LZMA.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import sys

@@ -1,7 +1,5 @@
 """Arrays of numpy (.npy), and NIfTI volumes (.nii, .nii.gz), which need nibabel."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 from typing import IO, Any
