@@ -112,9 +112,9 @@ def read(
     """
     with _opened(path) as stream:
         try:
-            kind = _kind(stream)
             if extension_of(path) in _RAW:
                 raise FormatError("is a raw file of a camera; convert it to PNG or TIFF first")
+            kind = _kind(stream)
             if kind == "TIFF":
                 return tiff.read(stream, max_pixels, axes)
             if kind == "NPY":
