@@ -52,9 +52,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    paths.check_distinct(found, plot=[options.plot], json=[options.json])
-    common.check_outputs(options.json, overwrite=options.overwrite)
-    common.check_plots(options.plot, overwrite=options.overwrite)
+    paths.check_targets(found, options.overwrite, plot=[options.plot], json=[options.json])
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
     by_path = dict(zip(map(str, found), reports, strict=True))

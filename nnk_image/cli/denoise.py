@@ -75,7 +75,6 @@ def run(options: argparse.Namespace) -> None:
     """Denoise every image, write the report."""
     noise = _given_noise(options)
     _check_options(options)
-    common.check_outputs(options.json, overwrite=options.overwrite)
     if _in_tiles(options):
         reports = [_denoise_in_tiles(noise, options)]
     else:
@@ -97,12 +96,10 @@ def _denoise_files(
     if options.no_clobber:
         outputs = paths.without_existing(outputs)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
-    maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
-    sources.check_maps(maps)
+    maps = paths.paired_outputs(list(outputs), inputs, options.map, paths.MAPS)
+    paths.check_targets([], options.overwrite, output=outputs.values())
     extra = {"compare": compared.values(), "map": maps.values(), "json": [options.json]}
-    paths.check_distinct([*outputs, *outputs.values()], **extra)
-    results = *outputs.values(), *compared.values(), *maps.values()
-    common.check_outputs(*results, overwrite=options.overwrite)
+    paths.check_targets([*outputs, *outputs.values()], options.overwrite, **extra)
 
     def work(path: Path) -> common.Report:
         files = outputs[path], compared.get(path), maps.get(path)
@@ -266,7 +263,8 @@ def _denoise_in_tiles(
             "--channels, --compare or --no-clobber"
         )
     path, start = options.inputs[0], time.perf_counter()
-    paths.check_distinct([Path(path), Path(options.output)], json=[options.json])
+    taken = Path(path), Path(options.output)
+    paths.check_targets(taken, options.overwrite, json=[options.json])
     with open_source(path, options.axes) as source:
         shape, stored, axes = source.shape, source.stored, source.metadata.axes
         space, spacing = [axis for axis in axes if axis in sources.SPACE], options.spacing

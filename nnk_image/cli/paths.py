@@ -13,6 +13,15 @@ from nnk_image.base.atomic import ImageFileError, check_output
 from nnk_image.cli.common import STREAMS, complain
 from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of
 
+PLOTS = (".png", ".pdf", ".svg")
+"""Extensions of plots."""
+
+MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
+"""Extensions of maps of the level, whose formats hold floating-point numbers."""
+
+FORMATS = {"plot": PLOTS, "map": MAPS}
+"""Extensions of the files of options that are written in a few formats only."""
+
 
 def image_paths(
     arguments: Iterable[str | os.PathLike[str]], recursive: bool = False, output: str | None = None
@@ -114,16 +123,36 @@ def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
     return missing
 
 
-def check_distinct(taken: Iterable[Path], **options: Iterable[str | Path | None]) -> None:
-    """Refuse files of options that would replace inputs, results or each other."""
-    seen = {path.resolve() for path in taken}
-    for option, paths in options.items():
-        for path in (Path(path) for path in paths if path is not None):
+def check_targets(
+    taken: Iterable[Path], overwrite: bool, **options: Iterable[str | Path | None]
+) -> None:
+    """Refuse, before the long computation, files of options that cannot be written.
+
+    Nor may they exist, unless `overwrite`, or replace inputs, results or each other.
+    """
+    seen, existing = {path.resolve() for path in taken}, []
+    for option, targets in options.items():
+        for path in (Path(target) for target in targets if target is not None):
             if path.resolve() in seen:
                 raise ImageFileError(
                     f"{path}: --{option} would replace an input or a result; choose another name"
                 )
             seen.add(path.resolve())
+            allowed = FORMATS.get(option, (extension_of(path),))
+            if extension_of(path) not in allowed:
+                raise ImageFileError(f"{path}: --{option} writes {', '.join(allowed)} only")
+            if option == "plot":
+                from nnk_image.plotting.figures import new_figure
+
+                new_figure()  # raises without matplotlib
+            if check_output(path).exists() and not overwrite:
+                existing.append(path)
+    if existing:
+        more = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
+        raise ImageFileError(
+            f"{existing[0]} exists already{more}; add --overwrite to replace it, or choose another "
+            "name or folder"
+        )
 
 
 @contextmanager

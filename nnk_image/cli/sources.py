@@ -15,12 +15,9 @@ import numpy.typing as npt
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli.common import named
-from nnk_image.io.files import extension_of, read, write
+from nnk_image.io.files import read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
-
-MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
-"""Extensions of maps of the level, whose formats hold floating-point numbers."""
 
 SPACE = "TZYX"
 """Letters of the axes that the library takes for space, in their order."""
@@ -216,13 +213,6 @@ def estimate(
                 stacklevel=2,
             )
     return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **about)
-
-
-def check_maps(maps: dict[Path, Path]) -> None:
-    """Refuse maps in formats that hold no floating-point numbers."""
-    for path in maps.values():
-        if extension_of(path) not in MAPS:
-            raise ImageFileError(f"{path}: a map holds floats; use one of {', '.join(MAPS)}")
 
 
 def write_map(path: Path | None, source: Source, models: list[nnk_image.NoiseModel]) -> None:

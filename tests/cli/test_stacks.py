@@ -477,7 +477,7 @@ def test_the_map_of_an_image_without_noise_is_zero(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--map", "m.png"), "m.png: a map holds floats"),
+        (("--map", "m.png"), "m.png: --map writes .tif, .tiff, .npy,"),
         (("--map", "stack.tif"), "--map would replace an input"),
         (("--map", "m.tif", "--sigma", "3"), "--map writes the estimated level"),
     ],
