@@ -98,7 +98,8 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     if image.mode in ("I", "F"):
         raise FormatError(f"has pixels of mode {image.mode!r}; convert it to 8 or 16-bit RGB")
     gray = image.mode != "P" and Image.getmodebase(image.mode) == "L"
-    return np.asarray(image.convert(("L" if gray else "RGB") + "A" * transparent))
+    mode = ("L" if gray else "RGB") + "A" * transparent
+    return np.asarray(image if image.mode == mode else image.convert(mode))
 
 
 def _upright_exif(image: Any) -> tuple[int, bytes | None]:

@@ -1,5 +1,6 @@
 """Pictures must come in bit for bit, upright, and be refused with a cure otherwise."""
 
+import gzip
 import os
 import struct
 import sys
@@ -274,7 +275,12 @@ def test_pipe_is_refused_without_waiting(tmp_path):
 
 @pytest.mark.parametrize(
     ("data", "name"),
-    [(b"", "is empty"), (b"hello, world", "no image format"), (b"%PDF-1.7", "no image format")],
+    [
+        (b"", "is empty"),
+        (b"hello, world", "no image format"),
+        (b"%PDF-1.7", "no image format"),
+        (gzip.compress(b"hello"), "is packed by gzip, but is no NIfTI"),
+    ],
 )
 def test_unknown_formats(tmp_path, data, name):
     path = tmp_path / "x.png"
