@@ -1,7 +1,5 @@
 """The facts that a bug report needs."""
 
-from __future__ import annotations
-
 import platform
 from importlib import metadata
 from typing import Any

@@ -4,8 +4,6 @@ Each tile is read with the overlap that makes its result equal that for the whol
 bit.  Numbers of the whole image, such as its range, are computed first, from all tiles.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -112,7 +110,7 @@ def denoise_tiles(
     with arrays.open_source(source) as image:
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
-        most = lazy.bytes_of(max_memory) // threads
+        most = max(1, lazy.bytes_of(max_memory) // threads)
         try:
             job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         except TooLittleMemory as error:

@@ -4,8 +4,6 @@ The new content grows in a hidden file beside the target and replaces it in one 
 error, Ctrl-C, a full disk or a power cut the old file is unchanged.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -35,14 +35,7 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = None) 
 
 def check_positive(name: str, value: Any, what: str, zero_allowed: bool = False) -> float:
     """Return a finite number above zero (or not below); `what` explains it in the message."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number ({what}), not {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = np.inf
+    number = _real(name, value, f" ({what})")
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
         least = "a finite number >= 0" if zero_allowed else "a finite number > 0"
         raise ValueError(f"{name}={value!r} must be {least} ({what})")
@@ -51,12 +44,21 @@ def check_positive(name: str, value: Any, what: str, zero_allowed: bool = False)
 
 def check_number(name: str, value: Any, least: float = 0.0) -> float:
     """Return a finite real argument of at least `least`."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, not {value!r}")
-    number = float(value)
+    number = _real(name, value)
     if not (np.isfinite(number) and number >= least):
         raise ValueError(f"{name}={value} must be finite and at least {least:g}")
     return number
+
+
+def _real(name: str, value: Any, what: str = "") -> float:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number{what}, not {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def did_you_mean(value: Any, choices: Collection[str | None]) -> str:

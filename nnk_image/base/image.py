@@ -4,8 +4,6 @@ An image is an array (H, W), or (H, W, C) with ``channel_axis``.  Results do not
 memory layout or byte order.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import warnings
@@ -78,21 +76,18 @@ def as_row(image: Image) -> Image:
     return replace(image, pixels=image.pixels.reshape(1, -1, image.channels), valid=valid)
 
 
-def check_image(
-    image: Any, channel_axis: int | None = None, mask: Any = None, most_axes: int = 2
-) -> Image:
+def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -> Image:
     """Check an image and its mask; an `Image` is returned as it is.
 
-    Without `channel_axis` it is grayscale; `most_axes` counts the axes beside it. `mask` is True
-    for the pixels that take part, all of which must be finite; masked arrays have their own mask
-    as well.
+    Without `channel_axis` it is grayscale. `mask` is True for the pixels that take part, all of
+    which must be finite; masked arrays have their own mask as well.
     """
     if isinstance(image, Image):
         return image
     _refuse_path(image)
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
-    channel_axis = _check_axes(pixels.shape, channel_axis, most_axes)
+    channel_axis = _check_axes(pixels.shape, channel_axis)
     pixels = np.require(pixels, requirements=["ALIGNED"])  # in any layout
     pixels = pixels[..., None] if channel_axis is None else np.moveaxis(pixels, channel_axis, -1)
     if pixels.size == 0:
@@ -128,7 +123,7 @@ def spatial_shape(
     if isinstance(getattr(image, "dtype", None), np.dtype):
         _check_dtype(image.dtype)
     shape = tuple(image.shape)
-    axis = _check_axes(shape, channel_axis, MOST_AXES)
+    axis = _check_axes(shape, channel_axis)
     if axis is not None:
         return shape[:axis] + shape[axis + 1 :]
     if len(shape) == 3 and not spaced and (shape[0] in _COLORS or shape[-1] in _COLORS):
@@ -230,25 +225,25 @@ def _check_dtype(dtype: np.dtype[Any]) -> None:
         )
 
 
-def _check_axes(shape: tuple[int, ...], channel_axis: Any, most_axes: int) -> int | None:
+def _check_axes(shape: tuple[int, ...], channel_axis: Any) -> int | None:
     """`channel_axis` as a non-negative axis or None, checked against the shape."""
     axes = len(shape)
     cure = "pass one image at a time, such as image[0]" if axes > 2 else "reshape it to two axes"
     if channel_axis is None:
-        if 2 <= axes <= most_axes:
+        if 2 <= axes <= MOST_AXES:
             return None
-        if axes == most_axes + 1:
+        if axes == MOST_AXES + 1:
             cure = "give channel_axis= if it has channels (-1 if they come last), or " + cure
-        allowed = "2 axes (rows, columns)" if most_axes == 2 else f"2 to {most_axes} axes"
-        raise ValueError(f"an image has {allowed}, this one {axes}: shape {shape}; {cure}")
+        raise ValueError(
+            f"an image has 2 to {MOST_AXES} axes, this one {axes}: shape {shape}; {cure}"
+        )
     if not isinstance(channel_axis, Integral) or isinstance(channel_axis, bool):
         raise TypeError(f"channel_axis must be an integer or None, not {channel_axis!r}")
-    if not 3 <= axes <= most_axes + 1:
-        allowed = "3" if most_axes == 2 else f"3 to {most_axes + 1}"
+    if not 3 <= axes <= MOST_AXES + 1:
         cure = "a grayscale image of two axes has no channel axis" if axes == 2 else cure
         raise ValueError(
-            f"channel_axis={channel_axis} is for arrays of {allowed} axes, this one has {axes}: "
-            f"shape {shape}; {cure}"
+            f"channel_axis={channel_axis} is for arrays of 3 to {MOST_AXES + 1} axes, this one has "
+            f"{axes}: shape {shape}; {cure}"
         )
     if not -axes <= int(channel_axis) < axes:
         raise ValueError(
@@ -285,11 +280,6 @@ def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[f
     if valid is not None:
         bad &= valid
     first = tuple(int(i) for i in np.argwhere(bad)[0])
-    if bad.all():
-        raise ValueError(
-            f"no pixel of the image is finite, the first is {pixels[first].squeeze()}; check how "
-            "the image was read or computed"
-        )
     raise ValueError(
         f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place_of(first)} "
         f"({pixels[first].squeeze()}); replace them, or leave them out with "

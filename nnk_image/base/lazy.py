@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import working_dtype
 from nnk_image.base.extras import needing
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape
+from nnk_image.base.image import Image, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 
 with needing("images in tiles need dask", "tiled"):
@@ -30,12 +31,12 @@ Slices = tuple[slice, ...]
 
 def bytes_of(max_memory: int | str) -> int:
     """Return a number of bytes, given as such or as text: '500MB', '4GiB'."""
-    try:
-        return int(parse_bytes(max_memory))
-    except ValueError:
-        raise ValueError(
-            f"max_memory={max_memory!r} must be a number of bytes, or a text such as '4GiB'"
-        ) from None
+    with suppress(ValueError, AttributeError):
+        if (number := int(parse_bytes(max_memory))) > 0:
+            return number
+    raise ValueError(
+        f"max_memory={max_memory!r} must be a positive number of bytes, or a text such as '4GiB'"
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Layout:
 
     def checked(self, pixels: Any, spatial: Slices) -> Image:
         try:
-            return check_image(pixels, self.axis, None, MOST_AXES)
+            return check_image(pixels, self.axis)
         except ValueError as error:
             place = ", ".join(str(axis.start) for axis in spatial)
             raise ValueError(f"in the tile that begins at ({place}): {error}") from error

@@ -1,7 +1,5 @@
 """How much memory a call needs and what is free, and how wide indices must be."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

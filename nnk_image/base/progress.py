@@ -1,7 +1,5 @@
 """A progress bar for terminals and notebooks, with the time that is left."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import sys

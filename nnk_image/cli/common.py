@@ -1,7 +1,5 @@
 """What the sub-commands share: options, warnings, reports and plots."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -15,11 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.base.atomic import ImageFileError, atomic_output
 from nnk_image.io import files
-
-PICTURES = (".png", ".pdf", ".svg")
-"""Extensions of plots."""
 
 FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """Errors that are reported in one line; any other is a bug and shows its traceback."""
@@ -153,30 +148,6 @@ def write_json(path: str | Path | None, report: Report) -> None:
     if path is not None:
         with atomic_output(path) as file:
             file.write(json.dumps(report, indent=1).encode() + b"\n")
-
-
-def check_outputs(*paths: str | Path | None, overwrite: bool) -> None:
-    """Refuse files that cannot be written or that exist, before the long computation."""
-    given = [path for path in paths if path is not None]
-    existing = [path for path in given if check_output(path).exists() and not overwrite]
-    if existing:
-        more = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
-        raise ImageFileError(
-            f"{existing[0]} exists already{more}; add --overwrite to replace it, or choose another "
-            "name or folder"
-        )
-
-
-def check_plots(*paths: str | Path | None, overwrite: bool) -> None:
-    """Refuse plots that cannot be drawn or written, before the long computation."""
-    from nnk_image.plotting.figures import new_figure
-
-    for path in paths:
-        if path is not None:
-            if Path(path).suffix.lower() not in PICTURES:
-                raise ImageFileError(f"{path}: unknown extension; use one of {', '.join(PICTURES)}")
-            new_figure()  # raises without matplotlib
-    check_outputs(*paths, overwrite=overwrite)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.files import read
-
-if TYPE_CHECKING:
-    from nnk_image.wavelets import EnergyCompaction
 
 
 def add_command(commands: Any) -> None:
@@ -55,9 +52,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    paths.check_distinct(found, plot=[options.plot], json=[options.json])
-    common.check_outputs(options.json, overwrite=options.overwrite)
-    common.check_plots(options.plot, overwrite=options.overwrite)
+    paths.check_targets(found, options.overwrite, plot=[options.plot], json=[options.json])
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
     by_path = dict(zip(map(str, found), reports, strict=True))
@@ -81,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _measure(
     pixels: npt.ArrayLike, channel_axis: int | None, options: argparse.Namespace
-) -> EnergyCompaction:
+) -> nnk_image.wavelets.EnergyCompaction:
     kernel = options.window, options.sigma_d, options.sigma_f
     given: dict[str, Any] = {"channel_axis": channel_axis, "n_jobs": options.jobs}
     graphs = {
@@ -93,7 +88,7 @@ def _measure(
 
 
 def _measure_file(
-    path: Path, options: argparse.Namespace, results: dict[str, EnergyCompaction]
+    path: Path, options: argparse.Namespace, results: dict[str, nnk_image.wavelets.EnergyCompaction]
 ) -> common.Report:
     pixels, metadata = read(path, max_pixels=options.max_pixels)
     if not metadata.is_picture:
@@ -107,7 +102,9 @@ def _measure_file(
     return report
 
 
-def _add_blocks(results: dict[str, EnergyCompaction], reports: dict[str, common.Report]) -> None:
+def _add_blocks(
+    results: dict[str, nnk_image.wavelets.EnergyCompaction], reports: dict[str, common.Report]
+) -> None:
     """Fit the KLT of each image to the other images; print and report coding gains."""
     measured = dict(results)
     for path, result in measured.items():
@@ -119,7 +116,7 @@ def _add_blocks(results: dict[str, EnergyCompaction], reports: dict[str, common.
         print(f"{path}: coding gain in dB, graph given: {gains}")
 
 
-def _text_of(result: EnergyCompaction) -> str:
+def _text_of(result: nnk_image.wavelets.EnergyCompaction) -> str:
     """Return the cumulative energies as a table."""
     n_bands = result.energy["nnk"].shape[1]
     heads = "".join(f"{f'1-{b + 1}' if b else '1':>9}" for b in range(n_bands))

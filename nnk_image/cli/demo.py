@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_positive
-from nnk_image.cli.common import add_overwrite, check_outputs, new_command
+from nnk_image.cli.common import add_overwrite, new_command
+from nnk_image.cli.paths import check_targets
 from nnk_image.io.files import check_writable, write
 from nnk_image.io.metadata import to_samples
 from nnk_image.io.standard import standard_image
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(options.out)
     if options.out != OUT:  # the picture of an earlier demonstration may be replaced
-        check_outputs(options.out, overwrite=options.overwrite)
+        check_targets([], options.overwrite, out=[options.out])
     clean = standard_image("camera").astype(float)
     rows = denoised(clean, options.sigma)
     print(f"camera, {clean.shape[0]}x{clean.shape[1]}, white noise of sigma {options.sigma:g}")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,8 @@ from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.progress import Bar
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.arrays import open_source
-from nnk_image.io.files import WRITABLE, check_writable, copy, is_format_of, write
+from nnk_image.io.files import WRITABLE, check_writable, copied, write
 from nnk_image.io.metadata import to_samples
-
-if TYPE_CHECKING:
-    from nnk_image.noise.model import NoiseModel
 
 
 def add_command(commands: Any) -> None:
@@ -78,7 +75,6 @@ def run(options: argparse.Namespace) -> None:
     """Denoise every image, write the report."""
     noise = _given_noise(options)
     _check_options(options)
-    common.check_outputs(options.json, overwrite=options.overwrite)
     if _in_tiles(options):
         reports = [_denoise_in_tiles(noise, options)]
     else:
@@ -90,19 +86,20 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _denoise_files(
-    inputs: Sequence[str], output: str, noise: NoiseModel | None, options: argparse.Namespace
+    inputs: Sequence[str],
+    output: str,
+    noise: nnk_image.NoiseModel | None,
+    options: argparse.Namespace,
 ) -> list[common.Report]:
     found = paths.image_paths(inputs, options.recursive, output)
     outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
     if options.no_clobber:
         outputs = paths.without_existing(outputs)
     compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
-    maps = paths.paired_outputs(list(outputs), inputs, options.map, sources.MAPS)
-    sources.check_maps(maps)
+    maps = paths.paired_outputs(list(outputs), inputs, options.map, paths.MAPS)
+    paths.check_targets([], options.overwrite, output=outputs.values())
     extra = {"compare": compared.values(), "map": maps.values(), "json": [options.json]}
-    paths.check_distinct([*outputs, *outputs.values()], **extra)
-    results = *outputs.values(), *compared.values(), *maps.values()
-    common.check_outputs(*results, overwrite=options.overwrite)
+    paths.check_targets([*outputs, *outputs.values()], options.overwrite, **extra)
 
     def work(path: Path) -> common.Report:
         files = outputs[path], compared.get(path), maps.get(path)
@@ -111,7 +108,7 @@ def _denoise_files(
     return common.for_each(list(outputs), work)
 
 
-def _given_noise(options: argparse.Namespace) -> NoiseModel | None:
+def _given_noise(options: argparse.Namespace) -> nnk_image.NoiseModel | None:
     """Return the noise that the options give, None if it is to be estimated in each image."""
     if options.gain is None and (options.read or options.offset):
         raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
@@ -156,14 +153,14 @@ def _check_options(options: argparse.Namespace) -> None:
 def _denoise_file(
     path: Path,
     files: tuple[Path, Path | None, Path | None],
-    noise: NoiseModel | None,
+    noise: nnk_image.NoiseModel | None,
     options: argparse.Namespace,
 ) -> common.Report:
+    from nnk_image.noise.words import described, typical_level
+
     output, compared, level_map = files
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
-    if noise is not None:
-        _check_channels(path, source, noise)
     if compared is not None:
         if not source.metadata.is_picture:
             raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
@@ -174,14 +171,13 @@ def _denoise_file(
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
     seconds = time.perf_counter() - start
-    if not changed and is_format_of(output, path, source.metadata):
-        copy(path, output)  # nothing that the file says is lost, and a JPEG not encoded again
-    else:
+    # A copy loses nothing that the file says, and a JPEG is not encoded again.
+    if changed or not copied(path, output, source.metadata):
         write(output, source.pixels, source.metadata)
     if compared is not None:
         both = np.concatenate([before, source.pixels], axis=1)
         write(compared, both, {"icc_profile": source.metadata.icc_profile})
-    levels = [_typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
+    levels = [typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
     if not changed and source.pixels.dtype.kind in "bui":
         reason = "found no noise to remove; if you see noise, give its level with --sigma"
         if noise is not None:
@@ -189,8 +185,6 @@ def _denoise_file(
             reason = f"{given} is too weak to change integers"
         common.complain(f"{path}: the image is unchanged: {reason}")
     sources.write_map(level_map, source, models)
-    from nnk_image.noise.words import described
-
     words = [described(model, *r) for model, r in zip(models, limits, strict=True)]
     name, what = common.named(path), f"{words[0]} ({'estimated' if noise is None else 'given'})"
     if noise is None and len(models) > 1:
@@ -202,28 +196,8 @@ def _denoise_file(
     return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
 
 
-def _check_channels(path: Path, source: sources.Source, noise: NoiseModel) -> None:
-    """Refuse a noise model of another number of channels."""
-    axis, given = source.options["channel_axis"], max(len(noise.sigma), len(noise.gain))
-    channels = 1 if axis is None else next(source.parts)[1].shape[axis]
-    if given not in (1, channels):
-        raise ImageFileError(
-            f"{path}: the noise model is for {given} channels, the image has {channels}: estimate "
-            "one from an image of this kind, by 'nnk-image noise'"
-        )
-
-
-def _typical_level(noise: NoiseModel, low: float, high: float) -> float:
-    """Return the level of noise; that of Poisson noise as a mean over all intensities."""
-    from nnk_image.noise.checks import root_mean_square
-    from nnk_image.noise.model import deviations
-
-    levels = deviations(noise, np.linspace(low, high, 65)) if any(noise.gain) else noise.sigma
-    return float(root_mean_square(np.array(levels)))
-
-
 def _result(
-    shape: tuple[int, ...], dtype: np.dtype[Any], models: list[NoiseModel], seconds: float
+    shape: tuple[int, ...], dtype: np.dtype[Any], models: list[nnk_image.NoiseModel], seconds: float
 ) -> common.Report:
     """Return the part of a report that says what the image was and which noise was removed."""
     # A map has a file of its own.
@@ -237,8 +211,8 @@ def _result(
 
 
 def _denoise_in_place(
-    source: sources.Source, noise: NoiseModel | None, options: argparse.Namespace
-) -> tuple[list[NoiseModel], bool]:
+    source: sources.Source, noise: nnk_image.NoiseModel | None, options: argparse.Namespace
+) -> tuple[list[nnk_image.NoiseModel], bool]:
     """Replace the pixels by the result; the noise of each part, and whether any sample changed."""
     from nnk_image.denoising.api import denoise_and_report
 
@@ -278,19 +252,24 @@ def _in_tiles(options: argparse.Namespace) -> bool:
     return options.max_memory is not None or any(Path(n).suffix.lower() == ".zarr" for n in names)
 
 
-def _denoise_in_tiles(noise: NoiseModel | None, options: argparse.Namespace) -> common.Report:
+def _denoise_in_tiles(
+    noise: nnk_image.NoiseModel | None, options: argparse.Namespace
+) -> common.Report:
     """Denoise one file that may be larger than memory."""
-    if len(options.inputs) != 1 or options.slices:
+    others = (options.slices, options.channels, options.compare, options.no_clobber)
+    if len(options.inputs) != 1 or any(others):
         raise ImageFileError(
-            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices"
+            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices, "
+            "--channels, --compare or --no-clobber"
         )
     path, start = options.inputs[0], time.perf_counter()
-    paths.check_distinct([Path(path), Path(options.output)], json=[options.json])
+    taken = Path(path), Path(options.output)
+    paths.check_targets(taken, options.overwrite, json=[options.json])
     with open_source(path, options.axes) as source:
-        shape, stored, axes = source.shape, source.stored, source.axes
-        spacing = options.spacing
-        if spacing is None and len(axes.replace("S", "")) > 2:
-            spacing = 1.0
+        shape, stored, axes = source.shape, source.stored, source.metadata.axes
+        space, spacing = [axis for axis in axes if axis in sources.SPACE], options.spacing
+        if len(space) > 2:
+            spacing = sources.spacing_of(Path(path), source.metadata, spacing, space)
         removed = nnk_image.denoise_tiles(
             source,
             options.output,

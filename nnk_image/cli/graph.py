@@ -1,7 +1,5 @@
 """``nnk-image graph``: build the graphs of images; print, save and draw them."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from pathlib import Path
@@ -49,10 +47,9 @@ def run(options: argparse.Namespace) -> None:
     _build([[0.0]], options)  # reports a wrong option once, not for each image
     found = paths.image_paths(options.images, options.recursive)
     files = paths.paired_outputs(found, options.images, options.out, (".npz",))
-    plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
-    paths.check_distinct(found, out=files.values(), plot=plots.values(), json=[options.json])
-    common.check_outputs(options.json, *files.values(), overwrite=options.overwrite)
-    common.check_plots(*plots.values(), overwrite=options.overwrite)
+    plots = paths.paired_outputs(found, options.images, options.plot, paths.PLOTS)
+    targets = {"out": files.values(), "plot": plots.values(), "json": [options.json]}
+    paths.check_targets(found, options.overwrite, **targets)
     reports = common.for_each(
         found, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
     )

@@ -38,13 +38,10 @@ def run(options: argparse.Namespace) -> None:
     """Estimate, print, write and draw every image's noise."""
     found = paths.image_paths(options.images, options.recursive)
     files = paths.paired_outputs(found, options.images, options.out, (".json",))
-    plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
-    maps = paths.paired_outputs(found, options.images, options.map, sources.MAPS)
-    sources.check_maps(maps)
-    paths.check_distinct(found, out=files.values(), plot=plots.values(), map=maps.values())
-    written = *files.values(), *maps.values()
-    common.check_outputs(*written, overwrite=options.overwrite)
-    common.check_plots(*plots.values(), overwrite=options.overwrite)
+    plots = paths.paired_outputs(found, options.images, options.plot, paths.PLOTS)
+    maps = paths.paired_outputs(found, options.images, options.map, paths.MAPS)
+    targets = {"out": files.values(), "plot": plots.values(), "map": maps.values()}
+    paths.check_targets(found, options.overwrite, **targets)
     outputs = files, plots, maps
     reports = common.for_each(
         found, lambda path: _noise_of_file(path, [each.get(path) for each in outputs], options)

@@ -1,7 +1,5 @@
 """Paths of the command line: files, folders and patterns in; a file or a folder out."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil
@@ -13,7 +11,16 @@ from pathlib import Path
 
 from nnk_image.base.atomic import ImageFileError, check_output
 from nnk_image.cli.common import STREAMS, complain
-from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of, one_line
+from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of
+
+PLOTS = (".png", ".pdf", ".svg")
+"""Extensions of plots."""
+
+MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
+"""Extensions of maps of the level, whose formats hold floating-point numbers."""
+
+FORMATS = {"plot": PLOTS, "map": MAPS}
+"""Extensions of the files of options that are written in a few formats only."""
 
 
 def image_paths(
@@ -26,10 +33,7 @@ def image_paths(
     """
     found: list[Path] = []
     for argument in arguments:
-        try:
-            found += _expand(os.fspath(argument), recursive, output)
-        except OSError as error:  # a folder that may not be searched, a name too long
-            raise ImageFileError(f"{argument}: {one_line(error)}; name other files") from error
+        found += _expand(os.fspath(argument), recursive, output)
     if not found:
         raise ImageFileError("no image given; name a file, a folder or a pattern like '*.png'")
     return list(dict.fromkeys(found))
@@ -119,16 +123,36 @@ def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
     return missing
 
 
-def check_distinct(taken: Iterable[Path], **options: Iterable[str | Path | None]) -> None:
-    """Refuse files of options that would replace inputs, results or each other."""
-    seen = {path.resolve() for path in taken}
-    for option, paths in options.items():
-        for path in (Path(path) for path in paths if path is not None):
+def check_targets(
+    taken: Iterable[Path], overwrite: bool, **options: Iterable[str | Path | None]
+) -> None:
+    """Refuse, before the long computation, files of options that cannot be written.
+
+    Nor may they exist, unless `overwrite`, or replace inputs, results or each other.
+    """
+    seen, existing = {path.resolve() for path in taken}, []
+    for option, targets in options.items():
+        for path in (Path(target) for target in targets if target is not None):
             if path.resolve() in seen:
                 raise ImageFileError(
                     f"{path}: --{option} would replace an input or a result; choose another name"
                 )
             seen.add(path.resolve())
+            allowed = FORMATS.get(option, (extension_of(path),))
+            if extension_of(path) not in allowed:
+                raise ImageFileError(f"{path}: --{option} writes {', '.join(allowed)} only")
+            if option == "plot":
+                from nnk_image.plotting.figures import new_figure
+
+                new_figure()  # raises without matplotlib
+            if check_output(path).exists() and not overwrite:
+                existing.append(path)
+    if existing:
+        more = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
+        raise ImageFileError(
+            f"{existing[0]} exists already{more}; add --overwrite to replace it, or choose another "
+            "name or folder"
+        )
 
 
 @contextmanager
@@ -142,7 +166,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         yield inputs, output
         return
     if len(inputs) > 1:
-        raise ImageFileError("'-' (standard input) must be the only IN")
+        raise ImageFileError("'-' (standard input or output) is for a single IN")
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if inputs[0] == "-":
             file = Path(folder, "standard input")

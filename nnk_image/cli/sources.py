@@ -7,7 +7,7 @@ import itertools
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,9 @@ import numpy.typing as npt
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli.common import named
-from nnk_image.io.files import extension_of, read, write
+from nnk_image.io.files import read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
-
-if TYPE_CHECKING:
-    from nnk_image.noise.model import NoiseModel
-
-MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
-"""Extensions of maps of the level, whose formats hold floating-point numbers."""
 
 SPACE = "TZYX"
 """Letters of the axes that the library takes for space, in their order."""
@@ -133,7 +127,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     together = [axis for axis in shape if axis in space or (axis in colors and shape[axis] > 1)]
     ranges = ([slice(None)] if axis in together else range(n) for axis, n in shape.items())
     places = list(itertools.product(*ranges))
-    spacing = _spacing(path, metadata, options.spacing, space)
+    spacing = spacing_of(path, metadata, options.spacing, space)
     axes = [together.index(axis) for axis in together if axis in colors]
     if options.channels == "bands" and not axes:
         raise ImageFileError(
@@ -147,7 +141,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     return Source(pixels, metadata, "".join(space), spacing, places, about)
 
 
-def _spacing(
+def spacing_of(
     path: Path, metadata: Metadata, given: tuple[float, ...] | None, space: list[str]
 ) -> tuple[float, ...]:
     """Return the distance along each axis of space, given by the option or by the file, X as 1.
@@ -203,7 +197,9 @@ def check_single(path: Path, source: Source, *outputs: object) -> None:
         )
 
 
-def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace) -> NoiseModel:
+def estimate(
+    pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace
+) -> nnk_image.NoiseModel:
     """Estimate the noise of one image or volume of a file, as `add_noise_options` says."""
     kind, uneven = "rician" if options.rician else None, options.map is not None
     about = source.arguments(pixels)
@@ -219,14 +215,7 @@ def estimate(pixels: npt.NDArray[Any], source: Source, options: argparse.Namespa
     return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **about)
 
 
-def check_maps(maps: dict[Path, Path]) -> None:
-    """Refuse maps in formats that hold no floating-point numbers."""
-    for path in maps.values():
-        if extension_of(path) not in MAPS:
-            raise ImageFileError(f"{path}: a map holds floats; use one of {', '.join(MAPS)}")
-
-
-def write_map(path: Path | None, source: Source, models: list[NoiseModel]) -> None:
+def write_map(path: Path | None, source: Source, models: list[nnk_image.NoiseModel]) -> None:
     """Write the level of each pixel in float32, if a file for it is given.
 
     It has the shape of what was read, with equal levels of all colors, and a NIfTI file its header.

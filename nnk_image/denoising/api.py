@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.image import (
-    MOST_AXES,
     Image,
     check_image,
     relative_spacing,
@@ -174,7 +173,7 @@ def denoise_and_report(
     strength = check_positive("strength", strength, "values above 1 denoise more strongly")
     _require_memory(image, channel_axis, method, sigma)
     spatial_shape(image, channel_axis, spacing is not None)
-    checked = check_image(image, channel_axis, mask, MOST_AXES)
+    checked = check_image(image, channel_axis, mask)
     relative = relative_spacing(spacing, len(checked.shape))
     _check_guide(guide, method)
 
@@ -205,7 +204,7 @@ def _denoise_each_channel(
     """Denoise each channel as an image by itself."""
     if axis is None:
         raise ValueError("channels='independent' needs channel_axis, the axis of the channels")
-    checked = check_image(image, axis, options["mask"], MOST_AXES)
+    checked = check_image(image, axis, options["mask"])
     noise = None if sigma is None else given_noise(sigma, checked)
     n = checked.channels
     # Three slices of three pixels are a volume here, and no color image.

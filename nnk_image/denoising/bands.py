@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
-from nnk_image.base.image import MOST_AXES, Image, check_image, require_per_pixel
+from nnk_image.base.image import Image, check_image, require_per_pixel
 from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
@@ -135,7 +135,7 @@ def denoise_bands(
     resolve_n_jobs(n_jobs)
     cubes = 1 + bool(getattr(sigma, "rician", 0))
     require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own(1, b), "denoise_bands")
-    image = check_image(cube, axis, mask, MOST_AXES)
+    image = check_image(cube, axis, mask)
     noise = None if sigma is None else _given(sigma, image)
     # Three slices of three pixels are a volume here, and no color image.
     options: dict[str, Any] = {"spacing": 1.0 if spacing is None else spacing, "mask": image.valid}

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.image import (
-    MOST_AXES,
     Image,
     as_row,
     check_image,
@@ -166,7 +165,7 @@ def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
     ]
     pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
     pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
-    noise = estimated_noise(check_image(pixels, -1, None, MOST_AXES))
+    noise = estimated_noise(check_image(pixels, -1))
     return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.image import MOST_AXES, Image, check_image, spatial_shape, to_opponent
+from nnk_image.base.image import Image, check_image, spatial_shape, to_opponent
 from nnk_image.noise.blocks import usable_pixels
 
 MOST_STRUCTURE = 2.0
@@ -69,7 +69,7 @@ def residual_structure(
     >>> nnk_image.residual_structure(noisy, nnk_image.denoise(noisy, 20)) > 1.5
     True
     """
-    checked = [check_image(a, channel_axis, mask, MOST_AXES) for a in (image, denoised)]
+    checked = [check_image(a, channel_axis, mask) for a in (image, denoised)]
     spatial_shape(image, channel_axis, checked[0].shape[-1] >= _SIDE)  # narrower: without blocks
     if checked[0].pixels.shape != checked[1].pixels.shape:
         shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))

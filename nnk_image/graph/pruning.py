@@ -10,7 +10,6 @@ from nnk_image import _core
 from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import (
-    MOST_AXES,
     Image,
     as_row,
     check_image,
@@ -85,7 +84,7 @@ class GraphSpec:
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
-        self.image = check_image(image, channel_axis, mask, MOST_AXES)
+        self.image = check_image(image, channel_axis, mask)
         self.image = as_row(self.image) if turned else self.image
         self.sigma_f = data_range_of(self.image) * 10 / 255 if sigma_f is None else sigma_f
         self.exact, self.planes = feature_planes(self.image, self.lines)

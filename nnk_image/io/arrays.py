@@ -1,7 +1,5 @@
 """Arrays in files that are read and written in parts: .npy, .zarr and TIFF."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -15,8 +13,8 @@ import tifffile
 
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
-from nnk_image.io.metadata import checked_axes, to_samples
-from nnk_image.io.tiff import axes_of
+from nnk_image.io.metadata import Lengths, Metadata, checked_axes, to_samples
+from nnk_image.io.tiff import axes_of, gathered_complaints, lengths_of
 
 Slices = tuple[slice, ...]
 
@@ -29,10 +27,10 @@ _SPACE_AND_COLOR = set("TZYXS")
 class FileArray:
     """An array in a file; integers of at most 16 bits are read as float32, which is exact."""
 
-    def __init__(self, array: Any, path: Path, axes: str) -> None:
+    def __init__(self, array: Any, path: Path, metadata: Metadata) -> None:
         about = path.stat()
         self.version = [path.name, about.st_size, about.st_mtime_ns]
-        self.axes = axes  # '': not named
+        self.metadata, axes = metadata, metadata.axes  # '': not named
         self.channel_axis = axes.index("S") if "S" in axes else None
         self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
         small = self.stored.kind in "bui" and self.stored.itemsize <= 2
@@ -49,6 +47,7 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
         yield source
         return
     path, axes = Path(source), ""
+    lengths: Lengths = {}, None
     suffix = path.suffix.lower()
     with ExitStack() as stack:
         try:
@@ -57,8 +56,13 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
             elif suffix == ".zarr":
                 array = _first_array(_zarr().open(path, mode="r"))
             elif suffix in (".tif", ".tiff"):
-                level = stack.enter_context(tifffile.TiffFile(path)).series[0].levels[0]
-                store, axes = stack.enter_context(closing(level.aszarr())), axes_of(level, given)[0]
+                with gathered_complaints():
+                    file = stack.enter_context(tifffile.TiffFile(path))
+                    if not file.series:
+                        raise ValueError("it is damaged or truncated")
+                level = file.series[0].levels[0]
+                axes, lengths = axes_of(level, given)[0], lengths_of(file, level.keyframe)
+                store = stack.enter_context(closing(level.aszarr()))
                 array = _first_array(_zarr().open(store, mode="r"))
             else:
                 raise ValueError("only .npy, .zarr and TIFF can be read in parts; convert it")
@@ -68,7 +72,9 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
                     f"it has axes {axes}; only time, space and color, TZYXS, are read: save each "
                     "channel as a file of its own"
                 )
-            opened = FileArray(array, path, axes)
+            spacing = tuple(map(lengths[0].get, axes))
+            metadata = Metadata(axes=axes, spacing=spacing, unit=lengths[1])
+            opened = FileArray(array, path, metadata)
         except OSError as error:
             raise ImageFileError(f"{path}: {error.strerror or error}") from error
         except (ValueError, LookupError) as error:

@@ -1,8 +1,5 @@
 """The door for files: `read` and `write` for images, volumes and sequences alike."""
 
-from __future__ import annotations
-
-import gzip
 import os
 import re
 import shutil
@@ -64,12 +61,11 @@ _SIGNATURES = {
     "AVIF": rb".{4}ftyp.{,28}avi[fs]",
     "HEIF": rb".{4}ftyp.{,28}(hei[a-z]|mif1)",
     "NPY": rb"\x93NUMPY",
-    "NIFTI": rb".{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
+    "NIFTI": rb"\x1f\x8b|.{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
 }
 """How the files of each format begin, as regular expressions."""
 
 _HEAD = 348  # bytes that they may need
-_GZIP = b"\x1f\x8b"
 
 
 def read(
@@ -116,9 +112,9 @@ def read(
     """
     with _opened(path) as stream:
         try:
-            kind = _kind(stream)
             if extension_of(path) in _RAW:
                 raise FormatError("is a raw file of a camera; convert it to PNG or TIFF first")
+            kind = _kind(stream)
             if kind == "TIFF":
                 return tiff.read(stream, max_pixels, axes)
             if kind == "NPY":
@@ -137,17 +133,12 @@ def read(
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        if Path(path).is_dir():
-            raise ImageFileError(f"{path}: is a folder; name an image file in it")
         if Path(path).exists() and not Path(path).is_file():
-            raise ImageFileError(f"{path}: is not an ordinary file; copy its content to one")
+            raise ImageFileError(f"{path}: is a folder or not an ordinary file; name an image file")
         return open(path, "rb")
-    except FileNotFoundError:
-        raise ImageFileError(f"{path}: no such file; check the name and the folder") from None
-    except PermissionError:
-        raise ImageFileError(f"{path}: may not be read; check its permissions") from None
     except OSError as error:
-        raise ImageFileError(f"{path}: cannot be opened ({one_line(error)})") from error
+        problem = f"{one_line(error)}; check the name and the permissions"
+        raise ImageFileError(f"{path}: {problem}") from error
 
 
 def one_line(error: BaseException) -> str:
@@ -158,18 +149,14 @@ def one_line(error: BaseException) -> str:
 
 def _kind(stream: IO[bytes]) -> str:
     """Return the format of an open file, from its first bytes; rewinds it."""
-    head, kinds = stream.read(_HEAD), [*_SIGNATURES]
+    head = stream.read(_HEAD)
     stream.seek(0)
-    if head.startswith(_GZIP):
-        head, kinds = gzip.GzipFile(fileobj=stream).read(_HEAD), ["NIFTI"]
-        stream.seek(0)
-    for kind in kinds:
-        if re.match(_SIGNATURES[kind], head, re.DOTALL):
+    for kind, signature in _SIGNATURES.items():
+        if re.match(signature, head, re.DOTALL):
             return kind
     if not head:
         raise FormatError("is empty; fetch or export the file again")
-    known = "PNG, JPEG, TIFF, PNM, .npy or NIfTI"
-    raise FormatError(f"is no image format known here; convert it to {known}")
+    raise FormatError("is no image format known here; convert it to PNG, JPEG, TIFF or NIfTI")
 
 
 def write(
@@ -300,18 +287,14 @@ def extension_by_content(path: str | os.PathLike[str]) -> str:
     return ""
 
 
-def is_format_of(
-    path: str | os.PathLike[str], source: str | os.PathLike[str], metadata: Metadata
-) -> bool:
-    """Return whether the content of `source`, as it is, is what the name of `path` announces."""
-    same = extension_of(path) == extension_of(source) or metadata.format == "JPEG"
-    return same and _WRITES.get(extension_of(path)) == metadata.format
-
-
-def copy(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copy a file, entirely or not at all."""
+def copied(path: Path, target: Path, metadata: Metadata) -> bool:
+    """Copy a file if its content is what the name of the target announces; return whether it is."""
+    same = extension_of(target) == extension_of(path) or metadata.format == "JPEG"
+    if not same or _WRITES.get(extension_of(target)) != metadata.format:
+        return False
     with _opened(path) as source, atomic_output(target) as stream:
         shutil.copyfileobj(source, stream)
+    return True
 
 
 def extension_of(path: str | os.PathLike[str]) -> str:

@@ -1,7 +1,5 @@
 """What a file says beside its pixels, and the conversions that all formats share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -85,6 +83,8 @@ class Metadata:
                 f"spacing {spacing} must be one number, or None, for each of the axes {self.axes!r}"
             )
         object.__setattr__(self, "spacing", spacing)
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", np.dtype(self.dtype))
 
     @property
     def spacing_of(self) -> dict[str, float]:

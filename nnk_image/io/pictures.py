@@ -3,8 +3,6 @@
 imagecodecs does PNG of 16 bits in color, pillow-heif does HEIF.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import warnings
@@ -18,11 +16,6 @@ from PIL import ExifTags, Image, PngImagePlugin
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
-
-# Pillow's modes of 8-bit grayscale and RGB, and the modes that are converted to them.
-_PLAIN = ("L", "LA", "RGB", "RGBA")
-_CONVERT = {"1": "L", "P": "RGB", "PA": "RGBA", "RGBa": "RGBA", "RGBX": "RGB", "CMYK": "RGB"}
-_CONVERT |= {"YCbCr": "RGB", "LAB": "RGB"}
 
 _DEEP = ("PNG", "PPM")  # formats that hold 16 bits
 # Writing should not blur a result again: close to the best that JPEG and AVIF offer.
@@ -93,7 +86,7 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     """Decode to grayscale or RGB, perhaps with transparency, without losing bits."""
     tiles = getattr(image, "tile", None)
     rawmode = tiles[0][-1] if tiles else None  # of the stored samples, not decoded yet
-    transparent = "transparency" in image.info
+    transparent = image.has_transparency_data
     if kind == "PNG" and "16B" in str(rawmode) and (image.mode != "I;16" or transparent):
         stream.seek(0)
         samples: Pixels = _imagecodecs().png_decode(stream.read())
@@ -102,16 +95,11 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
         raise FormatError("is a PPM of more than 8 bits in color; convert it to PNG or TIFF")
     if image.mode.startswith("I;16") or (kind == "PPM" and image.mode == "I"):
         return np.asarray(image).astype(np.uint16)
-    if transparent and image.mode in ("1", "L", "RGB", "P"):
-        image = image.convert("LA" if image.mode in ("1", "L") else "RGBA")
-    elif image.mode in _CONVERT:
-        image = image.convert(_CONVERT[image.mode])
-    elif image.mode not in _PLAIN:
-        raise FormatError(
-            f"has pixels of mode {image.mode!r}, which is not supported; convert it to 8 or 16-bit "
-            "RGB"
-        )
-    return np.asarray(image)
+    if image.mode in ("I", "F"):
+        raise FormatError(f"has pixels of mode {image.mode!r}; convert it to 8 or 16-bit RGB")
+    gray = image.mode != "P" and Image.getmodebase(image.mode) == "L"
+    mode = ("L" if gray else "RGB") + "A" * transparent
+    return np.asarray(image if image.mode == mode else image.convert(mode))
 
 
 def _upright_exif(image: Any) -> tuple[int, bytes | None]:
@@ -186,14 +174,10 @@ def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save
     if deep_color:
         _imagecodecs()
     samples = meta.samples_of(array, metadata)
-    return lambda stream: _write(stream, samples, metadata, kind, extension)
+    return lambda stream: _write(stream, samples, metadata, kind)
 
 
-def _write(
-    stream: IO[bytes], samples: Pixels, metadata: Metadata, kind: str, extension: str
-) -> None:
-    if extension == ".ppm" and samples.ndim == 2 and samples.dtype == np.uint8:
-        samples = np.stack([samples] * 3, axis=2)
+def _write(stream: IO[bytes], samples: Pixels, metadata: Metadata, kind: str) -> None:
     names = "icc_profile", "dpi", "exif", "xmp"
     options = {name: value for name in names if (value := getattr(metadata, name))}
     options |= _OPTIONS.get(kind, {})

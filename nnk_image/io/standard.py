@@ -1,7 +1,5 @@
 """The standard test images, which come with the package."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Pillow reads single pages of 8 bits or fewer, of any color space and compression
 everything else, with imagecodecs for compressions other than deflate, PackBits and LZMA.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import sys
@@ -47,7 +45,7 @@ class Original(NamedTuple):
 
 def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read all pages, thumbnails aside, as one array."""
-    with _complaints() as complaints, tifffile.TiffFile(stream) as file:
+    with gathered_complaints() as complaints, tifffile.TiffFile(stream) as file:
         _check_ome(file)
         page: Any = file.pages.first
         if page.is_reduced:
@@ -88,7 +86,7 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 
 
 @contextmanager
-def _complaints() -> Iterator[list[str]]:
+def gathered_complaints() -> Iterator[list[str]]:
     """Gather what tifffile logs of damage, which would else go to standard error."""
     texts: list[str] = []
     thread, logger = threading.get_ident(), logging.getLogger("tifffile")
@@ -137,7 +135,7 @@ def _array(
     options = _options(file, page, series)
     if page.photometric == PHOTOMETRIC.MINISWHITE and array.dtype.kind == "u":
         array, options["photometric"] = np.iinfo(array.dtype).max - array, "minisblack"
-    lengths, unit = _lengths(file, page)
+    lengths, unit = lengths_of(file, page)
     about: dict[str, Any] = {"format": "TIFF", "unit": unit, "icc_profile": page.iccprofile}
     about["xmp"] = page.tags.valueof(_XMP_TAG) or None
     if not is_picture:
@@ -199,7 +197,7 @@ def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     return meta.guessed_axes(series.shape), True
 
 
-def _lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
+def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
     """Return the spacing along the axes for which the file states it, and its unit."""
     with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
         if file.is_ome:
@@ -287,15 +285,13 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     root = ElementTree.fromstring(text)
     name = root.tag.rpartition("}")[0] + "}"
     pixels = root.find(f"{name}Image/{name}Pixels")
-    old = [] if pixels is None else pixels.findall(f"{name}TiffData")
-    if pixels is None or not old:
+    if pixels is None or not (old := pixels.findall(f"{name}TiffData")):
         return text
-    place = list(pixels).index(old[0])
     planes = math.prod(series.shape) // math.prod(series.keyframe.shape)
-    for element in old:
+    old[0].clear()
+    old[0].attrib.update(IFD="0", PlaneCount=str(planes))
+    for element in old[1:]:
         pixels.remove(element)
-    all_pages = {"IFD": "0", "PlaneCount": str(planes)}
-    pixels.insert(place, ElementTree.Element(f"{name}TiffData", all_pages))
     ElementTree.register_namespace("", name[1:-1])
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 

@@ -1,7 +1,5 @@
 """Arrays of numpy (.npy), and NIfTI volumes (.nii, .nii.gz), which need nibabel."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 from typing import IO, Any
@@ -45,7 +43,6 @@ def _nibabel() -> Any:
 
 def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read a volume or a series of volumes; the axes are reversed, so that x is last."""
-    nibabel = _nibabel()
     packed = stream.read(2) == b"\x1f\x8b"
     stream.seek(0)
     content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
@@ -54,6 +51,9 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     magic = {head[4:7], head[344:347]}
     if magic & {b"ni1", b"ni2"}:
         raise FormatError("keeps its header and its values in two files; save it as one .nii")
+    if not magic & {b"n+1", b"n+2"}:
+        raise FormatError("is packed by gzip, but is no NIfTI file; unpack it")
+    nibabel = _nibabel()
     kind = nibabel.Nifti2Image if b"n+2" in magic else nibabel.Nifti1Image
     with nibabel.imageglobals.LoggingOutputSuppressor():
         nibabel.imageglobals.logger.addHandler(_SILENT)  # without any, logging has its own

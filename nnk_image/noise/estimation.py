@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import (
-    MOST_AXES,
     Image,
     check_image,
     filled,
@@ -162,9 +161,9 @@ def estimate_noise(
     if kind == "rician" or uneven:
         if kind not in (None, "white", "rician"):
             raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
-        checked = check_image(image, channel_axis, mask, MOST_AXES)
+        checked = check_image(image, channel_axis, mask)
         return noise_of_levels(checked, int(kind == "rician"), uneven)
-    return estimated_noise(check_image(image, channel_axis, mask, MOST_AXES), kind)
+    return estimated_noise(check_image(image, channel_axis, mask), kind)
 
 
 def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
@@ -406,7 +405,7 @@ def estimate_sigma(
         image, channel_axis, lambda itemsize, channels: 2 * itemsize * channels, "estimate_sigma"
     )
     spatial_shape(image, channel_axis, spacing is not None)
-    checked = check_image(image, channel_axis, mask, MOST_AXES)
+    checked = check_image(image, channel_axis, mask)
     plane = _plane(checked)
     found = measured(plane, checked.shape) if plane.high > plane.low else []
     if not found:

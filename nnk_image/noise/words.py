@@ -21,7 +21,7 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     'weak noise, about 2.4 of 255, stronger in the dark'
     """
     levels = np.sqrt(np.mean(deviations(noise, np.linspace(low, high, 65)) ** 2, axis=0))
-    level = root_mean_square(levels if any(noise.gain) else np.array(noise.sigma))
+    level = typical_level(noise, low, high)
     if not level > 0:
         stripes = _stripes(noise)
         return f"no noise{f' but {stripes}' if stripes else ''}"
@@ -41,6 +41,12 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     if noise.is_uneven:
         parts.append("stronger in some places")
     return ", ".join(filter(None, [*parts, _stripes(noise)]))
+
+
+def typical_level(noise: NoiseModel, low: float, high: float) -> float:
+    """Return the level of noise; that of Poisson noise as a mean over all intensities."""
+    levels = deviations(noise, np.linspace(low, high, 65)) if any(noise.gain) else noise.sigma
+    return float(root_mean_square(np.array(levels)))
 
 
 def _stripes(noise: NoiseModel) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import MOST_AXES, Image, check_image, require_per_pixel, spatial_shape
+from nnk_image.base.image import Image, check_image, require_per_pixel, spatial_shape
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.block_gft import as_blocks, block_gft
@@ -213,7 +213,7 @@ def energy_compaction(
     )
     graphed = "graphs=image_graph(image, spacing=(1, 1, 1))"
     spatial_shape(image, channel_axis, graphs is not None, graphed)
-    checked = check_image(image, channel_axis, most_axes=MOST_AXES)
+    checked = check_image(image, channel_axis)
     signal = _mean_removed(checked)
     if graphs is None:
         build: dict[str, Any] = {"sigma_f": sigma_f, "channel_axis": channel_axis, "n_jobs": n_jobs}

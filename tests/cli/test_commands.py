@@ -58,7 +58,7 @@ class TestDenoise:
                 "other.json: is no noise model (the text is JSON, but not that of",
             ),
             (("--noise", photo), "photo.png: is no noise model; 'nnk-image noise IMAGE --out"),
-            (("--noise", colors), "for 3 channels, the image has 1: estimate one from an image"),
+            (("--noise", colors), "sigma has 3 values, the image 1 channels"),
             (("--noise", tmp_path / "none.json"), "No such file"),
             (("--gain", "-2"), "gain=-2.0 must be"),
             (("--strength", "0"), "strength=0.0 must be"),

@@ -61,6 +61,18 @@ def test_pages_without_a_name_are_slices(capsys, tmp_path):
     assert "save each channel as a file of its own" in err
 
 
+@pytest.mark.parametrize("given", [(), ("--spacing", "2,1,1")])
+def test_the_spacing_is_that_of_the_file(capsys, tmp_path, given):
+    volume = np.stack([IMAGE[:40, :48]] * 3)
+    options = {"resolution": (2, 2), "metadata": {"axes": "ZYX", "spacing": 2.5, "unit": "um"}}
+    tifffile.imwrite(tmp_path / "in.tif", volume, imagej=True, **options)
+    names = tmp_path / "in.tif", tmp_path / "out.zarr"
+    assert run(capsys, "denoise", *names, "--sigma", 20, *given)[0] == 0
+    expected = denoise(volume.astype(np.float32), 20, spacing=(2 if given else 5, 1, 1))
+    found = zarr.open(tmp_path / "out.zarr", mode="r")[:]
+    np.testing.assert_array_equal(found, np.clip(expected.round(), 0, 255))
+
+
 def test_the_report_does_not_replace_the_input(capsys, tmp_path):
     path = tmp_path / "in.npy"
     np.save(path, IMAGE)
@@ -89,6 +101,9 @@ def test_too_little_memory_is_answered_with_how_much_is_needed(capsys, tmp_path)
     ("arguments", "says"),
     [
         (["a.npy", "b.npy", "out.zarr"], "need a single IN"),
+        (["a.npy", "out.zarr", "--compare", "both.png"], "no --slices, --channels, --compare"),
+        (["a.npy", "out.zarr", "--channels", "bands"], "no --slices, --channels, --compare"),
+        (["a.npy", "out.zarr", "--max-memory", "0"], "max_memory='0' must be a positive number"),
         (["a.npy", "out.png", "--max-memory", "1GiB"], "can be written in parts"),
         (["a.png", "out.npy", "--max-memory", "1GiB"], "can be read in parts"),
         (["a.npy", "out.zarr", "--max-memory", "many"], "max_memory='many'"),

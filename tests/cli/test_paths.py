@@ -25,5 +25,3 @@ def test_image_paths_that_name_nothing(tmp_path):
     assert "no image in this folder" in refusal(image_paths, [tmp_path])
     assert "no file matches" in refusal(image_paths, [str(tmp_path / "*.png")])
     assert "no such file" in refusal(image_paths, [tmp_path / "x.png"])
-    too_long = refusal(image_paths, [tmp_path / ("x" * 5000)])
-    assert "name other files" in too_long or "no such file" in too_long  # the latter by Windows

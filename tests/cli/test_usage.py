@@ -148,7 +148,7 @@ def test_only_one_end_is_a_pipe(photo, tmp_path):
     assert (tmp_path / "o.png").read_bytes() == out
 
 
-@pytest.mark.parametrize("data", [b"", b"hello"])
+@pytest.mark.parametrize("data", [b"", b"hello", b"\x1f\x8b"])
 def test_nothing_goes_out_if_nothing_comes_in(data):
     done = subprocess.run(command("denoise", "-", "-"), input=data, capture_output=True)
     assert (done.returncode, done.stdout) == (1, b"")
@@ -158,7 +158,7 @@ def test_nothing_goes_out_if_nothing_comes_in(data):
 def test_a_pipe_is_for_one_image(capsys, photo):
     status, _, err = run(capsys, "denoise", photo, photo, "-")
     assert status == 1
-    assert "must be the only IN" in err
+    assert "is for a single IN" in err
 
 
 # --- before and after --------------------------------------------------------------------

@@ -339,7 +339,8 @@ def test_thumbnails_of_raw_files_are_not_read(tmp_path):
     with pytest.raises(ImageFileError, match="a reduced copy of its image, as raw files"):
         read(path)
     tifffile.imwrite(path, thumbnail)
-    for name in ("raw.NEF", "raw.cr2", "raw.dng"):
+    for name in ("raw.NEF", "raw.cr2", "raw.dng", "raw.raf"):
         with pytest.raises(ImageFileError, match="is a raw file of a camera; convert it to PNG"):
             read(path.rename(tmp_path / name))
         path = tmp_path / name
+        path.write_bytes(b"of no known format")

@@ -122,11 +122,6 @@ def run(code, **options):
     )
 
 
-def test_import_is_light():
-    code = "import nnk_image, sys; print('scipy' in sys.modules, 'pygsp' in sys.modules)"
-    assert run(code).stdout.split() == ["False", "False"]
-
-
 @pytest.fixture
 def sources(tmp_path):
     """A folder that holds the package without its compiled core, as a clone does."""

@@ -1,6 +1,5 @@
 """Pictures hold the numbers they are of, and are drawn where they should be."""
 
-import builtins
 import io
 
 import numpy as np
@@ -42,19 +41,6 @@ def test_figure_is_not_registered_with_pyplot():
     before = pyplot.get_fignums()
     new_figure(figsize=(2, 1)).subplots(1, 2)
     assert pyplot.get_fignums() == before
-
-
-def test_without_matplotlib_the_cure_is_named(monkeypatch):
-    original = builtins.__import__
-
-    def without(name, *arguments, **options):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return original(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'nnk_image\[plot\]'"):
-        new_figure()
 
 
 # --- energy compaction -------------------------------------------------------------------

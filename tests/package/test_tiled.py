@@ -300,7 +300,8 @@ def test_axes_of_tiff_files(tmp_path):
     ("changed", "says"),
     [
         ({"method": "mean"}, "method='mean' is unknown"),
-        ({"max_memory": "much"}, "max_memory='much' must be a number of bytes"),
+        ({"max_memory": "much"}, "max_memory='much' must be a positive number of bytes"),
+        ({"max_memory": 0}, "must be a positive number"),
         ({"max_memory": 1000}, "too small"),
         ({"sigma": np.ones((60, 70))}, "per-pixel noise levels are not supported"),
         ({"sigma": NoiseModel(3.0, rows=2.0)}, "row and column noise"),
