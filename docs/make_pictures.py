@@ -60,11 +60,10 @@ TILED = 3000  # pixels a side
 
 
 def main():
-    figure = Figure(figsize=(13, 3.4), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1.05, 1])
-    draw_crop(left.subplots(1, 2))
-    draw_points(right.subplots(1, 2))
-    save(figure, "graphs.png")
+    for name, draw in {"graphs_image.png": draw_crop, "graphs_points.png": draw_points}.items():
+        figure = Figure(figsize=(6.6, 3.4), layout="constrained")
+        draw(figure.subplots(1, 2))
+        save(figure, name)
     save(draw_tile(), "tile.png")
     for data_set in ("CC", "SIDD"):
         save(charts.draw_photographs(data_set), f"chart_{data_set.lower()}.png", dpi=160)
@@ -105,7 +104,7 @@ def draw_crop(axes):
         draw_links(ax, np.column_stack([x, y]), graph.adjacency[inside][:, inside])
         per_pixel = graph.adjacency.nnz / graph.n_nodes
         name = {"nnk": "NNK", "bilateral": "bilateral"}[graph.kind]
-        ax.set_title(f"{name}: {per_pixel:.0f} neighbors a pixel", fontsize=14)
+        ax.set_title(f"{name}: {per_pixel:.0f} neighbors a pixel", fontsize=15)
 
 
 def draw_points(axes):
@@ -115,7 +114,7 @@ def draw_points(axes):
         graph = nnk_image.nnk_graph(points, 10, method=method, symmetrize="max")
         draw_links(ax, points, graph)
         ax.plot(*points.T, ".", color="black", markersize=4)
-        ax.set_title(f"{name}: {graph.nnz // 2} edges", fontsize=14)
+        ax.set_title(f"{name}: {graph.nnz // 2} edges", fontsize=15)
 
 
 def draw_links(ax, positions, adjacency):
