@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import nnk_image
 from nnk_image.base.atomic import atomic_output
+from nnk_image.base.progress import Bar
 from nnk_image.cli import common, paths, sources
+
+if TYPE_CHECKING:
+    from nnk_image.noise.model import NoiseModel
 
 
 def add_command(commands: Any) -> None:
@@ -23,12 +29,16 @@ def add_command(commands: Any) -> None:
         "volume.nii.gz --spacing 3,1,1",
         "t1.nii.gz --rician --map sigma.nii.gz",
         "photos/ --recursive",
+        "photo.jpg --check",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     common.add_outputs(
         command,
         out="write the model (.json, read by denoise --noise); a folder for several images",
         plot="picture of the model (.png, .pdf, .svg); a folder for several images",
+    )
+    command.add_argument(
+        "--check", action="store_true", help="denoise, and check whether more than noise is removed"
     )
     sources.add_noise_options(command)
     sources.add_options(command)
@@ -65,6 +75,8 @@ def _noise_of_file(
     for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
         print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
+        if options.check:
+            print(f"{path}{label}: {_checked(pixels, model, source)}", flush=True)
         models.append(model)
     sources.write_map(level_map, source, models)
     if file is not None:
@@ -76,3 +88,18 @@ def _noise_of_file(
         with common.plot(plot, 2, (8, 3.4)) as axes:
             plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
     return {"input": str(path), "noise": list(map(repr, models))}
+
+
+def _checked(pixels: Any, model: NoiseModel, source: sources.Source) -> str:
+    """Denoise with the estimated noise, and say by `residual_structure` what was removed."""
+    from nnk_image.denoising.residual import MOST_STRUCTURE
+
+    about = source.arguments(pixels)
+    with closing(Bar("check", common.wants_progress())) as bar:
+        clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=bar.update, **about)
+    about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
+    ratio = nnk_image.residual_structure(pixels, clean, **about)
+    if ratio != ratio:  # NaN
+        return "check: impossible, because the image is too small, or nothing is removed"
+    what = "texture is removed too" if ratio > MOST_STRUCTURE else "only noise is removed"
+    return f"check: {what} (structured areas change {ratio:.2g} times as much as flat ones)"
