@@ -31,7 +31,9 @@ def add_command(commands: Any) -> None:
         "photos/ --recursive",
         "photo.jpg --check",
     )
-    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
+    command.add_argument(
+        "images", nargs="+", metavar="IMAGE", help="files, folders, patterns; - is standard input"
+    )
     common.add_outputs(
         command,
         out="write the model (.json, read by denoise --noise); a folder for several images",
@@ -46,20 +48,21 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Estimate, print, write and draw every image's noise."""
-    found = paths.image_paths(options.images, options.recursive)
-    files = paths.paired_outputs(found, options.images, options.out, (".json",))
-    plots = paths.paired_outputs(found, options.images, options.plot, common.PICTURES)
-    maps = paths.paired_outputs(found, options.images, options.map, sources.MAPS)
-    sources.check_maps(maps)
-    paths.check_distinct(found, out=files.values(), plot=plots.values(), map=maps.values())
-    written = *files.values(), *maps.values()
-    common.check_outputs(*written, overwrite=options.overwrite)
-    common.check_plots(*plots.values(), overwrite=options.overwrite)
-    outputs = files, plots, maps
-    reports = common.for_each(
-        found, lambda path: _noise_of_file(path, [each.get(path) for each in outputs], options)
-    )
-    common.check_reports(reports)
+    with paths.standard_streams(options.images) as (images, _):
+        found = paths.image_paths(images, options.recursive)
+        files = paths.paired_outputs(found, images, options.out, (".json",))
+        plots = paths.paired_outputs(found, images, options.plot, common.PICTURES)
+        maps = paths.paired_outputs(found, images, options.map, sources.MAPS)
+        sources.check_maps(maps)
+        paths.check_distinct(found, out=files.values(), plot=plots.values(), map=maps.values())
+        written = *files.values(), *maps.values()
+        common.check_outputs(*written, overwrite=options.overwrite)
+        common.check_plots(*plots.values(), overwrite=options.overwrite)
+        outputs = files, plots, maps
+        reports = common.for_each(
+            found, lambda path: _noise_of_file(path, [each.get(path) for each in outputs], options)
+        )
+        common.check_reports(reports)
 
 
 def _noise_of_file(
@@ -74,9 +77,10 @@ def _noise_of_file(
     models = []
     for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
-        print(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
+        name = f"{common.named(path)}{label}"
+        print(f"{name}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
         if options.check:
-            print(f"{path}{label}: {_checked(pixels, model, source)}", flush=True)
+            print(f"{name}: {_checked(pixels, model, source)}", flush=True)
         models.append(model)
     sources.write_map(level_map, source, models)
     if file is not None:
@@ -87,7 +91,7 @@ def _noise_of_file(
 
         with common.plot(plot, 2, (8, 3.4)) as axes:
             plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
-    return {"input": str(path), "noise": list(map(repr, models))}
+    return {"input": common.named(path), "noise": list(map(repr, models))}
 
 
 def _checked(pixels: Any, model: NoiseModel, source: sources.Source) -> str:

@@ -132,7 +132,9 @@ def check_distinct(taken: Iterable[Path], **options: Iterable[str | Path | None]
 
 
 @contextmanager
-def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Sequence[str], str]]:
+def standard_streams(
+    inputs: Sequence[str], output: str = ""
+) -> Iterator[tuple[Sequence[str], str]]:
     """Let files stand for the name ``-``: standard input, and standard output.
 
     Reports go to standard error where the result goes to standard output. Without a name its
@@ -142,7 +144,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         yield inputs, output
         return
     if len(inputs) > 1:
-        raise ImageFileError("'-' (standard input) must be the only IN")
+        raise ImageFileError("'-' (standard input) must be the only input")
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if inputs[0] == "-":
             file = Path(folder, "standard input")

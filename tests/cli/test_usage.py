@@ -155,10 +155,17 @@ def test_nothing_goes_out_if_nothing_comes_in(data):
     assert done.stderr.startswith(b"nnk-image: standard input: is ")
 
 
+@pytest.mark.parametrize("name", ["noise", "graph"])
+def test_other_commands_read_standard_input_too(photo, name):
+    done = subprocess.run(command(name, "-"), input=photo.read_bytes(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"standard input:")
+
+
 def test_a_pipe_is_for_one_image(capsys, photo):
     status, _, err = run(capsys, "denoise", photo, photo, "-")
     assert status == 1
-    assert "must be the only IN" in err
+    assert "must be the only input" in err
 
 
 # --- before and after --------------------------------------------------------------------
