@@ -272,17 +272,17 @@ def draw_signal():
     image = nnk_image.standard_image("camera")
     graph = nnk_image.image_graph(image, sigma_f=10)
     bands = nnk_image.SpectralGraphWavelets(graph).analyze(image)
-    figure = Figure(figsize=(8, 5.6), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
+    figure = Figure(figsize=(6, 9.4), layout="constrained")
+    axes = figure.subplots(3, 2).ravel()
     for ax, (name, pixel) in zip(axes, PIXELS.items(), strict=False):
         plotting.plot_neighbors(image, graph, pixel, ax)
-        ax.set_title(f"{name}: {graph.neighbor_counts[pixel]} of 120", fontsize=11)
+        ax.set_title(f"{name}: {graph.neighbor_counts[pixel]} of 120", fontsize=15)
     for ax, band in zip(axes[2:], (1, 3, 5, 7), strict=True):
         values = bands[band - 1]
         limit = np.percentile(abs(values), 99)
         color = {"cmap": "gray"} if band == 1 else {"cmap": "RdBu", "vmin": -limit, "vmax": limit}
         ax.imshow(values, **color)
-        ax.set_title(f"band {band} of 7", fontsize=11)
+        ax.set_title(f"band {band} of 7", fontsize=15)
         ax.set_axis_off()
     return figure
 
