@@ -29,7 +29,6 @@ def add_command(commands: Any) -> None:
         "volume.nii.gz --spacing 3,1,1",
         "t1.nii.gz --rician --map sigma.nii.gz",
         "photos/ --recursive",
-        "photo.jpg --check",
     )
     command.add_argument(
         "images", nargs="+", metavar="IMAGE", help="files, folders, patterns; - is standard input"
