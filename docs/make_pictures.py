@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import Rectangle
 from PIL import Image, ImageDraw, ImageFont
 from scipy.sparse import triu
 from sklearn.datasets import load_digits, make_moons
@@ -58,46 +58,12 @@ DOUBTFUL = (1632, 1729, 378)
 TILED = 3000  # pixels a side
 """Pixels of a side of the image that is shown in tiles."""
 
-ROOMS = {
-    (4, 36): ("base", "an array, checked: Image"),
-    (32, 36): ("graph", "window, pruning: edges"),
-    (60, 36): ("graph", "edges as bits: ImageGraph"),
-    (32, 20): ("spectral", "SIMD blocks: operator"),
-    (60, 20): ("wavelets", "filter bank: bands"),
-    (4, 4): ("denoising", "units of noise: sigma is 1"),
-    (32, 4): ("denoising", "a method, one file each"),
-    (60, 4): ("denoising", "back in its own units"),
-}
-"""Lower left corner -> name of a room, and what the picture becomes there."""
-
-WAYS = {
-    "tab:red": ("image_graph", (84, 40), [((25.6, 41), (31.4, 41)), ((53.6, 41), (59.4, 41))]),
-    "tab:blue": (
-        "SpectralGraphWavelets(graph)",
-        (84, 24),
-        [((25.6, 39), (31.4, 39)), ((41, 35.4), (41, 28.6)), ((53.6, 24), (59.4, 24))],
-    ),
-    "tab:green": (
-        "denoise",
-        (84, 8),
-        [
-            ((14, 35.4), (14, 12.6)),
-            ((25.6, 8), (31.4, 8)),
-            ((53.6, 8), (59.4, 8)),
-            ((44, 12.6), (44, 19.4)),
-        ],
-    ),
-}
-"""Color -> a public function, where its name stands, and its arrows (start, end)."""
-
 
 def main():
-    figure = Figure(figsize=(13, 3.4), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=[1.05, 1])
-    draw_crop(left.subplots(1, 2))
-    draw_points(right.subplots(1, 2))
-    save(figure, "graphs.png")
-    save(draw_rooms(), "rooms.png")
+    for name, draw in {"graphs_image.png": draw_crop, "graphs_points.png": draw_points}.items():
+        figure = Figure(figsize=(6.6, 3.4), layout="constrained")
+        draw(figure.subplots(1, 2))
+        save(figure, name)
     save(draw_tile(), "tile.png")
     for data_set in ("CC", "SIDD"):
         save(charts.draw_photographs(data_set), f"chart_{data_set.lower()}.png", dpi=160)
@@ -138,7 +104,7 @@ def draw_crop(axes):
         draw_links(ax, np.column_stack([x, y]), graph.adjacency[inside][:, inside])
         per_pixel = graph.adjacency.nnz / graph.n_nodes
         name = {"nnk": "NNK", "bilateral": "bilateral"}[graph.kind]
-        ax.set_title(f"{name}: {per_pixel:.0f} neighbors a pixel", fontsize=14)
+        ax.set_title(f"{name}: {per_pixel:.0f} neighbors a pixel", fontsize=15)
 
 
 def draw_points(axes):
@@ -148,7 +114,7 @@ def draw_points(axes):
         graph = nnk_image.nnk_graph(points, 10, method=method, symmetrize="max")
         draw_links(ax, points, graph)
         ax.plot(*points.T, ".", color="black", markersize=4)
-        ax.set_title(f"{name}: {graph.nnz // 2} edges", fontsize=14)
+        ax.set_title(f"{name}: {graph.nnz // 2} edges", fontsize=15)
 
 
 def draw_links(ax, positions, adjacency):
@@ -161,24 +127,6 @@ def draw_links(ax, positions, adjacency):
         LineCollection(segments, colors="tab:red", linewidths=width, alpha=0.2 + 0.8 * strength)
     )
     ax.set_axis_off()
-
-
-def draw_rooms():
-    """Through which rooms of the code a picture goes on its ways, for inside.md."""
-    figure = Figure(figsize=(11, 4.6))
-    ax = figure.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, 112), ylim=(0, 47))
-    ax.set_axis_off()
-    for (x, y), (room, what) in ROOMS.items():
-        ax.add_patch(FancyBboxPatch((x, y), 21, 8, "round,pad=0.6", fc="#e8eef7", ec="#333344"))
-        ax.text(x + 10.5, y + 5.6, room, ha="center", va="center", fontsize=13, weight="bold")
-        ax.text(x + 10.5, y + 2, what, ha="center", va="center", fontsize=10)
-    for color, (name, place, arrows) in WAYS.items():
-        for start, end in arrows:
-            form = {"arrowstyle": "-|>", "color": color, "lw": 2, "mutation_scale": 18}
-            ax.annotate("", end, start, arrowprops=form)
-        ax.text(*place, name, color=color, fontsize=11, va="center")
-    return figure
 
 
 def draw_tile():
@@ -324,17 +272,17 @@ def draw_signal():
     image = nnk_image.standard_image("camera")
     graph = nnk_image.image_graph(image, sigma_f=10)
     bands = nnk_image.SpectralGraphWavelets(graph).analyze(image)
-    figure = Figure(figsize=(8, 5.6), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
+    figure = Figure(figsize=(6, 9.4), layout="constrained")
+    axes = figure.subplots(3, 2).ravel()
     for ax, (name, pixel) in zip(axes, PIXELS.items(), strict=False):
         plotting.plot_neighbors(image, graph, pixel, ax)
-        ax.set_title(f"{name}: {graph.neighbor_counts[pixel]} of 120", fontsize=11)
+        ax.set_title(f"{name}: {graph.neighbor_counts[pixel]} of 120", fontsize=15)
     for ax, band in zip(axes[2:], (1, 3, 5, 7), strict=True):
         values = bands[band - 1]
         limit = np.percentile(abs(values), 99)
         color = {"cmap": "gray"} if band == 1 else {"cmap": "RdBu", "vmin": -limit, "vmax": limit}
         ax.imshow(values, **color)
-        ax.set_title(f"band {band} of 7", fontsize=11)
+        ax.set_title(f"band {band} of 7", fontsize=15)
         ax.set_axis_off()
     return figure
 

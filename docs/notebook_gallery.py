@@ -42,7 +42,7 @@ class NotebookCards(SphinxDirective):
             self.env.note_dependency(str(source))
         cards = "\n".join(card(path) for path in paths)
         pages = "\n".join(path.stem for path in paths)
-        grid = f":::::{{grid}} 1 2 2 3\n:gutter: 3\n\n{cards}\n:::::\n"
+        grid = f":::::{{grid}} 1 2 2 2\n:gutter: 3\n\n{cards}\n:::::\n"
         return self.parse_text_to_nodes(f"{grid}\n:::{{toctree}}\n:hidden:\n\n{pages}\n:::\n")
 
 

@@ -201,7 +201,7 @@ def _claim_of_original(rows):
         f"{between(ssim, '+.3f')} SSIM; each at its best setting {between(best, '+.2f')} dB and "
         f"{between(best_ssim, '+.3f')}.",
         verdict_of(*ssim > 0, *best_ssim > 0, *psnr > -0.1, *best > -0.1),
-        "Matching is read as no more than .1 dB below, at each sigma.",
+        "Matching is read as no more than 0.1 dB below, at each sigma.",
     )
 
 
@@ -226,5 +226,5 @@ def _claim_of_bm3d(rows):
         "The graph method achieves SSIM comparable to BM3D's.",
         f"{between(ssim, '+.3f')} SSIM and {between(psnr, '+.2f')} dB against BM3D.",
         verdict_of(*ssim > -0.02),
-        "Comparable is read as no more than .02 below, at each sigma.",
+        "Comparable is read as no more than 0.02 below, at each sigma.",
     )

@@ -24,7 +24,7 @@ NNK_GRID = {"n_neighbors": [10, 30, 50], "sigma_scale": [1, 2, 3, 5, 8]}
 _PROTOCOL = (
     "Each time one random half chooses the settings by 5-fold cross-validation and is learnt;",
     "the other is predicted: the protocol of O. Anava, K. Levy, k*-nearest neighbors, with their",
-    "grids: k in 1..10, sigma (Nadaraya-Watson) and L/C (k*NN) in .001 ... 10.",
+    "grids: k in 1..10, sigma (Nadaraya-Watson) and L/C (k*NN) in 0.001 ... 10.",
 )
 
 
@@ -87,7 +87,7 @@ def class_means(n):
         within = "yes" if abs(mean - expected) <= max(spread, 0.3) else "NO"
         row = {"correct, %": name, "mean": mean, "+-": spread, "expected": expected}
         table.rows.append(row | {"within": within})
-    table.notes = ("+-: standard deviation over halves; within that, or .3.",)
+    table.notes = ("+-: standard deviation over halves; within that, or 0.3.",)
     return table
 
 

@@ -13,10 +13,10 @@ _CELLS = 24
 class Bar:
     """One line on standard error, drawn over and over, and erased at the end."""
 
-    def __init__(self, text: str, visible: bool = True) -> None:
+    def __init__(self, text: str, visible: bool = True, first: str = "") -> None:
         self._visible, self._drawn = visible and sys.stderr is not None, -math.inf
         self._text, self._begun = text, time.monotonic()
-        self._draw(text)
+        self._draw(first or text)  # until it is known how much is done
 
     def update(self, done: float, total: float) -> None:
         """Show how much of the whole is done."""

@@ -27,7 +27,9 @@ def add_command(commands: Any) -> None:
         "photos/ --window 7 --sigma-f 15 --out graphs/",
         "volume.tif --spacing 3,1,1 --sigma-f 40 --out volume.npz",
     )
-    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
+    command.add_argument(
+        "images", nargs="+", metavar="IMAGE", help="files, folders, patterns; - is standard input"
+    )
     command.add_argument(
         "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
     )
@@ -45,16 +47,17 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
     _build([[0.0]], options)  # reports a wrong option once, not for each image
-    found = paths.image_paths(options.images, options.recursive)
-    files = paths.paired_outputs(found, options.images, options.out, (".npz",))
-    plots = paths.paired_outputs(found, options.images, options.plot, paths.PLOTS)
-    targets = {"out": files.values(), "plot": plots.values(), "json": [options.json]}
-    paths.check_targets(found, options.overwrite, **targets)
-    reports = common.for_each(
-        found, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
-    )
-    common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
-    common.check_reports(reports)
+    with paths.standard_streams(options.images) as (images, _):
+        found = paths.image_paths(images, options.recursive)
+        files = paths.paired_outputs(found, images, options.out, (".npz",))
+        plots = paths.paired_outputs(found, images, options.plot, paths.PLOTS)
+        targets = {"out": files.values(), "plot": plots.values(), "json": [options.json]}
+        paths.check_targets(found, options.overwrite, **targets)
+        reports = common.for_each(
+            found, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
+        )
+        common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
+        common.check_reports(reports)
 
 
 def _build(pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
@@ -88,7 +91,7 @@ def _graph_file(
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
         written = [str(target) for target in (file, plot) if target is not None]
         rows |= {"written": ", ".join(written)} if written else {}
-        print(f"{path}{label}:")
+        print(f"{common.named(path)}{label}:")
         print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()), flush=True)
         parts.append({**summary(graph), "seconds": seconds})
-    return {"input": str(path), **(parts[0] if len(parts) == 1 else {"parts": parts})}
+    return {"input": common.named(path), **(parts[0] if len(parts) == 1 else {"parts": parts})}

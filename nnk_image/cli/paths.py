@@ -156,7 +156,9 @@ def check_targets(
 
 
 @contextmanager
-def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Sequence[str], str]]:
+def standard_streams(
+    inputs: Sequence[str], output: str = ""
+) -> Iterator[tuple[Sequence[str], str]]:
     """Let files stand for the name ``-``: standard input, and standard output.
 
     Reports go to standard error where the result goes to standard output. Without a name its
@@ -166,7 +168,7 @@ def standard_streams(inputs: Sequence[str], output: str) -> Iterator[tuple[Seque
         yield inputs, output
         return
     if len(inputs) > 1:
-        raise ImageFileError("'-' (standard input or output) is for a single IN")
+        raise ImageFileError("'-' (standard input or output) is for a single image")
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if inputs[0] == "-":
             file = Path(folder, "standard input")

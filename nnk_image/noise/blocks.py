@@ -126,7 +126,7 @@ class Scale:
 
     @property
     def most_luminance(self):
-        """(B,) largest variances that the luminance's noise can have beside that of the chroma.
+        """Return (B,) bounds on the variance of the luminance noise, given that of the chroma.
 
         Noise that is independent in all channels has the same mean variance in the luminance and in
         the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which

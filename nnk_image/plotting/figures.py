@@ -70,6 +70,6 @@ def show(
         options |= {"cmap": cmap, "vmin": low, "vmax": high}
     artist = ax.imshow(image, interpolation="nearest", **options)
     if title is not None:
-        ax.set_title(title, fontsize=9)
+        ax.set_title(title, fontsize="medium")
     ax.set_axis_off()
     return artist

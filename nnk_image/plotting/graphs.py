@@ -74,7 +74,7 @@ def plot_neighbors(
     color = COLORS[graph.kind]
     ax.scatter(columns, rows, s=6 + 40 * strength, color=color, zorder=3)
     ax.scatter(column, row, s=70, color="gold", edgecolor="black", zorder=4)
-    ax.set_title(f"{graph.kind}: {len(rows)} neighbors", fontsize=9)
+    ax.set_title(f"{graph.kind}: {len(rows)} neighbors", fontsize="medium")
     _add_lines(ax, segments, strength, color, 2.0)
     return ax
 

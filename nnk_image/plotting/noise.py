@@ -47,11 +47,11 @@ def plot_noise(
     _draw_curve(curve, model, value_range)
     if model.levels is not None:
         shown = field.imshow(model.levels, cmap="magma")
-        field.set_title("standard deviation of each pixel", fontsize=9)
+        field.set_title("standard deviation of each pixel", fontsize="medium")
     else:
         extent = (-0.5, 0.5, 0.5, -0.5)
         shown = field.imshow(_spectrum(model), cmap="magma", vmin=0, extent=extent)
-        field.set_title("power by frequency", fontsize=9)
+        field.set_title("power by frequency", fontsize="medium")
     field.figure.colorbar(shown, ax=field)
     return [curve, field]
 
@@ -65,9 +65,9 @@ def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -
     for level, name in zip(levels, names, strict=True):
         ax.plot(intensity, level, color=name if n == 3 else None, label=name)
     if n > 1:
-        ax.legend(fontsize=8)
+        ax.legend(fontsize="small")
     ax.set(ylim=(0, None), xlabel="intensity")
-    ax.set_title("standard deviation of the noise", fontsize=9)
+    ax.set_title("standard deviation of the noise", fontsize="medium")
 
 
 def _spectrum(model: NoiseModel, size: int = 65) -> Array:

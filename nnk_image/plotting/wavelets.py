@@ -114,5 +114,5 @@ def plot_compaction(
         row[-1].semilogy(kept, left, color=COLORS.get(name), label=f"{name}, {gain:.1f} dB")
     if first.blocks:
         row[-1].set(title="blocks, graph given", xlabel="part of the coefficients kept")
-        row[-1].legend(title="coding gain", fontsize=8)
+        row[-1].legend(title="coding gain", fontsize="small")
     return row

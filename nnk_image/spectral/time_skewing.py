@@ -160,9 +160,9 @@ class SkewedSweeps:
             self._executor.advance(rows)
 
     def _run_and_fill(self, blocks, tile, heads):
-        """Blocks of a tile behind each other, before them the entries that they share.
+        """Fill in the matrix entries of a tile, and let its blocks of orders follow one another.
 
-        After each step, gives the share of the rows that the last block has done.
+        After each step, yield the share of the rows that the last block has done.
         """
         matrix, border = self._matrix, self._matrix.border
         sweeps = [block.tiles[tile] for block in blocks]

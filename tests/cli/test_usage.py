@@ -155,10 +155,17 @@ def test_nothing_goes_out_if_nothing_comes_in(data):
     assert done.stderr.startswith(b"nnk-image: standard input: is ")
 
 
+@pytest.mark.parametrize("name", ["noise", "graph"])
+def test_other_commands_read_standard_input_too(photo, name):
+    done = subprocess.run(command(name, "-"), input=photo.read_bytes(), capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"standard input:")
+
+
 def test_a_pipe_is_for_one_image(capsys, photo):
     status, _, err = run(capsys, "denoise", photo, photo, "-")
     assert status == 1
-    assert "is for a single IN" in err
+    assert "is for a single image" in err
 
 
 # --- before and after --------------------------------------------------------------------
@@ -275,3 +282,27 @@ def test_noise_is_said_in_words_before_the_numbers(capsys, photo, tmp_path):
     _, text, _ = run(capsys, "denoise", photo, tmp_path / "o.png")
     assert "strong noise, about 16 of 255 (+- 5 %) (estimated), " in text
     assert "NoiseModel" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("camera", "only noise is removed"), ("flat", "impossible")]
+)
+def test_the_noise_is_checked_by_what_denoising_removes(capsys, tmp_path, name, found):
+    image = np.full((64, 64), 100.0)
+    if name == "camera":
+        image = nnk_image.standard_image(name) + np.random.default_rng(0).normal(0, 15, (256, 256))
+    np.save(tmp_path / "image.npy", image)
+    status, text, _ = run(capsys, "noise", tmp_path / "image.npy", "--check")
+    assert status == 0
+    assert f"check: {found}" in text.splitlines()[-1]
+
+
+def test_who_waits_for_a_large_picture_learns_of_the_faster_method(
+    capsys, monkeypatch, photo, tmp_path
+):
+    monkeypatch.setattr("nnk_image.cli.denoise._LARGE", 0)
+    monkeypatch.setattr("nnk_image.cli.common.wants_progress", lambda: True)
+    for method, is_slow in {"best": True, "fast": False}.items():
+        target = tmp_path / f"{method}.png"
+        _, _, err = run(capsys, "denoise", photo, target, *SIGMA, "--method", method)
+        assert ("--method fast takes about a tenth of the time" in err) == is_slow
