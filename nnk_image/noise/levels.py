@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import dctn
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, map_coordinates
 
 from nnk_image.base.image import Image
 from nnk_image.noise.magnitudes import magnitudes
@@ -55,6 +55,8 @@ class Blocks:
         Mean of the pixels.
     cells : (n,) ndarray of int
         Number of the cell of each block.
+    places : (axes, n) ndarray
+        Middle of each block, in cells from the middle of the first one.
     grid, sizes : tuple of int
         Cells of the image, and pixels of a cell, along each axis.
     """
@@ -62,6 +64,7 @@ class Blocks:
     energies: Floats
     means: Floats
     cells: npt.NDArray[Any]
+    places: Floats
     grid: tuple[int, ...]
     sizes: tuple[int, ...]
 
@@ -78,27 +81,37 @@ class Blocks:
         leading = (1,) * (len(image.shape) - axes)
         sizes = (*leading, *(_CELL[axes] * side for side in sides))
         grid = tuple(-(-n // size) for n, size in zip(image.shape, sizes, strict=True))
-        numbers = np.arange(math.prod(grid)).reshape(grid)
         along = zip(image.shape, (*leading, *sides), sizes, strict=True)
-        cells = numbers[np.ix_(*(np.arange(n // side) * side // size for n, side, size in along))]
+        middles = [(np.arange(n // side) + 0.5) * side / size - 0.5 for n, side, size in along]
+        places = np.stack(np.meshgrid(*middles, indexing="ij"))
         parts = []
-        for place in np.ndindex(cells.shape[: len(leading) + 1]):
+        for place in np.ndindex(places.shape[1 : len(leading) + 2]):
             slab = (*place[:-1], slice(place[-1] * sides[0], (place[-1] + 1) * sides[0]))
             valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
             for channel in range(image.channels):
                 values = _split(image.pixels[slab][..., channel], sides)
                 kept = _usable(values, valid, image.low)
                 means = values[kept].mean(axis=tuple(range(1, values.ndim)), dtype=np.float64)
-                parts.append((_energies(values[kept]), means, cells[place].ravel()[kept]))
-        energies, means, numbers = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
-        return cls(energies, means, numbers, grid, sizes)
+                own = places[(slice(None), *place)].reshape(len(sizes), -1)[:, kept]
+                parts.append((_energies(values[kept]), means, own))
+        energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
+        cells = np.ravel_multi_index(tuple(np.rint(places).astype(int)), grid)
+        return cls(energies, means, cells, places, grid, sizes)
+
+    def of_cells(self, values: Floats) -> Floats:
+        """Interpolate values of cells at the blocks.
+
+        With one value per cell, blocks where noise is weaker than in the rest of their cell would
+        seem flatter, and be chosen.
+        """
+        return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 
 def level_of(blocks: Blocks, rician: int = 0) -> float:
     """Return the median of the levels at all blocks, 0 if there is none."""
     if not blocks.means.size:
         return 0.0
-    return float(np.sqrt(np.median(_variances(blocks, rician)[blocks.cells])))
+    return float(np.sqrt(np.median(blocks.of_cells(_variances(blocks, rician)))))
 
 
 def level_map(blocks: Blocks, shape: tuple[int, ...], rician: int = 0) -> Floats | None:
@@ -146,7 +159,7 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
     variances = np.full(number, np.quantile(blocks.energies[0], _LOW) / factors[0])
     for _ in range(_ROUNDS):
-        ratios, low = blocks.energies / (factors * variances[cells])
+        ratios, low = blocks.energies / (factors * blocks.of_cells(variances))
         above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))
         weights = 1 / (1 + (np.maximum(above, 0) / _ABOVE) ** 2) ** 2
         ratios = _without_texture(np.minimum(ratios, _MOST), low, weights)
@@ -156,7 +169,7 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
         variances = variances * np.maximum(changes, 1 / _MOST)
         if rician:
             table = magnitudes(rician)
-            signals = table.signal_of_mean(blocks.means / np.sqrt(variances[cells]))
+            signals = table.signal_of_mean(blocks.means / np.sqrt(blocks.of_cells(variances)))
             factors = table.variance(np.where(signals < _NO_SIGNAL, 0, signals))
     known = variances[cells]
     return np.clip(variances, known.min(), known.max())
