@@ -99,11 +99,7 @@ class Blocks:
         return cls(energies, means, cells, places, grid, sizes)
 
     def of_cells(self, values: Floats) -> Floats:
-        """Interpolate values of cells at the blocks.
-
-        With one value per cell, blocks where noise is weaker than in the rest of their cell would
-        seem flatter, and be chosen.
-        """
+        """Interpolate values at blocks, or those on the quiet side of a cell seem flattest."""
         return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 
@@ -189,7 +185,9 @@ def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
 def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
     """Return a function of values and weights that fits parabolas around each cell of a grid."""
     places = 2 * np.indices(grid).reshape(len(grid), -1) / max(grid) - 1
-    squares = [a * b for a, b in combinations_with_replacement(places, 2)]
+    # Along an axis of few cells, a parabola would follow the noise of the estimates.
+    long = [place for place, n in zip(places, grid, strict=True) if n >= 2 * _WIDTH]
+    squares = [a * b for a, b in combinations_with_replacement(long, 2)]
     terms = np.stack([np.ones(places.shape[1]), *places, *squares])
 
     def around(values: Floats) -> Floats:
