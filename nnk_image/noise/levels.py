@@ -3,7 +3,9 @@
 An image is cut into blocks, whose high frequencies hold noise and little else. Low and high cosine
 coefficients of a block are independent in white noise. So the flattest blocks can be chosen by the
 energy of the low ones, where texture and edges are strongest, and the noise be measured by the high
-ones: this does not make noise seem weaker than it is.
+ones: this does not make noise seem weaker than it is. Texture adds to the high frequencies a share
+of what it adds to the low ones. The share is found by regression over all blocks and taken off, so
+an image that is textured everywhere does not seem noisier than it is.
 
 Magnitudes vary less where the signal is weak. Their level is found by iteration: it says which
 signal each block has, and that says by how much its variance is less than the level's square.
@@ -12,12 +14,13 @@ signal each block has, and that says by how much its variance is less than the l
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import dctn
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, map_coordinates
 
 from nnk_image.base.image import Image
 from nnk_image.noise.magnitudes import magnitudes
@@ -32,8 +35,8 @@ _MOST_LOWEST = 0.05  # share of a block that may have the image's lowest value: 
 _NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken to have none
 _NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal
 _ROUNDS = 50
-_WIDTH = 2.0  # cells, standard deviation of the Gaussian around which lines are fitted
-_LEAST = 0.02  # quantile of the values around which lines may not go
+_WIDTH = 3.0  # cells, standard deviation of the Gaussian around which parabolas are fitted
+_LEAST = 0.02  # quantile of the values around which parabolas may not go
 _EVERYWHERE = 1e-3  # weight of all cells together in the smoothing, for cells far from any other
 _MOST = 3.0  # ratio of an energy to the level, for texture of high frequencies alone
 _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
@@ -52,6 +55,8 @@ class Blocks:
         Mean of the pixels.
     cells : (n,) ndarray of int
         Number of the cell of each block.
+    places : (axes, n) ndarray
+        Middle of each block, in cells from the middle of the first one.
     grid, sizes : tuple of int
         Cells of the image, and pixels of a cell, along each axis.
     """
@@ -59,6 +64,7 @@ class Blocks:
     energies: Floats
     means: Floats
     cells: npt.NDArray[Any]
+    places: Floats
     grid: tuple[int, ...]
     sizes: tuple[int, ...]
 
@@ -75,27 +81,33 @@ class Blocks:
         leading = (1,) * (len(image.shape) - axes)
         sizes = (*leading, *(_CELL[axes] * side for side in sides))
         grid = tuple(-(-n // size) for n, size in zip(image.shape, sizes, strict=True))
-        numbers = np.arange(math.prod(grid)).reshape(grid)
         along = zip(image.shape, (*leading, *sides), sizes, strict=True)
-        cells = numbers[np.ix_(*(np.arange(n // side) * side // size for n, side, size in along))]
+        middles = [(np.arange(n // side) + 0.5) * side / size - 0.5 for n, side, size in along]
+        places = np.stack(np.meshgrid(*middles, indexing="ij"))
         parts = []
-        for place in np.ndindex(cells.shape[: len(leading) + 1]):
+        for place in np.ndindex(places.shape[1 : len(leading) + 2]):
             slab = (*place[:-1], slice(place[-1] * sides[0], (place[-1] + 1) * sides[0]))
             valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
             for channel in range(image.channels):
                 values = _split(image.pixels[slab][..., channel], sides)
                 kept = _usable(values, valid, image.low)
                 means = values[kept].mean(axis=tuple(range(1, values.ndim)), dtype=np.float64)
-                parts.append((_energies(values[kept]), means, cells[place].ravel()[kept]))
-        energies, means, numbers = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
-        return cls(energies, means, numbers, grid, sizes)
+                own = places[(slice(None), *place)].reshape(len(sizes), -1)[:, kept]
+                parts.append((_energies(values[kept]), means, own))
+        energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
+        cells = np.ravel_multi_index(tuple(np.rint(places).astype(int)), grid)
+        return cls(energies, means, cells, places, grid, sizes)
+
+    def of_cells(self, values: Floats) -> Floats:
+        """Interpolate values at blocks, or those on the quiet side of a cell seem flattest."""
+        return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 
 def level_of(blocks: Blocks, rician: int = 0) -> float:
     """Return the median of the levels at all blocks, 0 if there is none."""
     if not blocks.means.size:
         return 0.0
-    return float(np.sqrt(np.median(_variances(blocks, rician)[blocks.cells])))
+    return float(np.sqrt(np.median(blocks.of_cells(_variances(blocks, rician)))))
 
 
 def level_map(blocks: Blocks, shape: tuple[int, ...], rician: int = 0) -> Floats | None:
@@ -143,24 +155,40 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
     variances = np.full(number, np.quantile(blocks.energies[0], _LOW) / factors[0])
     for _ in range(_ROUNDS):
-        ratios, low = blocks.energies / (factors * variances[cells])
+        ratios, low = blocks.energies / (factors * blocks.of_cells(variances))
         above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))
         weights = 1 / (1 + (np.maximum(above, 0) / _ABOVE) ** 2) ** 2
-        sums = np.bincount(cells, weights * np.minimum(ratios, _MOST), number)
+        ratios = _without_texture(np.minimum(ratios, _MOST), low, weights)
+        sums = np.bincount(cells, weights * ratios, number)
         weights = np.bincount(cells, weights, number).astype(np.float64)
-        variances = variances * smooth(sums / np.maximum(weights, 1e-30), weights)
+        changes = smooth(sums / np.maximum(weights, 1e-30), weights)
+        variances = variances * np.maximum(changes, 1 / _MOST)
         if rician:
             table = magnitudes(rician)
-            signals = table.signal_of_mean(blocks.means / np.sqrt(variances[cells]))
+            signals = table.signal_of_mean(blocks.means / np.sqrt(blocks.of_cells(variances)))
             factors = table.variance(np.where(signals < _NO_SIGNAL, 0, signals))
     known = variances[cells]
     return np.clip(variances, known.min(), known.max())
 
 
+def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
+    """Return the energies at high frequencies, less what texture adds to them.
+
+    Both energies are relative to those of the noise. What low ones have beyond it is texture, and
+    so is its share at high frequencies: the slope of a line through all blocks.
+    """
+    texture = np.maximum(low - 1, 0)
+    centered = weights * (texture - np.average(texture, weights=weights))
+    return high - (centered @ high) / max(centered @ texture, 1e-30) * texture
+
+
 def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
-    """Return a function of values and weights that fits lines around each cell of a grid."""
-    places = np.indices(grid).reshape(len(grid), -1) / _WIDTH
-    terms = np.stack([np.ones(places.shape[1]), *places])
+    """Return a function of values and weights that fits parabolas around each cell of a grid."""
+    places = 2 * np.indices(grid).reshape(len(grid), -1) / max(grid) - 1
+    # Along an axis of few cells, a parabola would follow the noise of the estimates.
+    long = [place for place, n in zip(places, grid, strict=True) if n >= 2 * _WIDTH]
+    squares = [a * b for a, b in combinations_with_replacement(long, 2)]
+    terms = np.stack([np.ones(places.shape[1]), *places, *squares])
 
     def around(values: Floats) -> Floats:
         shape = (*values.shape[:-1], *grid)
@@ -172,8 +200,8 @@ def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
         products = np.moveaxis(around(weights * terms[:, None] * terms), -1, 0)
         right = around(weights * terms * values).T[..., None]
         least = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None]
-        lines = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
+        parabolas = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
         known = values[weights > 0]
-        return np.clip((lines * terms.T).sum(axis=1), *np.quantile(known, (_LEAST, 1 - _LEAST)))
+        return np.clip((parabolas * terms.T).sum(axis=1), *np.quantile(known, (_LEAST, 1 - _LEAST)))
 
     return smooth

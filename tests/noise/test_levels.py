@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pictures import psnr
+from scipy.ndimage import gaussian_filter
 
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise
@@ -66,6 +67,21 @@ def test_texture_of_low_frequencies_is_no_noise():
     textured = np.where(PLACES[2] > -0.5, 100 + texture, 100)
     model = estimate_noise(noisy(textured, 3, True), kind="rician")
     assert model.sigma[0] == pytest.approx(3, rel=0.05)
+
+
+def test_texture_everywhere_is_no_noise():
+    texture = gaussian_filter(np.random.default_rng(5).normal(size=BODY.shape), 1)
+    texture *= 20 * (1 + PLACES[2]) / texture.std()
+    model = estimate_noise(noisy(BODY + 100 + texture, 5, True), kind="rician")
+    assert model.sigma[0] == pytest.approx(5, rel=0.1)
+
+
+def test_map_follows_a_peak():
+    level = 6 + 3 * np.cos(np.pi * PLACES[2])
+    images = [noisy(BODY, level, True, seed) for seed in range(3)]
+    maps = [estimate_noise(image, kind="rician", uneven=True).levels for image in images]
+    middle = (np.mean(maps, axis=0) / level)[..., 20:32]
+    assert abs(middle.mean() - 1) < 0.06
 
 
 def test_one_level_of_uneven_noise_is_the_median():
