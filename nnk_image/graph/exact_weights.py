@@ -22,7 +22,7 @@ def nnk_weighted(
     anything. Unless `directed`, the larger of two weights counts. Weights of 0 are left out.
     """
     solved = solve_on(graph, pixels, n_jobs)
-    adjacency = solved.graph(None if directed else "max", n_jobs)
+    adjacency = solved.graph(None if directed else "max")
     adjacency = adjacency.astype(graph.adjacency.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0
     return replace(graph, edges=StoredEdges(adjacency), directed=directed)

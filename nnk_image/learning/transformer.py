@@ -113,7 +113,7 @@ n_jobs : optional
         solved = self._model.solve()
         self._model.warn_if_narrow(solved, stacklevel=3)
         self.error_ = solved.error
-        self.graph_ = solved.graph(self.symmetrize, self.n_jobs)
+        self.graph_ = solved.graph(self.symmetrize)
         self._row_of: dict[bytes, int] = {}
         for i, row in enumerate(self._model.points):
             self._row_of.setdefault(_fingerprint(row), i)

@@ -100,4 +100,4 @@ def nnk_graph(
     warn_of_few_points(model.n_neighbors, len(model.points), own=True, stacklevel=4)
     solved = model.solve()
     model.warn_if_narrow(solved, stacklevel=4)
-    return solved.graph(symmetrize, n_jobs)
+    return solved.graph(symmetrize)

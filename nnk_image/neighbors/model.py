@@ -143,11 +143,13 @@ class NeighborhoodModel:
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
-        return self.solve(queries).neighborhoods(self.n_jobs)
+        return self.solve(queries).neighborhoods()
 
     def solve(self, queries: ArrayLike | None = None) -> Solved:
         """Return weighted candidates (`Solved`) of queries, or of the points."""
         own = queries is None
+        if self.method == "mutual_knn" and not own:
+            raise ValueError("method='mutual_knn' is for the points themselves, without queries")
         rows = self.points if queries is None else self.check_queries(queries)
         candidates = self.candidates(None if own else rows)
         self._require_memory(candidates)
@@ -157,7 +159,7 @@ class NeighborhoodModel:
             self._check_not_all_dropped(*problem)
         self._check_optimal(rows, own, solved)
         if self.method == "mutual_knn":
-            _keep_mutual(solved, own)
+            solved.keep_mutual()
         return solved
 
     def _require_memory(self, candidates: Candidates) -> None:
@@ -208,8 +210,12 @@ class NeighborhoodModel:
             self._solve_callable(queries, candidates, own, solved)
             return solved
         task = self._task(queries, candidates, own, self.kernel, sigma)
-        rows, residual = solved.rows, solved.residual
-        self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
+        index, weights = solved.index.view(np.uint8), (solved.weight, solved.error, solved.residual)
+        self._run(
+            lambda i0, i1: task.solve(solved.count, index, *weights, i0, i1),
+            candidates,
+            self.n_neighbors,
+        )
         return solved
 
     def _task(
@@ -357,18 +363,6 @@ def warn_of_few_points(n_neighbors: int, n_points: int, own: bool, stacklevel: i
     else:
         text += f"; all are candidates. Set n_neighbors={n} or less to avoid this warning"
     warnings.warn(text, stacklevel=stacklevel)
-
-
-def _keep_mutual(solved: Solved, own: bool) -> None:
-    """Set the weights of candidates to 0 that do not have the query among their own."""
-    if not own:
-        raise ValueError("method='mutual_knn' is for the points themselves, without queries")
-    rows = np.repeat(np.arange(len(solved)), solved.count)
-    first = solved.start[:-1] - np.cumsum(solved.count) + solved.count
-    places = np.repeat(first, solved.count) + np.arange(len(rows))
-    columns = solved.index[places].astype(np.int64)
-    mutual = np.isin(columns * len(solved) + rows, rows * len(solved) + columns)
-    solved.weight[places[~mutual]] = 0
 
 
 def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:

@@ -163,4 +163,4 @@ def nnk_neighbors(
     solved = model.solve(queries)
     if queries is None:
         model.warn_if_narrow(solved, stacklevel=4)
-    return solved.neighborhoods(n_jobs)
+    return solved.neighborhoods()

@@ -9,7 +9,7 @@ from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
-SYMMETRIZE = tuple(_core.RULES)
+SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

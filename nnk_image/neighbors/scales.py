@@ -165,7 +165,7 @@ def nnk_scales(
         n = min(n_neighbors, len(merged.points) - 1)
         model = NeighborhoodModel(merged.points, n, sigma=sigma, n_jobs=n_jobs)
         solved = model.solve()
-        found, graph = solved.neighborhoods(n_jobs), solved.graph(symmetrize, n_jobs)
+        found, graph = solved.neighborhoods(), solved.graph(symmetrize)
         state = merged.points, merged.counts, merged.labels
         scales.append(NNKScale(sigma, *state, coherence, found, graph))
     return scales

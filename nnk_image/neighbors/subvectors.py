@@ -127,8 +127,8 @@ def subvector_neighbors(
     most = max(1, int(np.diff(candidates.indptr).max()))
     model = NeighborhoodModel(np.hstack(scaled), most, neighbors=candidates, **options)
     solved = model.solve()
-    graph = solved.graph(symmetrize, n_jobs)
-    return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(n_jobs), graph)
+    graph = solved.graph(symmetrize)
+    return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(), graph)
 
 
 def check_views(Xs: Any) -> list[NDArray[Any]]:
