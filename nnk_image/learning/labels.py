@@ -1,6 +1,5 @@
 """Labels of nodes and points: propagation on a graph, and from few examples."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from nnk_image.learning.harmonic import harmonic
 from nnk_image.learning.inputs import Array, Graph, check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
+from nnk_image.neighbors.options import warn
 from nnk_image.neighbors.result import Neighborhoods
 
 
@@ -78,10 +78,7 @@ def label_propagation(
     labels = check_labels(labels, adjacency.shape[0])
     known = labels != -1
     if known.all():
-        warnings.warn(
-            "all labels are known, and returned as they are; set those to be found to -1",
-            stacklevel=2,
-        )
+        warn("all labels are known, and returned as they are; set those to be found to -1")
     classes, own = np.unique(labels[known], return_inverse=True)
     given = np.zeros((len(labels), len(classes)))
     given[np.flatnonzero(known), own] = 1
@@ -104,10 +101,9 @@ def _most_frequent(labels: Array, nodes: Array, what: str) -> Array:
     """Return the most frequent label, with a warning that these nodes get it."""
     classes, count = np.unique(labels, return_counts=True)
     best: Array = classes[count.argmax()]
-    warnings.warn(
+    warn(
         f"{int(nodes.sum())} of {len(nodes)} {what}, the first {int(nodes.argmax())}, are "
-        f"not linked to any label; they get the most frequent one, {best}",
-        stacklevel=3,
+        f"not linked to any label; they get the most frequent one, {best}"
     )
     return best
 

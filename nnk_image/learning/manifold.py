@@ -158,7 +158,10 @@ def intrinsic_dimension(
     >>> intrinsic_dimension(near, line)
     array([1, 1, 1, 1, 1, 1, 1])
     """
-    threshold = check_number("threshold", threshold)
+    if check_number("threshold", threshold) >= 1:
+        raise ValueError(
+            f"threshold={threshold} must be below 1: a share of the largest eigenvalue"
+        )
     matrix = check_weights(neighborhoods, square=X is not None)
     if X is None:
         return np.diff(matrix.indptr).astype(np.int64)

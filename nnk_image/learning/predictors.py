@@ -54,7 +54,7 @@ class NeighborhoodEstimator(KernelEstimator):
 
     def _fit_model(self, X: Array) -> None:
         n_neighbors = self._candidates_asked(len(X))
-        warn_of_few_points(n_neighbors, len(X), self._own_points_only, stacklevel=4)
+        warn_of_few_points(n_neighbors, len(X), self._own_points_only)
         self._model = NeighborhoodModel(
             X,
             min(n_neighbors, len(X)),
@@ -204,6 +204,7 @@ class KernelOptions:
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""
 
+    @without_metric
     def __init__(
         self,
         lc_ratio: float = 1.0,

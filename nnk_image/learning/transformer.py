@@ -111,7 +111,7 @@ n_jobs : optional
             check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
         self._fit_model(self._checked(X))
         solved = self._model.solve()
-        self._model.warn_if_narrow(solved, stacklevel=3)
+        self._model.warn_if_narrow(solved)
         self.error_ = solved.error
         self.graph_ = solved.graph(self.symmetrize)
         self._row_of: dict[bytes, int] = {}

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
-from nnk_image.base.checks import ready_for_c
+from nnk_image.base.checks import ready_for_c, working_dtype
 
 LARGEST = 1e150
 """Largest absolute value of a feature: squares of differences must not overflow."""
@@ -66,9 +66,16 @@ def check_features(
     return checked
 
 
+def plain_array(values: Any) -> NDArray[Any]:
+    """Return an array; masked entries of a masked array become NaN."""
+    if np.ma.is_masked(values):
+        values = values.astype(working_dtype(values.dtype)).filled(np.nan)
+    return np.asarray(values)
+
+
 def _as_array(points: Any) -> NDArray[Any]:
     """Convert points, which may be a pandas table with columns of several types, to an array."""
-    array = np.asarray(points)
+    array = plain_array(points)
     if array.dtype == object and array.ndim == 2 and hasattr(points, "dtypes"):
         kinds = {getattr(dtype, "kind", None) for dtype in points.dtypes}
         if kinds <= {*"buif"}:  # booleans beside numbers, or types that know absent values

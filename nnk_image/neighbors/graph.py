@@ -97,7 +97,7 @@ def nnk_graph(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    warn_of_few_points(model.n_neighbors, len(model.points), own=True, stacklevel=4)
+    warn_of_few_points(model.n_neighbors, len(model.points), own=True)
     solved = model.solve()
-    model.warn_if_narrow(solved, stacklevel=4)
+    model.warn_if_narrow(solved)
     return solved.graph(symmetrize)

@@ -25,6 +25,7 @@ The C core computes them (``src_c/neighbors/kernels.h``); `FORMULAS` holds the s
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -168,9 +169,10 @@ def evaluate(function: KernelFunction, a: NDArray[Any], b: NDArray[Any]) -> NDAr
 def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
     """Return `diagonal` of `kernel_params`, the kernel of n queries with themselves, as (n,)."""
     values = np.asarray(1.0 if diagonal is None else diagonal)
-    if values.dtype.kind not in "buif" or values.shape not in ((), (1,), (n,)):
+    real = values.dtype.kind in "buif" and np.isfinite(values).all()
+    if not real or values.shape not in ((), (1,), (n,)):
         raise ValueError(
-            f"diagonal of kernel_params must be a number, or one number for each of the {n} "
+            f"diagonal of kernel_params must be a finite number, or one for each of the {n} "
             f"queries, got an array of shape {values.shape} and dtype {values.dtype}"
         )
     return ready_for_c(np.broadcast_to(values, n), np.float64)
@@ -190,7 +192,7 @@ def check_kernel(
     """Return `kernel` and `kernel_params` of the public functions as a `Kernel`."""
     params = dict(params or {})
     if callable(kernel):
-        return Kernel("callable", function=lambda a, b: kernel(a, b, **params))
+        return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
     if kernel not in (*FORMULAS, "linear"):

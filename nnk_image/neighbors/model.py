@@ -1,7 +1,6 @@
 """Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
 import copy
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ from nnk_image.neighbors.kernels import (
     given_diagonal,
     similarities,
 )
-from nnk_image.neighbors.options import METHODS, check_method_params
+from nnk_image.neighbors.options import METHODS, check_method_params, warn
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
@@ -314,7 +313,7 @@ class NeighborhoodModel:
                 "far larger than its weights; scale X down, or use tol=0"
             )
 
-    def warn_if_narrow(self, solved: Solved, stacklevel: int) -> None:
+    def warn_if_narrow(self, solved: Solved) -> None:
         """Warn if the points have no neighbors because the width makes all similarities 0."""
         if not (self.has_sigma and solved.is_empty()):
             return
@@ -324,11 +323,10 @@ class NeighborhoodModel:
         with np.errstate(over="ignore"):
             nonzero = similarities(self.kernel, distances / sigma).any()
         if len(distances) and not nonzero:
-            warnings.warn(
+            warn(
                 f"no point has a neighbor: sigma={sigma:g} is so far below the distances of "
                 f"points to their candidates, {np.median(distances):.3g} in the median, that all "
-                "similarities are 0; use a larger sigma, or sigma='kth'",
-                stacklevel=stacklevel,
+                "similarities are 0; use a larger sigma, or sigma='kth'"
             )
 
     def _check_optimal(self, queries: NDArray[Any], own: bool, solved: Solved) -> None:
@@ -348,11 +346,10 @@ class NeighborhoodModel:
             self._solve_one(q, found, K, b, similarity, solved)
 
 
-def warn_of_few_points(n_neighbors: int, n_points: int, own: bool, stacklevel: int) -> None:
+def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:
     """Warn if there are fewer points than candidates are requested.
 
-    With `own`, the queries are the points, and each has the others as candidates. `stacklevel` is
-    as of `warnings.warn`, counted from here.
+    With `own`, the queries are the points, and each has the others as candidates.
     """
     n = n_points - own
     if n >= n_neighbors:
@@ -362,7 +359,7 @@ def warn_of_few_points(n_neighbors: int, n_points: int, own: bool, stacklevel: i
         text += ", so there are no neighbors; give at least two points"
     else:
         text += f"; all are candidates. Set n_neighbors={n} or less to avoid this warning"
-    warnings.warn(text, stacklevel=stacklevel)
+    warn(text)
 
 
 def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:

@@ -1,5 +1,7 @@
-"""The options of methods, checked in one place, and an answer to the option `metric`."""
+"""The options of methods, checked in one place; errors and warnings as the caller sees them."""
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
@@ -39,6 +41,17 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
     )
 
 
+def warn(text: str) -> None:
+    """Warn of the line that called the library, however deep inside the cause is found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in (
+        "nnk_image",
+        "sklearn",
+    ):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
+
+
 def without_metric(function: Function) -> Function:
     """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
 
@@ -51,7 +64,7 @@ def without_metric(function: Function) -> Function:
         name = function.__name__
         if name == "__init__":
             name = type(args[0]).__name__
-        if "metric" in options:
+        if "metric" in options and "kernel" in expected.parameters:
             metric = options["metric"]
             instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
             hint = instead.get(

@@ -1,6 +1,6 @@
 """Neighborhoods in parts of the features, and in all features from those in the parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +114,7 @@ def subvector_neighbors(
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
     check_count("n_neighbors", n_neighbors)
-    warn_of_few_points(n_neighbors, len(views[0]), own=True, stacklevel=3)
+    warn_of_few_points(n_neighbors, len(views[0]), own=True)
     options: dict[str, Any] = {"sigma": sigma, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:
@@ -133,7 +133,8 @@ def subvector_neighbors(
 
 def check_views(Xs: Any) -> list[NDArray[Any]]:
     """Return a list of checked (N, d_s) arrays, parts of the features of the same points."""
-    if isinstance(Xs, str) or not hasattr(Xs, "__iter__") or getattr(Xs, "ndim", 3) == 2:
+    listed = hasattr(Xs, "__iter__") and not isinstance(Xs, str | Mapping)
+    if not listed or getattr(Xs, "ndim", 3) == 2:
         raise TypeError(
             "Xs must be a sequence of (N, d) arrays, one for each part of the features, such as "
             f"[X[:, :3], X[:, 3:]]; not one {type(Xs).__name__}"

@@ -1,7 +1,6 @@
 """NNK weights where the kernel matrices are given."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from nnk_image.base.checks import check_choice, check_number, ready_for_c
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
+from nnk_image.neighbors.options import warn
 
 NOT_OPTIMAL = 1e-8
 """Violation of optimality, over the largest similarity of the query, that a positive semi-definite
@@ -150,7 +150,7 @@ def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd
     )
     if psd == "raise":
         raise ValueError(text)
-    warnings.warn(text, stacklevel=3)
+    warn(text)
 
 
 def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,11 +1,12 @@
 """The width sigma of a kernel: as given, or by a rule from the distances to candidates."""
 
 import numbers
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nnk_image.neighbors.options import warn
 
 RULES = ("kth", "local", "median")
 
@@ -64,9 +65,8 @@ def _not_zero(sigma: float | NDArray[np.float64]) -> float | NDArray[np.float64]
     zero = np.asarray(sigma) < _SMALLEST
     if not zero.any():
         return sigma
-    warnings.warn(
+    warn(
         "sigma is 0 (there are no candidates, or all are equal to the query), for which no kernel "
-        "is defined; using 1. Give a positive sigma to avoid this warning",
-        stacklevel=2,
+        "is defined; using 1. Give a positive sigma to avoid this warning"
     )
     return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

@@ -104,7 +104,7 @@ def gglr(
     places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
     with RowExecutor(n_jobs) as executor:
         system = _PlanarSystem(problem, places, stiffness, executor)
-        return problem.solve(system.solve, return_info)
+        return problem.solve(system.solve, system.shape, return_info)
 
 
 def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> Array:
@@ -142,7 +142,8 @@ class _PlanarSystem:
             squares = self._matrix.data * (axis[self._matrix.indices] - axis[rows]) ** 2
             sums = np.bincount(rows, squares, len(places))
             diagonal.append((sums / 4 + stiffness * degrees).astype(places.dtype))
-        self._data = np.zeros((len(places), len(diagonal)), places.dtype)
+        self.shape = len(places), len(diagonal)
+        self._data = np.zeros(self.shape, places.dtype)
         self._data[:, 0] = problem.data_weights
         scale = problem.weight * np.stack(diagonal, axis=1) + self._data
         self._free = scale > 0

@@ -113,7 +113,7 @@ def smooth(
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
     with RowExecutor(n_jobs) as executor:
         system = QuadraticSystem(problem, executor)
-        return problem.solve(system.solve, return_info)
+        return problem.solve(system.solve, problem.known.shape, return_info)
 
 
 class QuadraticSystem:

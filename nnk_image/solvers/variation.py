@@ -103,7 +103,8 @@ def total_variation(
     """
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
     with RowExecutor(n_jobs) as executor:
-        return problem.solve(_Flow(problem, executor).solve, return_info)
+        flow = _Flow(problem, executor)
+        return problem.solve(flow.solve, flow.state_shape, return_info)
 
 
 class _Flow:
@@ -121,14 +122,16 @@ class _Flow:
         of_node = np.empty_like(matrix.indices)
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
+        weight = problem.weight / problem.scale
         spread = float(problem.values[:, problem.known].std()) or 1.0
-        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / problem.weight)
+        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / weight)
         reach[problem.fixed] = 0
         flows = reach * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
-        limit = problem.weight * matrix.data[upper]
+        limit = weight * matrix.data[upper]
         self._n_edges = len(tail)
+        self.state_shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
@@ -136,7 +139,7 @@ class _Flow:
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
-        if len(start) == self._n + len(u):
+        if start.shape == self.state_shape:
             u[:] = start[self._n :]
         z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
         error, count, age = self._error(z, u, x, values, limits), 0, 1.0

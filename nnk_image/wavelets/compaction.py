@@ -220,7 +220,7 @@ def energy_compaction(
         graphs = {"bilateral": bilateral_graph(image, **build), "nnk": image_graph(image, **build)}
     elif isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}
-    _check_graphs(graphs, checked)
+    _check_graphs(graphs, checked, lmax)
     options = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian, "n_jobs": n_jobs}
     energy, designed = {}, {}
     for name, graph in graphs.items():
@@ -267,17 +267,20 @@ def _block_energies(
     return {"blocks": shares, "moments": moments / total}
 
 
-def _check_graphs(graphs: Mapping[str, ImageGraph], image: Image) -> None:
-    if not isinstance(graphs, Mapping) or not all(
-        isinstance(graph, ImageGraph) for graph in graphs.values()
-    ):
+def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
+    if not isinstance(graphs, Mapping) or not graphs:
         raise TypeError(
-            "graphs must be an ImageGraph, or a dictionary of such by name, "
-            f"not {type(graphs).__name__}"
+            "graphs must be an ImageGraph, or a dictionary of at least one by name, not "
+            f"{type(graphs).__name__}"
         )
-    for graph in graphs.values():
+    for name, graph in graphs.items():
+        if not isinstance(graph, ImageGraph):
+            raise TypeError(f"graphs[{name!r}] must be an ImageGraph, not {type(graph).__name__}")
         if graph.shape != image.shape:
             raise ValueError(f"the graph has shape {graph.shape}, the image {image.shape}")
+    for name in lmax if isinstance(lmax, Mapping) else ():
+        if name not in graphs:
+            raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
 
 
 def _energies(
