@@ -1,6 +1,7 @@
 """NNK-Means: learn atoms such that each point is a weighted sum of a few of them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,36 +24,23 @@ _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes th
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
-    @without_metric
-    def __init__(
-        self,
-        n_clusters: int = 10,
-        *,
-        n_neighbors: int = 10,
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "median",
-        sigma_scale: float = 1.0,
-        init: str = "k-means++",
-        max_iter: int = 30,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.sigma = sigma
-        self.sigma_scale = sigma_scale
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int = 10
+    _: KW_ONLY
+    n_neighbors: int = 10
+    kernel: str | Callable[..., Any] = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    sigma: float | str = "median"
+    sigma_scale: float = 1.0
+    init: str = "k-means++"
+    max_iter: int = 30
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def _gram_of(self, X: Array) -> Gram:
         """Return the kernel matrix of the points, with the width of the kernel computed."""

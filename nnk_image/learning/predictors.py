@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -167,32 +167,21 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return None
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class KernelOptions:
     """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
 
-    @without_metric
-    def __init__(
-        self,
-        n_neighbors: int = 30,
-        *,
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "kth",
-        sigma_scale: float = 1.0,
-        method: str = "nnk",
-        method_params: Mapping[str, Any] | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.sigma = sigma
-        self.sigma_scale = sigma_scale
-        self.method = method
-        self.method_params = method_params
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
+    n_neighbors: int = 30
+    _: KW_ONLY
+    kernel: str | Callable[..., Any] = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    sigma: float | str = "kth"
+    sigma_scale: float = 1.0
+    method: str = "nnk"
+    method_params: Mapping[str, Any] | None = None
+    neighbors: Any = None
+    n_jobs: int | None = None
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
@@ -201,22 +190,16 @@ class KernelOptions:
         return {name: getattr(self, name) for name in names}
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""
 
-    @without_metric
-    def __init__(
-        self,
-        lc_ratio: float = 1.0,
-        *,
-        n_neighbors: int | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.lc_ratio = lc_ratio
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
+    lc_ratio: float = 1.0
+    _: KW_ONLY
+    n_neighbors: int | None = None
+    neighbors: Any = None
+    n_jobs: int | None = None
 
     def _options(self) -> dict[str, Any]:
         params = {"tol": 0.0, "lc_ratio": self.lc_ratio}

@@ -1,6 +1,6 @@
 """The NNK graph as a step of scikit-learn's pipelines."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -16,6 +16,8 @@ from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
 from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator
 ):
@@ -63,35 +65,9 @@ n_jobs : optional
     array([0, 0, 0, 0, 0])
     """
 
-    _own_points_only = True
+    symmetrize: str | None = field(default="min_error", kw_only=True)
 
-    @without_metric
-    def __init__(
-        self,
-        n_neighbors: int = 30,
-        *,
-        symmetrize: str | None = "min_error",
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "kth",
-        sigma_scale: float = 1.0,
-        method: str = "nnk",
-        method_params: Mapping[str, Any] | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            sigma=sigma,
-            sigma_scale=sigma_scale,
-            method=method,
-            method_params=method_params,
-            neighbors=neighbors,
-            n_jobs=n_jobs,
-        )
-        self.symmetrize = symmetrize
+    _own_points_only = True
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Compute the graph of the points.

@@ -55,15 +55,16 @@ def warn(text: str) -> None:
 def without_metric(function: Function) -> Function:
     """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
 
-    Errors in the call of a constructor name the class, which may have inherited it.
+    Of a class, whose own `__init__` it changes, errors name the subclass that is called.
     """
+    if isinstance(function, type):
+        function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
+        return function
     expected = signature(function)
 
     @wraps(function)
     def checked(*args: Any, **options: Any) -> Any:
-        name = function.__name__
-        if name == "__init__":
-            name = type(args[0]).__name__
+        name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
         if "metric" in options and "kernel" in expected.parameters:
             metric = options["metric"]
             instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
