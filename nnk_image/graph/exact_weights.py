@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors.model import NeighborhoodModel
 
 
 def nnk_weighted(
-    graph: ImageGraph, pixels: npt.NDArray[Any], directed: bool, n_jobs: int | None = None
+    graph: ImageGraph, pixels: Array, directed: bool, n_jobs: int | None = None
 ) -> ImageGraph:
     """Replace an image graph's weights by those of non-negative kernel regression.
 
@@ -28,7 +28,7 @@ def nnk_weighted(
     return replace(graph, edges=StoredEdges(adjacency), directed=directed)
 
 
-def solve_on(graph: ImageGraph, pixels: npt.NDArray[Any], n_jobs: int | None) -> Any:
+def solve_on(graph: ImageGraph, pixels: Array, n_jobs: int | None) -> Any:
     """Solve for the weights of each pixel on its neighbors in the graph, with its kernel."""
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
     places = graph.positions() / graph.sigma_d

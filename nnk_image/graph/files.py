@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.base.image import MOST_AXES, check_spacing
+from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.graph.window import check_window
 
@@ -67,7 +66,7 @@ def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
             ) from error
 
 
-def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
     unknown = set(file) - {"format", "indptr", "indices", "data", *_PARTS}
     if unknown:
         raise ValueError(f"it holds {min(unknown)[:80]!r}, which no graph file has")
@@ -95,7 +94,7 @@ def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
     return parts
 
 
-def _matrix_of(file: Mapping[str, npt.NDArray[Any]], n_nodes: int) -> csr_array:
+def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
     """Return the CSR arrays as a matrix of positive weights in canonical format."""
     indptr, indices, data = file["indptr"], file["indices"], file["data"]
     if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
@@ -116,7 +115,7 @@ def _check_edges(
     shape: tuple[int, ...],
     window: int | tuple[int, ...],
     directed: bool,
-    valid: npt.NDArray[Any] | None,
+    valid: Array | None,
     **_: Any,
 ) -> None:
     """Raise ValueError where edges do not fit the other parts."""

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from nnk_image.base.edges import edges_of
 from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
 from nnk_image.graph.planes import EdgePlanes, StoredEdges
@@ -123,7 +124,7 @@ class ImageGraph:
         return n_stored if self.directed else n_stored // 2
 
     @cached_property
-    def degrees(self) -> npt.NDArray[Any]:
+    def degrees(self) -> Array:
         """Degree of each pixel: ndarray of the image's shape, and of the type of the weights.
 
         It is the sum of the pixel's row of `adjacency`: for a directed graph, over the neighbors
@@ -132,7 +133,7 @@ class ImageGraph:
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
-    def neighbor_counts(self) -> npt.NDArray[Any]:
+    def neighbor_counts(self) -> Array:
         """Number of neighbors of each pixel: ndarray of integers, of the image's shape.
 
         It is the number of entries in the pixel's row of `adjacency`: for a directed graph, of the
@@ -188,7 +189,7 @@ class ImageGraph:
         places = self.grid.positions().astype(float)
         return places if self.spacing is None else places * self.spacing
 
-    def to_edge_index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    def to_edge_index(self) -> tuple[npt.NDArray[np.int64], Array]:
         """Return the edges as arrays in the layout of PyTorch Geometric.
 
         PyTorch Geometric need not be installed.

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 

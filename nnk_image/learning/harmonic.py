@@ -9,10 +9,11 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.learning.inputs import Array, Graph, check_graph
+from nnk_image.learning.inputs import Graph, check_graph
 from nnk_image.neighbors.features import plain_array
 from nnk_image.solvers.problem import Problem, check_known
 from nnk_image.solvers.quadratic import QuadraticSystem

@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
-from nnk_image.learning.inputs import Array, Graph, check_graph, check_labels
+from nnk_image.learning.inputs import Graph, check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import warn

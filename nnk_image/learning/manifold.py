@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
 from nnk_image.base.checks import check_choice, check_number
-from nnk_image.learning.inputs import Array, Weights, check_points, check_weights
+from nnk_image.base.image import Array
+from nnk_image.learning.inputs import Weights, check_points, check_weights
 from nnk_image.neighbors.kernels import unit_rows
 
 _RANK = 1e-10  # singular values below this part of the largest one count as 0

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.image import Array
 from nnk_image.learning.gram import Gram
-from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.options import without_metric

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_count
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.means import MeansOptions, NNKMeans
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from nnk_image.learning.inputs import Array, Weights, check_points, check_weights
+from nnk_image.base.image import Array
+from nnk_image.learning.inputs import Weights, check_points, check_weights
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import without_metric

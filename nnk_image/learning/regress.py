@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 

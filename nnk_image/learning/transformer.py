@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
 from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nnk_image.base.checks import check_count, check_number, did_you_mean, ready_for_c
+from nnk_image.base.image import Array
 
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
 
@@ -84,23 +85,23 @@ class Formula:
     if `increasing`.
     """
 
-    values: Callable[[Kernel, NDArray[Any]], NDArray[Any]] | None = None
+    values: Callable[[Kernel, Array], Array] | None = None
     by_distance: bool = False
     unit: bool = False
     increasing: bool = True
 
 
-def _gaussian(_: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+def _gaussian(_: Kernel, x: Array) -> Array:
     x *= x
     x *= -0.5
     return np.exp(x, out=x)
 
 
-def _laplacian(_: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+def _laplacian(_: Kernel, x: Array) -> Array:
     return np.exp(np.negative(x, out=x), out=x)
 
 
-def _polynomial(kernel: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+def _polynomial(kernel: Kernel, x: Array) -> Array:
     return (kernel.gamma * x + kernel.coef0) ** kernel.degree
 
 
@@ -116,9 +117,7 @@ FORMULAS = {
 }
 
 
-def kernel_matrix(
-    kernel: Kernel, sigma: float, a: NDArray[Any], b: NDArray[Any]
-) -> NDArray[np.float64]:
+def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[np.float64]:
     """Return kernel values (n, m) of points a (n, d) and b (m, d), for kernels of pairs."""
     if kernel.function is not None:
         return evaluate(kernel.function, a, b)
@@ -133,7 +132,7 @@ def kernel_matrix(
     return similarities(kernel, a @ b.T)
 
 
-def self_similarities(kernel: Kernel, points: NDArray[Any]) -> NDArray[np.float64]:
+def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
     """Return kernel values (n,) of points with themselves, for kernels of pairs of points."""
     if kernel.function is not None:
         pairs = (evaluate(kernel.function, x, x) for x in points[:, None])
@@ -145,7 +144,7 @@ def self_similarities(kernel: Kernel, points: NDArray[Any]) -> NDArray[np.float6
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
-def similarities(kernel: Kernel, values: NDArray[Any]) -> NDArray[Any]:
+def similarities(kernel: Kernel, values: Array) -> Array:
     """Compute similarities from distances / sigma or inner products, perhaps in place."""
     formula = kernel.formula.values
     if formula is None:
@@ -153,7 +152,7 @@ def similarities(kernel: Kernel, values: NDArray[Any]) -> NDArray[Any]:
     return formula(kernel, values)
 
 
-def evaluate(function: KernelFunction, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:
     """Evaluate a kernel function for all pairs of points of `a` and `b`, and check the values."""
     values = np.asarray(function(a, b), np.float64)
     if values.shape != (len(a), len(b)):
@@ -178,7 +177,7 @@ def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
     return ready_for_c(np.broadcast_to(values, n), np.float64)
 
 
-def unit_rows(points: NDArray[Any]) -> NDArray[Any]:
+def unit_rows(points: Array) -> Array:
     """Scale points to length 1; points at the origin stay there."""
     _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
     points = np.ldexp(points, -exponents)  # exact; now squares neither overflow nor vanish
@@ -220,7 +219,7 @@ def _advice_for(unknown: str) -> str:
     return _ALIASES.get(unknown, f"choose one of {names}, or a function{hint}")
 
 
-def check_largest(kernel: Kernel, points: NDArray[Any], queries: NDArray[Any]) -> None:
+def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:
     """Raise ValueError if a polynomial kernel of some points may be too large to compute with.
 
     By the Cauchy-Schwarz inequality no similarity exceeds that of the longest two points.

@@ -10,6 +10,7 @@ from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
@@ -47,7 +48,7 @@ Sigma = float | NDArray[np.float64]
 class Queries(NamedTuple):
     """Queries and their candidates; `own` says that they are the points themselves."""
 
-    rows: NDArray[Any]
+    rows: Array
     candidates: Candidates
     own: bool
 
@@ -138,7 +139,7 @@ class NeighborhoodModel:
                 self._sigma = self._sigma_from(self._queries())
         return self._sigma
 
-    def check_queries(self, queries: ArrayLike) -> NDArray[Any]:
+    def check_queries(self, queries: ArrayLike) -> Array:
         """Return queries as the C core reads them, in the floating type of the points."""
         checked = check_features("queries", queries, self.points.shape[1], self.single)
         check_largest(self.kernel, self.points, checked)
@@ -238,7 +239,7 @@ class NeighborhoodModel:
         with RowExecutor(self.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
-    def _self_similarity(self, queries: NDArray[Any]) -> NDArray[np.float64]:
+    def _self_similarity(self, queries: Array) -> NDArray[np.float64]:
         """Return the kernel of each query with itself, for precomputed kernels."""
         if queries is self.points:
             return np.ascontiguousarray(np.diagonal(self.points))
@@ -254,7 +255,7 @@ class NeighborhoodModel:
             kernel = K[np.ix_(order, order)], b[order], own_similarity
             self._solve_one(q, found[order], *kernel, solved)
 
-    def _problem(self, queries: NDArray[Any], q: int, found: NDArray[Any]) -> Any:
+    def _problem(self, queries: Array, q: int, found: Array) -> Any:
         """Return K of the candidates, b with the query, and K of the query with itself.
 
         For kernels that are matrices or functions.
@@ -268,13 +269,7 @@ class NeighborhoodModel:
         return K, b, self._self_similarity(queries)[q]
 
     def _solve_one(
-        self,
-        q: int,
-        found: NDArray[Any],
-        K: NDArray[Any],
-        b: NDArray[Any],
-        own_similarity: float,
-        solved: Solved,
+        self, q: int, found: Array, K: Array, b: Array, own_similarity: float, solved: Solved
     ) -> None:
         """Weigh the candidates `found` of query q, and put them into `solved`."""
         if self.method in _REGRESSIONS:
@@ -313,7 +308,7 @@ class NeighborhoodModel:
                 "similarities are 0; use a larger sigma, or sigma='kth'"
             )
 
-    def _check_optimal(self, queries: NDArray[Any], solved: Solved) -> None:
+    def _check_optimal(self, queries: Array, solved: Solved) -> None:
         """Warn, raise or solve again where the kernel is not positive semi-definite."""
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
@@ -346,7 +341,7 @@ def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:
     warn(text)
 
 
-def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
+def _check_square(matrix: Array) -> Array:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
     asymmetry, rounding = np.abs(matrix - matrix.T).max(), 1e-8 * np.abs(matrix).max()

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from nnk_image.base import memory
 from nnk_image.base.edges import edges_of
+from nnk_image.base.image import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,8 +55,8 @@ class Neighborhoods:
     array([1], dtype=int32)
     """
 
-    indices: NDArray[Any]
-    indptr: NDArray[Any]
+    indices: Array
+    indptr: Array
     weights: NDArray[np.float64]
     error: NDArray[np.float64]
     sigma: float | NDArray[np.float64]
@@ -69,11 +70,11 @@ class Neighborhoods:
         return len(self.indptr) - 1
 
     @property
-    def n_kept(self) -> NDArray[Any]:
+    def n_kept(self) -> Array:
         """Number of neighbors of each query, (n,) ndarray of int."""
         return np.diff(self.indptr)
 
-    def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def neighbors(self, query: int) -> tuple[Array, NDArray[np.float64]]:
         """Return the indices of the neighbors of one query, and their weights.
 
         Parameters
@@ -145,7 +146,7 @@ class Solved:
         self.error, self.residual = np.zeros(n), np.zeros(n)
         self.sigma: float | NDArray[np.float64] = np.nan
 
-    def put(self, query: int, points: NDArray[Any], weights: NDArray[Any]) -> None:
+    def put(self, query: int, points: Array, weights: Array) -> None:
         """Set the candidates of a query and their weights, in any order."""
         order = np.argsort(points)
         part = slice(self.start[query], self.start[query] + len(points))

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count, check_number, check_positive
+from nnk_image.base.image import Array
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
@@ -230,7 +230,7 @@ class _MergedPoints:
             self._merge_pairs(chosen, nearest[chosen])
         return 0.0
 
-    def _merge_pairs(self, a: NDArray[Any], b: NDArray[Any]) -> None:
+    def _merge_pairs(self, a: Array, b: Array) -> None:
         """Put each of the points `b` into that of `a` beside it."""
         n, counts, points = len(self.points), self.counts.copy(), self.points.copy()
         counts[a] += counts[b]

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import SYMMETRIZE
@@ -131,7 +132,7 @@ def subvector_neighbors(
     return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(), graph)
 
 
-def check_views(Xs: Any) -> list[NDArray[Any]]:
+def check_views(Xs: Any) -> list[Array]:
     """Return a list of checked (N, d_s) arrays, parts of the features of the same points."""
     listed = hasattr(Xs, "__iter__") and not isinstance(Xs, str | Mapping)
     if not listed or getattr(Xs, "ndim", 3) == 2:

@@ -1,12 +1,12 @@
 """NNK weights where the kernel matrices are given."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.base.checks import check_choice, check_number, ready_for_c
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.options import warn
@@ -122,7 +122,7 @@ def solve_given(
 
 
 def nearest_psd(
-    K: NDArray[Any], b: NDArray[Any], own: NDArray[Any]
+    K: Array, b: Array, own: Array
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Set the negative eigenvalues of the kernel matrices of problems (K, b, own) to 0.
 
@@ -180,7 +180,7 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
     return kernel, to_query
 
 
-def check_diagonal(name: str, K: NDArray[Any]) -> None:
+def check_diagonal(name: str, K: Array) -> None:
     """Raise ValueError if points similar to others are not similar to themselves.
 
     No kernel is like that, by the Cauchy-Schwarz inequality; the points would get no weight.

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from nnk_image import _core
 from nnk_image.base.checks import check_positive, ready_for_c
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
 _EDGES_PER_PIXEL = 5  # take about as long as the pixel for which chunks are sized
 

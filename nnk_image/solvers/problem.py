@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
+from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.neighbors.features import plain_array
 
-Array: TypeAlias = npt.NDArray[Any]
 Graph: TypeAlias = Any
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.problem import Array, Graph
+from nnk_image.solvers.problem import Graph
 from nnk_image.solvers.quadratic import smooth
 from nnk_image.spectral.operator import LaplacianOperator
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image import _core
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
 _PER_CHUNK = 1 << 16
 """Nodes or edges, whatever n_jobs is: sums over chunks are then rounded in one order."""

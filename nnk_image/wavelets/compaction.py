@@ -11,7 +11,14 @@ import numpy.typing as npt
 from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import MOST_AXES, Image, check_image, require_per_pixel, spatial_shape
+from nnk_image.base.image import (
+    MOST_AXES,
+    Array,
+    Image,
+    check_image,
+    require_per_pixel,
+    spatial_shape,
+)
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.block_gft import as_blocks, block_gft
@@ -231,7 +238,7 @@ def energy_compaction(
     return EnergyCompaction(orders, energy, n_edges, designed, **blocks)
 
 
-def _mean_removed(image: Image) -> npt.NDArray[Any]:
+def _mean_removed(image: Image) -> Array:
     """Deviations from each channel's mean, scaled to 1 at most; 0 where pixels are absent."""
     scale = max(abs(image.low), abs(image.high)) or 1.0
     pixels = image.pixels / image.dtype.type(scale)
@@ -249,7 +256,7 @@ def _mean_removed(image: Image) -> npt.NDArray[Any]:
 
 
 def _block_energies(
-    signal: npt.NDArray[Any], graphs: Mapping[str, ImageGraph], size: int, n_jobs: int | None
+    signal: Array, graphs: Mapping[str, ImageGraph], size: int, n_jobs: int | None
 ) -> dict[str, Any]:
     """`blocks` and `moments` of an `EnergyCompaction`."""
     signal = signal.reshape(*signal.shape[:2], -1).astype(float)
@@ -285,7 +292,7 @@ def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
 
 def _energies(
     graph: ImageGraph,
-    signal: npt.NDArray[Any],
+    signal: Array,
     orders: tuple[int, ...],
     lmax: float | None,
     options: dict[str, Any],
