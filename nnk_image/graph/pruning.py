@@ -12,12 +12,10 @@ from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import (
     MOST_AXES,
     Image,
-    as_row,
     check_image,
     check_spacing,
     data_range_of,
     feature_planes,
-    is_column,
     require_per_pixel,
     spatial_shape,
 )
@@ -37,8 +35,7 @@ class GraphSpec:
     """Which graph to build: arguments checked, defaults filled in, features laid out for C.
 
     Arguments are as for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
-    `kind` says which graph has to fit into memory. With `turned` an image of one column is laid
-    out as the row that it is: its pixels have the same numbers.
+    `kind` says which graph has to fit into memory.
 
     Attributes
     ----------
@@ -68,25 +65,19 @@ class GraphSpec:
         mask=None,
         kind="nnk",
         spacing=None,
-        turned=False,
     ):
         # What is cheap to check comes first, the size before anything is copied.
         self.shape = shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
-        self.side = side = check_window(default if window is None else window, len(shape))
+        self.side = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
         self.spacing = None if spacing is None else distances
         _require_memory(image, channel_axis, n_offsets(self.side, len(shape)), kind)
-        turned = turned and is_column(shape)
-        if turned:
-            side = side if isinstance(side, int) else side[::-1]
-            shape, distances = shape[::-1], distances[::-1]
-        self.window, self.lines = window_on(shape, side, distances)
+        self.window, self.lines = window_on(shape, self.side, distances)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
         self.image = check_image(image, channel_axis, mask, MOST_AXES)
-        self.image = as_row(self.image) if turned else self.image
         self.sigma_f = data_range_of(self.image) * 10 / 255 if sigma_f is None else sigma_f
         self.exact, self.planes = feature_planes(self.image, self.lines)
         self.two_sigma2, self.mu = _kernel_numbers(self)
