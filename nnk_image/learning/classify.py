@@ -125,8 +125,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, eq. 3.14, 3.21, 3.24.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, eq. 3.14, 3.21, 3.24.
 
     Examples
     --------

@@ -166,8 +166,7 @@ def few_shot_labels(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Algorithm 6.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Algorithm 6.
 
     Examples
     --------

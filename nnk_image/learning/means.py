@@ -10,7 +10,6 @@ from scipy.linalg import pinvh
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.base.image import Array
@@ -127,8 +126,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Algorithm 5, eq. 3.10 to 3.13.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Algorithm 5, eq. 3.10 to
+    3.13.
 
     Examples
     --------
@@ -231,10 +230,6 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Return the codes of queries, and their kernel values with the atoms."""
         b = self._gram.product(X, self.atoms_)
         return self._codes(b), b
-
-    def _checked_queries(self, X: npt.ArrayLike) -> Any:
-        check_is_fitted(self)
-        return self._checked(X, reset=False)
 
     def _labels(self, X: Array | None) -> Array:
         """Return the atom of largest weight, or the nearest one where all weights are 0."""

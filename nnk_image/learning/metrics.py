@@ -55,8 +55,7 @@ def nnk_distance(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Definition 3.2.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Definition 3.2.
 
     Examples
     --------

@@ -39,6 +39,11 @@ class KernelEstimator(BaseEstimator):
             return check_features("X", checked)
         return check_features("X", checked[0]), checked[1]
 
+    def _checked_queries(self, X: Any) -> Any:
+        """Return queries as scikit-learn checks them, once the estimator is fitted."""
+        check_is_fitted(self)
+        return self._checked(X, reset=False)
+
 
 class NeighborhoodEstimator(KernelEstimator):
     """An estimator that finds neighborhoods among its fitted points.
@@ -91,7 +96,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
             similarities of a query are 0, its only neighbor is the nearest point for a kernel of
             distances; for other kernels it has none.
         """
-        check_is_fitted(self)
         queries = self._checked_queries(X)
         found = self._found(queries)
         empty = np.flatnonzero(found.n_kept == 0)
@@ -161,7 +165,8 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     def _checked_queries(self, X: npt.ArrayLike | None) -> Any:
         """Return queries as scikit-learn checks them, or None for the fitted points."""
         if X is not None:
-            return self._checked(X, reset=False)
+            return super()._checked_queries(X)
+        check_is_fitted(self)
         if self.n_samples_fit_ < 2:
             raise ValueError("leave-one-out prediction needs at least two fitted points")
         return None

@@ -85,16 +85,12 @@ n_jobs : optional
 
     Notes
     -----
-    If a query is so far from all points that all similarities are 0, it gets the value of its
-    nearest point. For kernels without distances (cosine, linear, polynomial, precomputed,
-    functions), it then gets the mean of all values.
-
-    ``predict(None)`` predicts each fitted point from the others (leave-one-out).
+    Queries far from all points are as for `NNKClassifier`, with the mean of all values in place of
+    the frequencies of the classes; so is ``predict(None)``.
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, eq. 3.14, 3.21, 3.24.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, eq. 3.14, 3.21, 3.24.
 
     Examples
     --------

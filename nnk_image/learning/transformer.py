@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Array
@@ -110,8 +109,8 @@ n_jobs : optional
             Float64 weights: for a fitted point its row of `graph_`; for a new point those of its
             neighbors among the fitted points, as by ``nnk_neighbors(..., queries=X)``.
         """
-        check_is_fitted(self)
-        queries = self._model.check_queries(self._checked(X, reset=False))
+        points = self._checked_queries(X)
+        queries = self._model.check_queries(points)
         known = np.array([self._row_of.get(_fingerprint(row), -1) for row in queries])
         new = np.flatnonzero(known < 0)
         if len(new) == 0:

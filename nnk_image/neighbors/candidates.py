@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nnk_image.base import memory
@@ -68,8 +68,6 @@ def search_for(
         if kernel.by_distance:
             return NearestSearch(points, n_jobs)
         return SimilaritySearch(kernel, points)
-    if issparse(neighbors):
-        return GivenSearch(_of_matrix(neighbors, len(points)))
     if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
         return FittedSearch(neighbors, points)
     if isinstance(neighbors, str):
@@ -81,7 +79,7 @@ def search_for(
                 "indices"
             )
         neighbors = neighbors[0]
-    return GivenSearch(_of_array(neighbors, len(points)))
+    return GivenSearch(_named(neighbors, len(points)))
 
 
 class NearestSearch:
@@ -140,16 +138,16 @@ class FittedSearch:
     def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
         """Return the nearest `n` points of each query and itself, or those the graph has."""
         if not hasattr(self._estimator, "kneighbors"):
-            graph = self._estimator.transform(queries)
-            if not issparse(graph):
+            found = self._estimator.transform(queries)
+            if not issparse(found):
                 raise TypeError(
                     f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
-                    f"to {type(graph).__name__}"
+                    f"to {type(found).__name__}"
                 )
-            return _of_matrix(graph, self._n_points)
-        n = min(n + exclude_self, self._n_points)
-        found = self._estimator.kneighbors(queries, n, return_distance=False)
-        return _of_array(found, self._n_points)
+        else:
+            n = min(n + exclude_self, self._n_points)
+            found = self._estimator.kneighbors(queries, n, return_distance=False)
+        return _named(found, self._n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -260,34 +258,28 @@ def _query_all(search: Any, rows: int, queries: Array, n: int) -> tuple[Array, A
     return np.concatenate(distances), np.concatenate(found)
 
 
-def _of_matrix(matrix: Any, n_points: int) -> Candidates:
-    """`Candidates` named by the entries of a sparse (n, n_points) matrix."""
-    matrix = matrix.tocsr()
-    if matrix.shape[1] != n_points:
+def _named(given: Any, n_points: int) -> Candidates:
+    """`Candidates` as an (n, k) array of indices, or a sparse (n, n_points) matrix names them."""
+    if issparse(given):
+        given = given.tocsr()
+        if given.shape[1] != n_points:
+            raise ValueError(
+                f"neighbors= is a matrix of shape {given.shape}; it must have a column for each of "
+                f"the {n_points} points"
+            )
+        found = Candidates(ready_for_c(given.indptr, np.int64), _index_array(given.indices))
+    else:
+        indices = np.asarray(given)
+        if indices.ndim != 2:
+            raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
+        if indices.dtype.kind not in "iu":
+            raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
+        found = Candidates.of_table(indices)
+    if (largest := found.indices.max(initial=0)) >= n_points:
         raise ValueError(
-            f"neighbors= is a matrix of shape {matrix.shape}; it must have a column for each of "
-            f"the {n_points} points"
+            f"neighbors= contains the index {largest}, but there are only {n_points} points"
         )
-    indices = _checked(_index_array(matrix.indices), n_points)
-    return Candidates(ready_for_c(matrix.indptr, np.int64), indices)
-
-
-def _of_array(indices: ArrayLike, n_points: int) -> Candidates:
-    """`Candidates` of an (n, k) array of indices, checked."""
-    indices = np.asarray(indices)
-    if indices.ndim != 2:
-        raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
-    if indices.dtype.kind not in "iu":
-        raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
-    return Candidates.of_table(_checked(indices, n_points))
-
-
-def _checked(indices: Array, n_points: int) -> Array:
-    if indices.size and indices.max() >= n_points:
-        raise ValueError(
-            f"neighbors= contains the index {indices.max()}, but there are only {n_points} points"
-        )
-    return indices
+    return found
 
 
 def _index_array(indices: Array) -> Array:

@@ -123,10 +123,9 @@ def nnk_scales(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, section 2.6.3 and eq. 2.30; C. Hurtado, S. Shekkizhar, J.
-    Ruiz-Hidalgo, A. Ortega, "Study of manifold geometry using multiscale non-negative
-    kernel graphs", ICASSP 2023.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, section 2.6.3 and eq. 2.30;
+    C. Hurtado, S. Shekkizhar, J. Ruiz-Hidalgo, A. Ortega, "Study of manifold geometry using
+    multiscale non-negative kernel graphs", ICASSP 2023.
 
     Examples
     --------

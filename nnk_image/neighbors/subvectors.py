@@ -98,10 +98,9 @@ def subvector_neighbors(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, section 2.6.2; D. Bonet, A. Ortega, J. Ruiz-Hidalgo, S.
-    Shekkizhar, "Channel redundancy and overlap in convolutional neural networks with
-    channel-wise NNK graphs", ICASSP 2022.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, section 2.6.2; D. Bonet, A.
+    Ortega, J. Ruiz-Hidalgo, S. Shekkizhar, "Channel redundancy and overlap in convolutional neural
+    networks with channel-wise NNK graphs", ICASSP 2022.
 
     Examples
     --------
