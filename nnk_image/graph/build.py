@@ -159,18 +159,9 @@ def bilateral_graph(
     Returns
     -------
     ImageGraph
-        Undirected graph, with weights of the same dtype as those of `image_graph`.  Edges whose
-        weight would underflow are left out: see `ImageGraph.n_underflow`.
-
-    Raises
-    ------
-    TypeError, ValueError, MemoryError
-        As `image_graph`.
-
-    Warns
-    -----
-    UserWarning
-        As `image_graph`.
+        Undirected graph, with weights of the same dtype as those of `image_graph`, and the same
+        errors and warnings.  Edges whose weight would underflow are left out: see
+        `ImageGraph.n_underflow`.
 
     References
     ----------

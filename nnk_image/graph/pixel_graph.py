@@ -39,14 +39,8 @@ class ImageGraph:
     kind : {'nnk', 'bilateral'}
         Which pixels are linked, whatever the weights. 'bilateral': each pixel to all others in its
         window. 'nnk': only to a few of them.
-    window : int or tuple of int
-        Side of the window in pixels, or one per axis.
-    sigma_d, sigma_f : float
-        Widths of the kernel that gives the weights: in space, in pixels or the units of `spacing`;
-        and in intensity, in the image's own units.
-    directed : bool
-        True if row i of the adjacency has only the neighbors that pixel i chose itself. False
-        (default) if two pixels are linked as soon as one of them chose the other.
+    window, sigma_d, sigma_f, directed
+        As for `image_graph`, with the defaults filled in.
     valid : bool ndarray of `shape`, or None
         True for valid pixels; the others have no edges. None (default) means that all are valid.
     spacing : tuple of float or None

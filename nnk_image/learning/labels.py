@@ -28,8 +28,8 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph of N nodes with non-negative weights; others raise ValueError.
+    graph
+        As for `interpolate`.
     labels : (N,) array_like of int
         Class of each node, -1 where unknown; at least one must be known. Classes are whole numbers
         from 0, not necessarily consecutive. For an image, the raveled map of labels.
@@ -138,13 +138,11 @@ def few_shot_labels(
         there are fewer labeled points, all are candidates.
     kernel : str or callable
         As for `nnk_neighbors`, but not 'precomputed'; default 'cosine'.
-    sigma, method : optional
+    sigma, method, n_jobs : optional
         As for `nnk_neighbors`, but not ``method='mutual_knn'``; 'kstar' and 'lnp' need
         ``kernel='gaussian'``.
     n_accept : int
         Largest number of queries per class that get their final label in each round; default 1.
-    n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors.
 
     Returns
     -------

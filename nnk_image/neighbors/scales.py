@@ -96,10 +96,8 @@ def nnk_scales(
     max_coherence : float, default: 0.5
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
-    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
-        How the graphs are made undirected, as for `nnk_graph`; default 'min_error'.
-    n_jobs : int, optional
-        As for `nnk_neighbors`.
+    symmetrize, n_jobs
+        As for `nnk_graph`, but not None for `symmetrize`.
 
     Returns
     -------

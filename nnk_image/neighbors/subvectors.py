@@ -72,10 +72,8 @@ def subvector_neighbors(
         gives each part its own width. With a rule, the parts are divided by their widths (with
         'local' by the median of them) before they are concatenated, and the rule is applied to the
         result again.
-    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
-        How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
-    n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors. The result does not depend on it.
+    symmetrize, n_jobs
+        As for `nnk_graph`, but not None for `symmetrize`.
 
     Returns
     -------

@@ -61,17 +61,8 @@ def gglr(
     Returns
     -------
     restored, info
-        As for `smooth`. Values may lie outside the range of the known ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `smooth`, and if `coordinates` are missing for a graph that is not of an image.
-
-    Warns
-    -----
-    UserWarning
-        As `smooth`.
+        As for `smooth`, also in what it raises and warns of. Values may lie outside the range of
+        the known ones.
 
     Notes
     -----

@@ -64,17 +64,8 @@ def total_variation(
     Returns
     -------
     restored, info
-        As for `smooth`. All values lie within the range of the known ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `smooth`.
-
-    Warns
-    -----
-    UserWarning
-        As `smooth`.
+        As for `smooth`, also in what it raises and warns of. All values lie within the range of
+        the known ones.
 
     Notes
     -----

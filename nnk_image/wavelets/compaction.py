@@ -165,7 +165,7 @@ def energy_compaction(
     orders : int or sequence of int
         Degrees of the Chebyshev polynomials that approximate the filters; all are measured.
         Default: 4, 6, 12, 15 and 30.
-    filters, n_scales, laplacian
+    filters, n_scales, laplacian, n_jobs
         As for `SpectralGraphWavelets`.
     lmax : float or dict from str to float, optional
         Eigenvalue at which the highest band ends, as for `SpectralGraphWavelets`; one number, or
@@ -175,9 +175,6 @@ def energy_compaction(
         Side in pixels of square blocks, 2 to 64, on which the graph transform `block_gft` and the
         discrete cosine transform are measured as well; only for images of two axes.  Default: no
         blocks.
-    n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors.  Results do not depend
-        on it.
 
     Returns
     -------
