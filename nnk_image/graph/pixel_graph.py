@@ -79,7 +79,9 @@ class ImageGraph:
         it to a function that fails with "WRITEBACKIFCOPY base is read-only", use
         ``graph.adjacency.copy()``; for PyGSP there is `to_pygsp`.
         """
-        matrix = copy.copy(self._stored.adjacency)  # shares the arrays, but may not change them
+        matrix = copy.copy(
+            self.edges.stored.adjacency
+        )  # shares the arrays, but may not change them
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.flags.writeable = False
         return matrix
@@ -90,11 +92,7 @@ class ImageGraph:
 
         It is 0 for ``image_graph(..., weights='nnk')``, where weights of 0 are left out uncounted.
         """
-        return self._stored.n_underflow
-
-    @property
-    def _stored(self) -> StoredEdges:
-        return self.edges.stored if isinstance(self.edges, EdgePlanes) else self.edges
+        return self.edges.stored.n_underflow
 
     @property
     def dtype(self) -> np.dtype[Any]:

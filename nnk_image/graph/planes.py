@@ -26,6 +26,11 @@ class StoredEdges(NamedTuple):
     n_underflow: int = 0
 
     @property
+    def stored(self) -> StoredEdges:
+        """The same."""
+        return self
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the weights."""
         return self.adjacency.dtype

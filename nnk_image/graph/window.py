@@ -113,7 +113,8 @@ def _window(radii, spacing, strides, border):
     offsets = np.delete(offsets, len(offsets) // 2, axis=0).astype(np.int32)
     forward = offsets[len(offsets) // 2 :]
     squares = ((offsets * np.array(spacing)) ** 2).sum(axis=1)
-    offsets = offsets[np.argsort(squares, kind="stable")]
+    order = np.argsort(squares, kind="stable")
+    offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta)
@@ -124,7 +125,7 @@ def _window(radii, spacing, strides, border):
         radii[-1],
         all_dy,
         np.ascontiguousarray(offsets[:, -1]),
-        _plane_numbers(offsets, forward),
+        (order - len(forward)).astype(np.int32),  # -1 minus the number of the negative, below 0
         starts,
         pruners,
     )
@@ -139,13 +140,12 @@ def pair_deltas(offsets, spacing):
 
     Neighbor j can prune k where the factor is not negative and j is not k.
     """
-    if all(s == 1 for s in spacing):
-        gram = offsets @ offsets.T
-        return gram - np.diag(gram)[:, None]
     scaled = offsets * np.array(spacing)
     gram = scaled @ scaled.T
     squares = np.diag(gram)
     delta = gram - squares[:, None]
+    if all(s == 1 for s in spacing):
+        return delta  # whole numbers
     delta[abs(delta) < 16 * np.finfo(float).eps * np.sqrt(np.outer(squares, squares))] = 0
     return delta * (1 + _TIE)  # where values are integers, ties are common
 
@@ -167,13 +167,3 @@ def _pairs(squares, delta):
         pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)
         starts.append(starts[-1] + len(pruners[-1]))
     return np.array(starts, np.int32), np.concatenate(pruners).astype(np.int32)
-
-
-def _plane_numbers(offsets, forward):
-    """Return for each offset its index in `forward`, or -1 minus that of its negative."""
-    number = {tuple(o): i for i, o in enumerate(forward.tolist())}
-    planes = []
-    for offset in offsets.tolist():
-        opposite = tuple(-o for o in offset)
-        planes.append(number.get(tuple(offset), -1 - number.get(opposite, 0)))
-    return np.array(planes, np.int32)

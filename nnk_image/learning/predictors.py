@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -190,8 +190,7 @@ class KernelOptions:
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
-        kernel = ["kernel", "kernel_params", "sigma", "sigma_scale"]
-        names = [*kernel, "method", "method_params", "n_jobs"]
+        names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
         return {name: getattr(self, name) for name in names}
 
 

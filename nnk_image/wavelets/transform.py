@@ -77,6 +77,12 @@ class SpectralGraphWavelets:
 
     Attributes
     ----------
+    laplacian : str
+        Kind of the Laplacian, such as 'combinatorial'.
+    shape : tuple of int
+        Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs.
+    dtype : numpy.dtype
+        Type of all results: float32 if the weights of the graph are float32, else float64.
     n_bands : int
         Number of bands, the scaling function included.
     order : int
@@ -154,25 +160,11 @@ class SpectralGraphWavelets:
             if not isinstance(graph, LaplacianOperator):
                 graph = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau, KEEP)
             self._operator = graph
+            self.laplacian, self.shape, self.dtype = graph.kind, graph.shape, graph.dtype
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
         self._fitted()
-
-    @property
-    def laplacian(self) -> str:
-        """Kind of the Laplacian, such as 'combinatorial'."""
-        return self._operator.kind
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs."""
-        return self._operator.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of all results: float32 if the weights of the graph are float32, else float64."""
-        return self._operator.dtype
 
     def analyze(self, image: npt.ArrayLike) -> Array:
         """Compute the wavelet coefficients of an image: one image per band.
