@@ -68,10 +68,10 @@ def search_for(
         if kernel.by_distance:
             return NearestSearch(points, n_jobs)
         return SimilaritySearch(kernel, points)
+    if isinstance(neighbors, str | type):
+        raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
         return FittedSearch(neighbors, points)
-    if isinstance(neighbors, str):
-        raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if isinstance(neighbors, tuple):
         if len(neighbors) != 2:
             raise ValueError(

@@ -160,13 +160,14 @@ def check_problem(
         middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
         states = list(np.where(mask, values, middle))
     elif isinstance(start, SolverInfo):
-        states = [state / scale for state in start.state]
+        states = start.state
     else:
-        given = _channels("start", plain_array(start), n) / scale
-        states = list(given.astype(values.dtype, order="C"))
+        states = list(_channels("start", plain_array(start), n))
         if not np.isfinite(states).all():
             node = int(np.argmin(np.isfinite(states).all(axis=0)))
             raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
+    if start is not None:
+        states = [(state / scale).astype(values.dtype, order="C") for state in states]
     if len(states) != len(values):
         raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
     return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale)

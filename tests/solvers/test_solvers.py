@@ -284,6 +284,7 @@ def test_signals_in_any_units(solver, dtype, exponent):
 def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
     noisy, graph = photograph()
     _, info = solver(graph, noisy, 2.0, return_info=True)
+    assert solver(graph, noisy.astype(np.float32), 2.0, start=info).dtype == np.float32
     with pytest.raises(ValueError, match="SolverInfo of another solver, or of another graph"):
         solver(nnk_image.image_graph(noisy[:9], sigma_f=40), noisy[:9], 2.0, start=info)
     masked = np.ma.masked_less(noisy, 90)
