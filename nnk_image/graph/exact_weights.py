@@ -35,7 +35,5 @@ def solve_on(graph: ImageGraph, pixels: Array, n_jobs: int | None) -> Any:
     levels = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
     features = np.hstack([places, levels.reshape(graph.n_nodes, -1)])
     most = int(np.diff(graph.adjacency.indptr).max(initial=1))
-    model = NeighborhoodModel(
-        features, max(1, most), sigma=1.0, neighbors=graph.adjacency, n_jobs=n_jobs
-    )
-    return model.solve()
+    options = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
+    return NeighborhoodModel(features, most, **options).solve()

@@ -82,8 +82,7 @@ n_jobs : optional
         -------
         self
         """
-        if self.symmetrize is not None:
-            check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
+        check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
         self._fit_model(self._checked(X))
         solved = self._model.solve()
         self._model.warn_if_narrow(solved)

@@ -178,10 +178,8 @@ def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
     if known.all():
         return known
     adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    n_parts, part = connected_components(adjacency, directed=False)
-    has_known = np.zeros(n_parts, bool)
-    has_known[part[known]] = True
-    return has_known[part]
+    _, part = connected_components(adjacency, directed=False)
+    return np.isin(part, part[known])
 
 
 def _channels(name: str, signal: Array, n: int) -> Array:
