@@ -157,58 +157,51 @@ class Solved:
         """Return whether no candidate has a positive weight."""
         return not self.weight.any()
 
-    def candidates(self) -> csr_array:
-        """Return the weights of all candidates, those of 0 included."""
-        given = self.index >= 0
-        indptr = np.concatenate([[0], np.cumsum(self.count)])
-        indptr = indptr.astype(memory.index_dtype(indptr[-1]))
-        arrays = self.weight[given], self.index[given], indptr
+    def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
+        """Return the `values` of those candidates that are `given`, as rows."""
+        dtype = memory.index_dtype(len(given))
+        indptr = np.concatenate([[0], np.cumsum(given, dtype=dtype)])[self.start].astype(dtype)
+        arrays = values[given], self.index[given], indptr
         matrix = csr_array(arrays, shape=(len(self.count), self.n_points))
         matrix.has_canonical_format = True
         return matrix
 
+    def _pairs(self) -> csr_array:
+        """Return 1 for each candidate, whatever its weight."""
+        return self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
+
     def keep_mutual(self) -> None:
         """Set the weights of candidates to 0 that do not have the query among their own."""
-        rows = self.candidates()
         query = np.repeat(np.arange(self.n_points), self.count)
-        candidate = rows.indices.astype(np.int64)
+        candidate = self._pairs().indices.astype(np.int64)
         both = np.isin(candidate * self.n_points + query, query * self.n_points + candidate)
         self.weight[self.index >= 0] *= both
 
     def neighborhoods(self) -> Neighborhoods:
         """Return the candidates with a positive weight, as `Neighborhoods`."""
-        rows = self.candidates()
-        rows.eliminate_zeros()
+        rows = self._rows(self.weight > 0, self.weight)
         arrays = rows.indices, rows.indptr, rows.data
         return Neighborhoods(*arrays, self.error, self.sigma, self.n_points, self.residual)
 
     def graph(self, rule: str | None) -> csr_array:
         """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
-        pairs = self.candidates()
-        weights = pairs.copy()
-        weights.eliminate_zeros()
-        pairs.data[:] = 1
-        return weights if rule is None else _undirected(weights, pairs, self.error, rule)
-
-
-def _undirected(
-    weights: csr_array, pairs: csr_array, error: NDArray[np.float64], rule: str
-) -> csr_array:
-    """Join the weights of pairs of points; `pairs` has an entry for each candidate."""
-    if rule == "max":
-        return weights.maximum(weights.T)
-    if rule == "min":
-        return weights.minimum(weights.T)
-    if rule == "mean":
-        return 0.5 * (weights + weights.T)
-    mutual = csr_array(weights.multiply(pairs.T))  # of pairs that are each other's candidates
-    own, other = np.repeat(error, np.diff(mutual.indptr)), error[mutual.indices]
-    chosen, equal = (_where(keep, mutual) for keep in (own < other, own == other))
-    graph = chosen + chosen.T + equal.maximum(equal.T)
-    if rule == "min_error_onesided":
-        others = weights - mutual
-        graph = graph + others + others.T
-    return graph
+        weights = self._rows(self.weight > 0, self.weight)
+        if rule is None:
+            return weights
+        if rule == "max":
+            return weights.maximum(weights.T)
+        if rule == "min":
+            return weights.minimum(weights.T)
+        if rule == "mean":
+            return 0.5 * (weights + weights.T)
+        mutual = csr_array(weights.multiply(self._pairs().T))  # each other's candidates
+        own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]
+        chosen, equal = (_where(keep, mutual) for keep in (own < other, own == other))
+        graph = chosen + chosen.T + equal.maximum(equal.T)
+        if rule == "min_error_onesided":
+            others = weights - mutual
+            graph = graph + others + others.T
+        return graph
 
 
 def _where(keep: NDArray[np.bool_], matrix: csr_array) -> csr_array:
