@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
+from types import FrameType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from nnk_image.base.checks import check_choice, check_number
@@ -44,12 +45,13 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
 def warn(text: str) -> None:
     """Warn of the line that called the library, however deep inside the cause is found."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in (
-        "nnk_image",
-        "sklearn",
-    ):
+    while frame.f_back and _package_of(frame) in ("nnk_image", "sklearn"):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def without_metric(function: Function) -> Function:
