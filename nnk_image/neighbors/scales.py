@@ -203,13 +203,12 @@ class _MergedPoints:
         """Distance and index of the nearest other point; ties to the lower index."""
         n = len(self.points)
         found = NearestSearch(self.points, self.n_jobs).candidates(self.points, 1, True)
-        row = np.repeat(np.arange(n), np.diff(found.indptr))
-        other = row != found.indices
-        row, column = row[other], found.indices[other].astype(np.int64)
-        distance = np.sqrt(np.square(self.points[row] - self.points[column]).sum(axis=1))
-        order = np.lexsort([column, distance, row])
-        first = order[np.searchsorted(row[order], np.arange(n))]
-        return distance[first], column[first]
+        row, start = np.repeat(np.arange(n), np.diff(found.indptr)), found.indptr[:-1]
+        distance = np.sqrt(np.square(self.points[row] - self.points[found.indices]).sum(axis=1))
+        distance[row == found.indices] = np.inf
+        nearest = np.minimum.reduceat(distance, start)
+        column = np.where(distance == nearest[row], found.indices, n).astype(np.int64)
+        return nearest, np.minimum.reduceat(column, start)
 
     def merge(self, sigma: float, max_coherence: float) -> float:
         """Merge until no two points are more similar; returns the similarity of the nearest."""
