@@ -60,7 +60,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
 
         Parameters
         ----------
-        X : (n, d) array_like, sparse matrix or None
+        X
             As for `predict`.
 
         Returns
@@ -119,9 +119,6 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     If a query is so far from all points that all similarities are 0, it gets the class of its
     nearest point. For kernels without distances (cosine, linear, polynomial, precomputed,
     functions), the probabilities are then the frequencies of the classes.
-
-    ``predict(None)`` and ``predict_proba(None)`` predict each fitted point from the others, which
-    is the leave-one-out validation behind `leave_one_out_error`.
 
     References
     ----------

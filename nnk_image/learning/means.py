@@ -146,14 +146,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+        X
+            As for `NNKClassifier.fit`.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         points = self._checked(X)
         n_clusters = check_count("n_clusters", self.n_clusters)

@@ -59,15 +59,8 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
-        y : (N,) array_like
-            Classes: integers, booleans or strings. One class only is allowed.
-
-        Returns
-        -------
-        self
+        X, y
+            As for `NNKClassifier.fit`.
         """
         points, labels = self._checked(X, y)
         check_classification_targets(labels)

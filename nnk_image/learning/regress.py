@@ -20,15 +20,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+        X
+            As for `NNKClassifier.fit`.
         y : (N,) or (N, n_outputs) array_like
             Values, real and finite numbers.
-
-        Returns
-        -------
-        self
         """
         points, values = self._checked(X, y, multi_output=True, y_numeric=True)
         self._single_output = values.ndim == 1
@@ -41,9 +36,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
         Parameters
         ----------
-        X : (n, d) array_like, sparse matrix or None
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel. None: the
-            fitted points, each predicted from the others; at least two are needed.
+        X
+            As for `NNKClassifier.predict`.
 
         Returns
         -------
@@ -86,7 +80,7 @@ n_jobs : optional
     Notes
     -----
     Queries far from all points are as for `NNKClassifier`, with the mean of all values in place of
-    the frequencies of the classes; so is ``predict(None)``.
+    the frequencies of the classes.
 
     References
     ----------

@@ -73,14 +73,9 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+        X
+            As for `NNKClassifier.fit`.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
         self._fit_model(self._checked(X))
@@ -126,9 +121,8 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
+        X, y
             As for `fit`.
-        y : ignored
 
         Returns
         -------

@@ -112,13 +112,8 @@ class Neighborhoods:
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the links from neighbors to queries in the layout of PyTorch Geometric.
 
-        Returns
-        -------
-        edge_index : (2, nnz) int64 ndarray
-            Row 0 holds the neighbor where each link starts, row 1 the query where it ends; links
-            are sorted by query.
-        edge_weight : (nnz,) float64 ndarray
-            Weight of each link, as a copy.
+        They are `edge_index` and `edge_weight` as of `ImageGraph.to_edge_index`: in each column of
+        `edge_index` a neighbor and its query, sorted by query.
         """
         return edges_of(self.to_csr())
 

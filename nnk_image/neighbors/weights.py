@@ -41,18 +41,11 @@ def nnk_weights(
         Leading axes are for many independent queries.
     b : (..., k) array_like
         Kernel between the query and its candidates, with the same leading axes.
-    l1 : float, default: 0
-        Penalty on the sum of the weights: the larger, the fewer and smaller weights.
-    tol : float, default: 0
-        Weights below ``tol * max(b)`` of their query are set to 0.
+    l1, tol, psd, n_jobs : optional
+        As for `nnk_neighbors`, where `method_params` has the first three; but `tol` is 0 by
+        default. `psd` has no effect where the weights are optimal all the same.
     self_similarity : float or (...) array_like, default: 1
         Kernel of each query with itself; used by ``psd='clip'`` only.
-    psd : {'warn', 'raise', 'clip'}, default: 'warn'
-        What to do if K is not positive semi-definite, so that the weights are not optimal: warn,
-        raise ValueError, or set the negative eigenvalues of the matrix of candidates and query to
-        0. Without effect where the weights are optimal all the same.
-    n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
