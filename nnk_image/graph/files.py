@@ -90,7 +90,7 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
         "valid": file.get("valid"),
         "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,
     }
-    _check_edges(**parts)
+    _check_edges(parts["edges"].adjacency, parts)
     return parts
 
 
@@ -110,28 +110,21 @@ def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
     return matrix
 
 
-def _check_edges(
-    edges: StoredEdges,
-    shape: tuple[int, ...],
-    window: int | tuple[int, ...],
-    directed: bool,
-    valid: Array | None,
-    **_: Any,
-) -> None:
+def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
     """Raise ValueError where edges do not fit the other parts."""
-    matrix = edges.adjacency
+    shape, valid = parts["shape"], parts["valid"]
     degree = np.diff(matrix.indptr)
     rows = np.repeat(np.arange(len(degree)), degree)
     steps = PixelGrid(shape).displacements(rows, matrix.indices)
-    if (abs(steps) > np.array(window) // 2).any():
+    if (abs(steps) > np.array(parts["window"]) // 2).any():
         raise ValueError("an edge leaves the window")
     if not steps.any(axis=-1).all():
         raise ValueError("a self loop")
-    if not directed and (matrix - matrix.T).nnz:
+    if not parts["directed"] and (matrix - matrix.T).nnz:
         raise ValueError("an undirected graph must be symmetric")
     if valid is not None and (valid.dtype != bool or valid.shape != shape):
         raise ValueError("the mask does not fit the shape")
     if valid is not None and degree[~valid.ravel()].any():
         raise ValueError("a pixel outside the mask has edges")
-    if edges.n_underflow < 0:
-        raise ValueError(f"n_underflow={edges.n_underflow}")
+    if parts["edges"].n_underflow < 0:
+        raise ValueError(f"n_underflow={parts['edges'].n_underflow}")

@@ -225,11 +225,14 @@ def energy_compaction(
     elif isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}
     _check_graphs(graphs, checked, lmax)
-    options = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian}
+    options["n_jobs"] = n_jobs
     energy, designed = {}, {}
     for name, graph in graphs.items():
-        given = lmax.get(name) if isinstance(lmax, Mapping) else lmax
-        energy[name], designed[name] = _energies(graph, signal, orders, given, options)
+        end = lmax.get(name) if isinstance(lmax, Mapping) else lmax
+        options["lmax"] = "lanczos" if end is None else end
+        wavelets = SpectralGraphWavelets(graph, order=orders[0], **options)
+        energy[name], designed[name] = _energies(wavelets, signal, orders), wavelets.lmax
     n_edges = {name: graph.n_edges for name, graph in graphs.items()}
     blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
     return EnergyCompaction(orders, energy, n_edges, designed, **blocks)
@@ -287,19 +290,11 @@ def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
             raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
 
 
-def _energies(
-    graph: ImageGraph,
-    signal: Array,
-    orders: tuple[int, ...],
-    lmax: float | None,
-    options: dict[str, Any],
-) -> tuple[npt.NDArray[np.float64], float]:
-    """(n_orders, n_bands) energies on one graph, and the eigenvalue of the design."""
-    given = "lanczos" if lmax is None else lmax
-    wavelets = SpectralGraphWavelets(graph, order=orders[0], lmax=given, **options)
+def _energies(wavelets: SpectralGraphWavelets, signal: Array, orders: tuple[int, ...]) -> Array:
+    """(n_orders, n_bands) energies, relative to that of the signal."""
     power = float((signal.astype(float) ** 2).sum())
     energies = [
         [float((band.astype(float) ** 2).sum()) / power for band in bands]
         for bands in (wavelets.at_order(order).analyze(signal) for order in orders)
     ]
-    return np.array(energies), wavelets.lmax
+    return np.array(energies)
