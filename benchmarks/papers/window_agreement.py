@@ -67,7 +67,7 @@ def window_agreement(
     found = image_graph(image, window, sigma_d, sigma_f, directed=True, n_jobs=n_jobs, **options)
     whole = bilateral_graph(image, window, sigma_d, sigma_f, n_jobs=n_jobs, **options)
     pixels = check_image(image, channel_axis, mask).pixels
-    exact = solve_on(whole, pixels, n_jobs).neighborhoods(n_jobs).to_csr()
+    exact = solve_on(whole, pixels, n_jobs).neighborhoods().to_csr()
     a, b = found.adjacency.astype(bool), exact.astype(bool)
     both = a.multiply(b).nnz
     return WindowAgreement(

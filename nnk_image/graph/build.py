@@ -127,13 +127,12 @@ def image_graph(
     check_choice("weights", weights, ("kernel", "nnk"))
     given = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
     with RowExecutor(n_jobs) as executor:
-        spec = GraphSpec(image, window, sigma_d, sigma_f, **given, turned=True)
+        spec = GraphSpec(image, window, sigma_d, sigma_f, **given)
         _warn_of_other_units(spec)
         graph = build_graph(spec, "nnk", executor, directed=bool(directed) or weights == "nnk")
     if weights == "kernel":
         return graph
-    pixels = spec.image.pixels.reshape(*graph.shape, -1)
-    return nnk_weighted(graph, pixels, bool(directed), n_jobs)
+    return nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
 
 
 def bilateral_graph(
@@ -160,18 +159,9 @@ def bilateral_graph(
     Returns
     -------
     ImageGraph
-        Undirected graph, with weights of the same dtype as those of `image_graph`.  Edges whose
-        weight would underflow are left out: see `ImageGraph.n_underflow`.
-
-    Raises
-    ------
-    TypeError, ValueError, MemoryError
-        As `image_graph`.
-
-    Warns
-    -----
-    UserWarning
-        As `image_graph`.
+        Undirected graph, with weights of the same dtype as those of `image_graph`, and the same
+        errors and warnings.  Edges whose weight would underflow are left out: see
+        `ImageGraph.n_underflow`.
 
     References
     ----------
@@ -186,7 +176,7 @@ def bilateral_graph(
     """
     given = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
     with RowExecutor(n_jobs) as executor:
-        spec = GraphSpec(image, window, sigma_d, sigma_f, **given, kind="bilateral", turned=True)
+        spec = GraphSpec(image, window, sigma_d, sigma_f, **given, kind="bilateral")
         _warn_of_other_units(spec)
         return build_graph(spec, "bilateral", executor)
 
@@ -211,7 +201,6 @@ def build_graph(
     spec: GraphSpec, kind: str, executor: RowExecutor, directed: bool = False
 ) -> ImageGraph:
     """Choose the edges of the graph of a `GraphSpec`; its matrix is made when it is asked for."""
-    valid = spec.image.valid
     return ImageGraph(
         EdgePlanes(spec, kind, executor, directed),
         spec.shape,
@@ -220,6 +209,6 @@ def build_graph(
         spec.sigma_d,
         spec.sigma_f,
         directed,
-        None if valid is None else valid.reshape(spec.shape),
+        spec.image.valid,
         spec.spacing,
     )

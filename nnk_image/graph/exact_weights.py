@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors.model import NeighborhoodModel
 
 
 def nnk_weighted(
-    graph: ImageGraph, pixels: npt.NDArray[Any], directed: bool, n_jobs: int | None = None
+    graph: ImageGraph, pixels: Array, directed: bool, n_jobs: int | None = None
 ) -> ImageGraph:
     """Replace an image graph's weights by those of non-negative kernel regression.
 
@@ -22,20 +22,18 @@ def nnk_weighted(
     anything. Unless `directed`, the larger of two weights counts. Weights of 0 are left out.
     """
     solved = solve_on(graph, pixels, n_jobs)
-    adjacency = solved.graph(None if directed else "max", n_jobs)
+    adjacency = solved.graph(None if directed else "max")
     adjacency = adjacency.astype(graph.adjacency.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0
     return replace(graph, edges=StoredEdges(adjacency), directed=directed)
 
 
-def solve_on(graph: ImageGraph, pixels: npt.NDArray[Any], n_jobs: int | None) -> Any:
+def solve_on(graph: ImageGraph, pixels: Array, n_jobs: int | None) -> Any:
     """Solve for the weights of each pixel on its neighbors in the graph, with its kernel."""
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
     places = graph.positions() / graph.sigma_d
     levels = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
     features = np.hstack([places, levels.reshape(graph.n_nodes, -1)])
     most = int(np.diff(graph.adjacency.indptr).max(initial=1))
-    model = NeighborhoodModel(
-        features, max(1, most), sigma=1.0, neighbors=graph.adjacency, n_jobs=n_jobs
-    )
-    return model.solve()
+    options = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
+    return NeighborhoodModel(features, most, **options).solve()

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
-from nnk_image.base.image import MOST_AXES, check_spacing
+from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.graph.window import check_window
 
@@ -67,7 +66,7 @@ def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
             ) from error
 
 
-def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
+def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
     unknown = set(file) - {"format", "indptr", "indices", "data", *_PARTS}
     if unknown:
         raise ValueError(f"it holds {min(unknown)[:80]!r}, which no graph file has")
@@ -91,11 +90,11 @@ def _parts_of(file: Mapping[str, npt.NDArray[Any]]) -> dict[str, Any]:
         "valid": file.get("valid"),
         "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,
     }
-    _check_edges(**parts)
+    _check_edges(parts["edges"].adjacency, parts)
     return parts
 
 
-def _matrix_of(file: Mapping[str, npt.NDArray[Any]], n_nodes: int) -> csr_array:
+def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
     """Return the CSR arrays as a matrix of positive weights in canonical format."""
     indptr, indices, data = file["indptr"], file["indices"], file["data"]
     if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
@@ -111,28 +110,21 @@ def _matrix_of(file: Mapping[str, npt.NDArray[Any]], n_nodes: int) -> csr_array:
     return matrix
 
 
-def _check_edges(
-    edges: StoredEdges,
-    shape: tuple[int, ...],
-    window: int | tuple[int, ...],
-    directed: bool,
-    valid: npt.NDArray[Any] | None,
-    **_: Any,
-) -> None:
+def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
     """Raise ValueError where edges do not fit the other parts."""
-    matrix = edges.adjacency
+    shape, valid = parts["shape"], parts["valid"]
     degree = np.diff(matrix.indptr)
     rows = np.repeat(np.arange(len(degree)), degree)
     steps = PixelGrid(shape).displacements(rows, matrix.indices)
-    if (abs(steps) > np.array(window) // 2).any():
+    if (abs(steps) > np.array(parts["window"]) // 2).any():
         raise ValueError("an edge leaves the window")
     if not steps.any(axis=-1).all():
         raise ValueError("a self loop")
-    if not directed and (matrix - matrix.T).nnz:
+    if not parts["directed"] and (matrix - matrix.T).nnz:
         raise ValueError("an undirected graph must be symmetric")
     if valid is not None and (valid.dtype != bool or valid.shape != shape):
         raise ValueError("the mask does not fit the shape")
     if valid is not None and degree[~valid.ravel()].any():
         raise ValueError("a pixel outside the mask has edges")
-    if edges.n_underflow < 0:
-        raise ValueError(f"n_underflow={edges.n_underflow}")
+    if parts["edges"].n_underflow < 0:
+        raise ValueError(f"n_underflow={parts['edges'].n_underflow}")

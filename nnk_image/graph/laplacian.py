@@ -94,12 +94,14 @@ def laplacian(adjacency, kind="combinatorial"):
     check_kind(kind)
     check_symmetric(adjacency)
     diagonal, square = node_terms(degrees(adjacency), kind)
-    if square is None:
-        return csr_array(diags_array(diagonal) - adjacency)
     if kind == "normalized":
         scale = diags_array(1 / np.sqrt(square))
-        return csr_array(diags_array(diagonal) - scale @ adjacency @ scale)
-    return csr_array(diags_array(diagonal) - diags_array(1 / square) @ adjacency)
+        adjacency = scale @ adjacency @ scale
+    elif square is not None:
+        adjacency = diags_array(1 / square) @ adjacency
+    result = csr_array(diags_array(diagonal) - adjacency)
+    result.sort_indices()  # products of scipy are not sorted
+    return result
 
 
 def node_terms(degree, kind, tau=None):

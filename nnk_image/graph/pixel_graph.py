@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from nnk_image.base.edges import edges_of
 from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
 from nnk_image.graph.planes import EdgePlanes, StoredEdges
@@ -38,14 +39,8 @@ class ImageGraph:
     kind : {'nnk', 'bilateral'}
         Which pixels are linked, whatever the weights. 'bilateral': each pixel to all others in its
         window. 'nnk': only to a few of them.
-    window : int or tuple of int
-        Side of the window in pixels, or one per axis.
-    sigma_d, sigma_f : float
-        Widths of the kernel that gives the weights: in space, in pixels or the units of `spacing`;
-        and in intensity, in the image's own units.
-    directed : bool
-        True if row i of the adjacency has only the neighbors that pixel i chose itself. False
-        (default) if two pixels are linked as soon as one of them chose the other.
+    window, sigma_d, sigma_f, directed
+        As for `image_graph`, with the defaults filled in.
     valid : bool ndarray of `shape`, or None
         True for valid pixels; the others have no edges. None (default) means that all are valid.
     spacing : tuple of float or None
@@ -84,7 +79,9 @@ class ImageGraph:
         it to a function that fails with "WRITEBACKIFCOPY base is read-only", use
         ``graph.adjacency.copy()``; for PyGSP there is `to_pygsp`.
         """
-        matrix = copy.copy(self._stored.adjacency)  # shares the arrays, but may not change them
+        matrix = copy.copy(
+            self.edges.stored.adjacency
+        )  # shares the arrays, but may not change them
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.flags.writeable = False
         return matrix
@@ -95,11 +92,7 @@ class ImageGraph:
 
         It is 0 for ``image_graph(..., weights='nnk')``, where weights of 0 are left out uncounted.
         """
-        return self._stored.n_underflow
-
-    @property
-    def _stored(self) -> StoredEdges:
-        return self.edges.stored if isinstance(self.edges, EdgePlanes) else self.edges
+        return self.edges.stored.n_underflow
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -123,7 +116,7 @@ class ImageGraph:
         return n_stored if self.directed else n_stored // 2
 
     @cached_property
-    def degrees(self) -> npt.NDArray[Any]:
+    def degrees(self) -> Array:
         """Degree of each pixel: ndarray of the image's shape, and of the type of the weights.
 
         It is the sum of the pixel's row of `adjacency`: for a directed graph, over the neighbors
@@ -132,7 +125,7 @@ class ImageGraph:
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
-    def neighbor_counts(self) -> npt.NDArray[Any]:
+    def neighbor_counts(self) -> Array:
         """Number of neighbors of each pixel: ndarray of integers, of the image's shape.
 
         It is the number of entries in the pixel's row of `adjacency`: for a directed graph, of the
@@ -188,7 +181,7 @@ class ImageGraph:
         places = self.grid.positions().astype(float)
         return places if self.spacing is None else places * self.spacing
 
-    def to_edge_index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    def to_edge_index(self) -> tuple[npt.NDArray[np.int64], Array]:
         """Return the edges as arrays in the layout of PyTorch Geometric.
 
         PyTorch Geometric need not be installed.

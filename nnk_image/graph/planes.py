@@ -26,6 +26,11 @@ class StoredEdges(NamedTuple):
     n_underflow: int = 0
 
     @property
+    def stored(self) -> StoredEdges:
+        """The same."""
+        return self
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the weights."""
         return self.adjacency.dtype
@@ -35,8 +40,7 @@ class EdgePlanes:
     """Edges as planes of bits, one per offset of the window, and the kernel that weighs them.
 
     The executor chooses the edges; its `n_jobs` also serves to write the matrix later. `directed`
-    keeps the edges that each pixel chose instead of their union. `shape` is that of the image as
-    it is laid out: an image of one column is turned.
+    keeps the edges that each pixel chose instead of their union.
     """
 
     def __init__(

@@ -11,12 +11,10 @@ from nnk_image.base.checks import check_positive
 from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import (
     Image,
-    as_row,
     check_image,
     check_spacing,
     data_range_of,
     feature_planes,
-    is_column,
     require_per_pixel,
     spatial_shape,
 )
@@ -36,8 +34,7 @@ class GraphSpec:
     """Which graph to build: arguments checked, defaults filled in, features laid out for C.
 
     Arguments are as for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
-    `kind` says which graph has to fit into memory. With `turned` an image of one column is laid
-    out as the row that it is: its pixels have the same numbers.
+    `kind` says which graph has to fit into memory.
 
     Attributes
     ----------
@@ -67,25 +64,19 @@ class GraphSpec:
         mask=None,
         kind="nnk",
         spacing=None,
-        turned=False,
     ):
         # What is cheap to check comes first, the size before anything is copied.
         self.shape = shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
-        self.side = side = check_window(default if window is None else window, len(shape))
+        self.side = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
         self.spacing = None if spacing is None else distances
         _require_memory(image, channel_axis, n_offsets(self.side, len(shape)), kind)
-        turned = turned and is_column(shape)
-        if turned:
-            side = side if isinstance(side, int) else side[::-1]
-            shape, distances = shape[::-1], distances[::-1]
-        self.window, self.lines = window_on(shape, side, distances)
+        self.window, self.lines = window_on(shape, self.side, distances)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
         self.image = check_image(image, channel_axis, mask)
-        self.image = as_row(self.image) if turned else self.image
         self.sigma_f = data_range_of(self.image) * 10 / 255 if sigma_f is None else sigma_f
         self.exact, self.planes = feature_planes(self.image, self.lines)
         self.two_sigma2, self.mu = _kernel_numbers(self)
@@ -159,11 +150,10 @@ def choose_edges(spec, kind, executor, directed=False):
 def _prune(spec, executor):
     """Directed edges of Algorithm 4."""
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
-    threshold = spec.thresholds(spec.window.far_deltas())
-    pair_threshold = spec.thresholds(spec.window.pair_delta)
+    thresholds = spec.thresholds(spec.window.pair_delta)
 
     def work(y0, y1):
-        _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
+        _core.prune(edges, spec.window.core, spec.planes, thresholds, y0, y1)
 
     executor.run(work, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     return edges

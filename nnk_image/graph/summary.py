@@ -1,7 +1,5 @@
 """An image graph in figures: as numbers, and as text."""
 
-import math
-
 import numpy as np
 
 from nnk_image.graph.window import window_on
@@ -46,19 +44,18 @@ def _spread(values):
 
 def _reduction(graph):
     """Share of the pairs of pixels within the window that are not linked."""
-    pairs, window = 0, window_on(graph.shape, graph.window, (1.0,) * len(graph.shape))[0]
-    for offset in window.forward.tolist():
-        here, there = (
+    valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
+    window, pairs = window_on(graph.shape, graph.window, (1.0,) * valid.ndim)[0], 0
+    for offset in window.forward:
+        ends = (
             tuple(
-                slice(max(0, sign * o), max(0, n + min(0, sign * o)))
-                for n, o in zip(graph.shape, offset, strict=True)
+                slice(max(0, o), max(0, n + min(0, o)))
+                for n, o in zip(valid.shape, step, strict=True)
             )
-            for sign in (-1, 1)
+            for step in (-offset, offset)
         )
-        if graph.valid is None:
-            pairs += math.prod(max(0, n - abs(o)) for n, o in zip(graph.shape, offset, strict=True))
-        else:
-            pairs += int(np.count_nonzero(graph.valid[here] & graph.valid[there]))
+        here, there = (valid[end] for end in ends)
+        pairs += int(np.count_nonzero(here & there))
     return 1 - graph.n_edges / (pairs * (2 if graph.directed else 1)) if pairs else 0.0
 
 

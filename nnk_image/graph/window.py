@@ -20,11 +20,6 @@ MAX_WINDOW = 63
 MAX_OFFSETS = MAX_WINDOW**2
 """Most pixels of a window, whatever its sides."""
 
-NEAR = 120
-"""So many nearest offsets are tried as pruners for many pixels at once, in vectors (measured):
-all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel, but only in square
-windows of images: elsewhere all are tried in vectors."""
-
 _TIE = 1e-12
 """By this share thresholds are raised where pixels are not squares, so that ties stay ties."""
 
@@ -35,9 +30,8 @@ class Window:
 
     `offsets` are (n, axes) by increasing distance, 0 left out; `forward` those after 0 in row-major
     order, in that order: the others are their negatives. `dy` and `dx` are the forward offsets in
-    rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the candidate
-    pairs of the compiled near pass, `max_delta` the largest of any pair; `core` holds the same for
-    the C core.
+    rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the pairs
+    that the C core compares, `max_delta` the largest of any pair; `core` holds the same for it.
     """
 
     radii: tuple[int, ...]
@@ -59,11 +53,6 @@ class Window:
     def work(self):
         """Work per pixel, about, as a multiple of that with the default window's 120 offsets."""
         return max(1, len(self.offsets) / 120)
-
-    def far_deltas(self):
-        """(n,) ndarray of the threshold factors 0, 1, .. that the far pass may meet."""
-        far = len(self.offsets) > NEAR and _is_plain(self.radii, self.spacing)
-        return np.arange(self.max_delta + 1 if far else 1)
 
     def spatial_kernel(self, sigma_d):
         """Spatial part of the bilateral kernel for each forward offset."""
@@ -124,20 +113,19 @@ def _window(radii, spacing, strides, border):
     offsets = np.delete(offsets, len(offsets) // 2, axis=0).astype(np.int32)
     forward = offsets[len(offsets) // 2 :]
     squares = ((offsets * np.array(spacing)) ** 2).sum(axis=1)
-    offsets = offsets[np.argsort(squares, kind="stable")]
+    order = np.argsort(squares, kind="stable")
+    offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    near = min(NEAR, len(offsets)) if _is_plain(radii, spacing) else len(offsets)
-    starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
+    starts, pruners = _pairs(np.sort(squares, kind="stable"), delta)
     rows = np.array(strides)
     all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
     core = _core.Window(
         border,
         radii[-1],
-        near,
         all_dy,
         np.ascontiguousarray(offsets[:, -1]),
-        _plane_numbers(offsets, forward),
+        (order - len(forward)).astype(np.int32),  # -1 minus the number of the negative, below 0
         starts,
         pruners,
     )
@@ -147,29 +135,23 @@ def _window(radii, spacing, strides, border):
     return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
 
 
-def _is_plain(radii, spacing):
-    """Whether the far pass, which reckons distances in pixels of two axes, is right."""
-    return len(radii) == 2 and all(s == 1 for s in spacing)
-
-
 def pair_deltas(offsets, spacing):
     """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k], in units of `spacing`.
 
     Neighbor j can prune k where the factor is not negative and j is not k.
     """
-    if all(s == 1 for s in spacing):
-        gram = offsets @ offsets.T
-        return gram - np.diag(gram)[:, None]
     scaled = offsets * np.array(spacing)
     gram = scaled @ scaled.T
     squares = np.diag(gram)
     delta = gram - squares[:, None]
+    if all(s == 1 for s in spacing):
+        return delta  # whole numbers
     delta[abs(delta) < 16 * np.finfo(float).eps * np.sqrt(np.outer(squares, squares))] = 0
     return delta * (1 + _TIE)  # where values are integers, ties are common
 
 
-def _pairs(squares, delta, near):
-    """For each offset those among the `near` first ones that may prune it.
+def _pairs(squares, delta):
+    """For each offset those that may prune it.
 
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
     ``pruners[starts[k] : starts[k + 1]]``.  A pruner that lies in the direction of the
@@ -179,19 +161,9 @@ def _pairs(squares, delta, near):
     """
     starts, pruners = [0], []
     for k in range(len(delta)):
-        (j,) = np.nonzero(delta[: min(near, k), k] >= 0)  # those after k are not nearer
+        (j,) = np.nonzero(delta[:k, k] >= 0)  # those after k are not nearer
         j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
         padding = -len(j) % _core.PAIRS_AT_ONCE
         pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)
         starts.append(starts[-1] + len(pruners[-1]))
     return np.array(starts, np.int32), np.concatenate(pruners).astype(np.int32)
-
-
-def _plane_numbers(offsets, forward):
-    """Return for each offset its index in `forward`, or -1 minus that of its negative."""
-    number = {tuple(o): i for i, o in enumerate(forward.tolist())}
-    planes = []
-    for offset in offsets.tolist():
-        opposite = tuple(-o for o in offset)
-        planes.append(number.get(tuple(offset), -1 - number.get(opposite, 0)))
-    return np.array(planes, np.int32)

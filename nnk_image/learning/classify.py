@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
@@ -60,7 +60,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
 
         Parameters
         ----------
-        X : (n, d) array_like, sparse matrix or None
+        X
             As for `predict`.
 
         Returns
@@ -120,13 +120,9 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     nearest point. For kernels without distances (cosine, linear, polynomial, precomputed,
     functions), the probabilities are then the frequencies of the classes.
 
-    ``predict(None)`` and ``predict_proba(None)`` predict each fitted point from the others, which
-    is the leave-one-out validation behind `leave_one_out_error`.
-
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, eq. 3.14, 3.21, 3.24.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, eq. 3.14, 3.21, 3.24.
 
     Examples
     --------

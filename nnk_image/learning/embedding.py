@@ -9,9 +9,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from nnk_image.base.checks import check_count
+from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import factorized
-from nnk_image.learning.inputs import Array, Weights, check_weights
+from nnk_image.learning.inputs import Weights, check_weights
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to make it invertible

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.neighbors.kernels import Kernel, given_diagonal, kernel_matrix, self_similarities
 
 _KEPT = 1 << 24  # most kernel values that are kept; larger matrices are computed again

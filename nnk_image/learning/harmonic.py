@@ -9,10 +9,12 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.learning.inputs import Array, Graph, check_graph
+from nnk_image.learning.inputs import Graph, check_graph
+from nnk_image.neighbors.features import plain_array
 from nnk_image.solvers.problem import Problem, check_known
 from nnk_image.solvers.quadratic import QuadraticSystem
 
@@ -105,7 +107,7 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
 
 def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[Array, Array]:
     """Return which nodes are known, (N,) bool, and their values as (N, C) float64, 0 elsewhere."""
-    known, values = np.asarray(known), np.asarray(values)
+    known, values = np.asarray(known), plain_array(values)
     mask = check_known(known, n)
     if values.dtype.kind not in "buif":
         raise TypeError(f"values must be real numbers, not {values.dtype}")

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
+from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.result import Neighborhoods
 
-Array: TypeAlias = npt.NDArray[Any]
 Graph: TypeAlias = Any  # ImageGraph, or what `sparse_adjacency` takes
 Weights: TypeAlias = Neighborhoods | sparray | spmatrix
 

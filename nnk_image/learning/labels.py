@@ -1,6 +1,5 @@
 """Labels of nodes and points: propagation on a graph, and from few examples."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -8,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
-from nnk_image.learning.inputs import Array, Graph, check_graph, check_labels
+from nnk_image.learning.inputs import Graph, check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
+from nnk_image.neighbors.options import warn
 from nnk_image.neighbors.result import Neighborhoods
 
 
@@ -27,8 +28,8 @@ def label_propagation(
 
     Parameters
     ----------
-    graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
-        Undirected graph of N nodes with non-negative weights; others raise ValueError.
+    graph
+        As for `interpolate`.
     labels : (N,) array_like of int
         Class of each node, -1 where unknown; at least one must be known. Classes are whole numbers
         from 0, not necessarily consecutive. For an image, the raveled map of labels.
@@ -78,10 +79,7 @@ def label_propagation(
     labels = check_labels(labels, adjacency.shape[0])
     known = labels != -1
     if known.all():
-        warnings.warn(
-            "all labels are known, and returned as they are; set those to be found to -1",
-            stacklevel=2,
-        )
+        warn("all labels are known, and returned as they are; set those to be found to -1")
     classes, own = np.unique(labels[known], return_inverse=True)
     given = np.zeros((len(labels), len(classes)))
     given[np.flatnonzero(known), own] = 1
@@ -104,10 +102,9 @@ def _most_frequent(labels: Array, nodes: Array, what: str) -> Array:
     """Return the most frequent label, with a warning that these nodes get it."""
     classes, count = np.unique(labels, return_counts=True)
     best: Array = classes[count.argmax()]
-    warnings.warn(
+    warn(
         f"{int(nodes.sum())} of {len(nodes)} {what}, the first {int(nodes.argmax())}, are "
-        f"not linked to any label; they get the most frequent one, {best}",
-        stacklevel=3,
+        f"not linked to any label; they get the most frequent one, {best}"
     )
     return best
 
@@ -141,13 +138,11 @@ def few_shot_labels(
         there are fewer labeled points, all are candidates.
     kernel : str or callable
         As for `nnk_neighbors`, but not 'precomputed'; default 'cosine'.
-    sigma, method : optional
+    sigma, method, n_jobs : optional
         As for `nnk_neighbors`, but not ``method='mutual_knn'``; 'kstar' and 'lnp' need
         ``kernel='gaussian'``.
     n_accept : int
         Largest number of queries per class that get their final label in each round; default 1.
-    n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors.
 
     Returns
     -------
@@ -169,8 +164,7 @@ def few_shot_labels(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Algorithm 6.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Algorithm 6.
 
     Examples
     --------

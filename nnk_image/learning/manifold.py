@@ -8,26 +8,15 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
 from nnk_image.base.checks import check_choice, check_number
-from nnk_image.learning.inputs import Array, Weights, check_points, check_weights
+from nnk_image.base.image import Array
+from nnk_image.learning.inputs import Weights, check_points, check_weights
 from nnk_image.neighbors.kernels import unit_rows
 
 _RANK = 1e-10  # singular values below this part of the largest one count as 0
 
 
 class ManifoldMetrics(NamedTuple):
-    """Dimension, extent and curvature at N points, as returned by `manifold_metrics`.
-
-    Attributes
-    ----------
-    dimension : (N,) int64 ndarray
-        Number of neighbors of each point.
-    diameter : (N,) float64 ndarray
-        Largest distance between two neighbors of each point.
-    affinity : (nnz,) float64 ndarray
-        How parallel the neighborhoods of a point and of each of its neighbors are, from 0 to 1.
-    dimension_vector : (m + 1,) float64 ndarray
-        Mean over the points of their weights, the largest first.
-    """
+    """Arrays that describe data locally; `manifold_metrics` returns and explains them."""
 
     dimension: Array
     diameter: Array
@@ -83,9 +72,9 @@ def manifold_metrics(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel regression", PhD
-    thesis, 2023, section 4.2 and Algorithm 7; D. Chen, J. Lv, Z. Yi, "A local non-negative pursuit
-    method for intrinsic manifold structure preservation", AAAI 2014, eq. 8 and 9.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, section 4.2 and Algorithm 7;
+    D. Chen, J. Lv, Z. Yi, "A local non-negative pursuit method for intrinsic manifold structure
+    preservation", AAAI 2014, eq. 8 and 9.
 
     Examples
     --------
@@ -142,9 +131,9 @@ def intrinsic_dimension(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel regression", PhD
-    thesis, 2023, eq. 4.8 and section 2.6.3; K. Fukunaga, D. Olsen, "An algorithm for finding
-    intrinsic dimensionality of data", IEEE Transactions on Computers C-20, 1971 (the threshold).
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, eq. 4.8 and section 2.6.3;
+    K. Fukunaga, D. Olsen, "An algorithm for finding intrinsic dimensionality of data", IEEE
+    Transactions on Computers C-20, 1971 (the threshold).
 
     Examples
     --------
@@ -158,7 +147,10 @@ def intrinsic_dimension(
     >>> intrinsic_dimension(near, line)
     array([1, 1, 1, 1, 1, 1, 1])
     """
-    threshold = check_number("threshold", threshold)
+    if check_number("threshold", threshold) >= 1:
+        raise ValueError(
+            f"threshold={threshold} must be below 1: a share of the largest eigenvalue"
+        )
     matrix = check_weights(neighborhoods, square=X is not None)
     if X is None:
         return np.diff(matrix.indptr).astype(np.int64)

@@ -1,6 +1,7 @@
 """NNK-Means: learn atoms such that each point is a weighted sum of a few of them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +10,10 @@ from scipy.linalg import pinvh
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.image import Array
 from nnk_image.learning.gram import Gram
-from nnk_image.learning.inputs import Array
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.options import without_metric
@@ -23,36 +23,23 @@ _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes th
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
-    @without_metric
-    def __init__(
-        self,
-        n_clusters: int = 10,
-        *,
-        n_neighbors: int = 10,
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "median",
-        sigma_scale: float = 1.0,
-        init: str = "k-means++",
-        max_iter: int = 30,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.sigma = sigma
-        self.sigma_scale = sigma_scale
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int = 10
+    _: KW_ONLY
+    n_neighbors: int = 10
+    kernel: str | Callable[..., Any] = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    sigma: float | str = "median"
+    sigma_scale: float = 1.0
+    init: str = "k-means++"
+    max_iter: int = 30
+    tol: float = 1e-4
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def _gram_of(self, X: Array) -> Gram:
         """Return the kernel matrix of the points, with the width of the kernel computed."""
@@ -139,8 +126,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Algorithm 5, eq. 3.10 to 3.13.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Algorithm 5, eq. 3.10 to
+    3.13.
 
     Examples
     --------
@@ -159,14 +146,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+        X
+            As for `NNKClassifier.fit`.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         points = self._checked(X)
         n_clusters = check_count("n_clusters", self.n_clusters)
@@ -243,10 +225,6 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Return the codes of queries, and their kernel values with the atoms."""
         b = self._gram.product(X, self.atoms_)
         return self._codes(b), b
-
-    def _checked_queries(self, X: npt.ArrayLike) -> Any:
-        check_is_fitted(self)
-        return self._checked(X, reset=False)
 
     def _labels(self, X: Array | None) -> Array:
         """Return the atom of largest weight, or the nearest one where all weights are 0."""

@@ -7,10 +7,9 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_count
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
@@ -43,8 +42,7 @@ random_state, n_jobs : optional
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, section 3.2.3.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, section 3.2.3.
 
     Examples
     --------
@@ -61,15 +59,8 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
-        y : (N,) array_like
-            Classes: integers, booleans or strings. One class only is allowed.
-
-        Returns
-        -------
-        self
+        X, y
+            As for `NNKClassifier.fit`.
         """
         points, labels = self._checked(X, y)
         check_classification_targets(labels)
@@ -97,8 +88,7 @@ random_state, n_jobs : optional
 
         The term of the queries' similarity with themselves, which all classes share, is left out.
         """
-        check_is_fitted(self)
-        queries = self._checked(X, reset=False)
+        queries = self._checked_queries(X)
         pairs = zip(self.means_, self._members, strict=True)
         return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from nnk_image.learning.inputs import Array, Weights, check_points, check_weights
+from nnk_image.base.image import Array
+from nnk_image.learning.inputs import Weights, check_points, check_weights
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 
 
@@ -54,8 +55,7 @@ def nnk_distance(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Definition 3.2.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Definition 3.2.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nnk_image.base.checks import check_count
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import without_metric
@@ -39,6 +39,11 @@ class KernelEstimator(BaseEstimator):
             return check_features("X", checked)
         return check_features("X", checked[0]), checked[1]
 
+    def _checked_queries(self, X: Any) -> Any:
+        """Return queries as scikit-learn checks them, once the estimator is fitted."""
+        check_is_fitted(self)
+        return self._checked(X, reset=False)
+
 
 class NeighborhoodEstimator(KernelEstimator):
     """An estimator that finds neighborhoods among its fitted points.
@@ -54,7 +59,7 @@ class NeighborhoodEstimator(KernelEstimator):
 
     def _fit_model(self, X: Array) -> None:
         n_neighbors = self._candidates_asked(len(X))
-        warn_of_few_points(n_neighbors, len(X), self._own_points_only, stacklevel=4)
+        warn_of_few_points(n_neighbors, len(X), self._own_points_only)
         self._model = NeighborhoodModel(
             X,
             min(n_neighbors, len(X)),
@@ -91,7 +96,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
             similarities of a query are 0, its only neighbor is the nearest point for a kernel of
             distances; for other kernels it has none.
         """
-        check_is_fitted(self)
         queries = self._checked_queries(X)
         found = self._found(queries)
         empty = np.flatnonzero(found.n_kept == 0)
@@ -161,61 +165,45 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     def _checked_queries(self, X: npt.ArrayLike | None) -> Any:
         """Return queries as scikit-learn checks them, or None for the fitted points."""
         if X is not None:
-            return self._checked(X, reset=False)
+            return super()._checked_queries(X)
+        check_is_fitted(self)
         if self.n_samples_fit_ < 2:
             raise ValueError("leave-one-out prediction needs at least two fitted points")
         return None
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class KernelOptions:
     """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
 
-    @without_metric
-    def __init__(
-        self,
-        n_neighbors: int = 30,
-        *,
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "kth",
-        sigma_scale: float = 1.0,
-        method: str = "nnk",
-        method_params: Mapping[str, Any] | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.sigma = sigma
-        self.sigma_scale = sigma_scale
-        self.method = method
-        self.method_params = method_params
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
+    n_neighbors: int = 30
+    _: KW_ONLY
+    kernel: str | Callable[..., Any] = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    sigma: float | str = "kth"
+    sigma_scale: float = 1.0
+    method: str = "nnk"
+    method_params: Mapping[str, Any] | None = None
+    neighbors: Any = None
+    n_jobs: int | None = None
 
     def _options(self) -> dict[str, Any]:
         """Return the options of `NeighborhoodModel`."""
-        kernel = ["kernel", "kernel_params", "sigma", "sigma_scale"]
-        names = [*kernel, "method", "method_params", "n_jobs"]
+        names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
         return {name: getattr(self, name) for name in names}
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""
 
-    def __init__(
-        self,
-        lc_ratio: float = 1.0,
-        *,
-        n_neighbors: int | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.lc_ratio = lc_ratio
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
+    lc_ratio: float = 1.0
+    _: KW_ONLY
+    n_neighbors: int | None = None
+    neighbors: Any = None
+    n_jobs: int | None = None
 
     def _options(self) -> dict[str, Any]:
         params = {"tol": 0.0, "lc_ratio": self.lc_ratio}

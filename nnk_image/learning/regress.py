@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
 
 
@@ -20,15 +20,10 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+        X
+            As for `NNKClassifier.fit`.
         y : (N,) or (N, n_outputs) array_like
             Values, real and finite numbers.
-
-        Returns
-        -------
-        self
         """
         points, values = self._checked(X, y, multi_output=True, y_numeric=True)
         self._single_output = values.ndim == 1
@@ -41,9 +36,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
 
         Parameters
         ----------
-        X : (n, d) array_like, sparse matrix or None
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel. None: the
-            fitted points, each predicted from the others; at least two are needed.
+        X
+            As for `NNKClassifier.predict`.
 
         Returns
         -------
@@ -85,16 +79,12 @@ n_jobs : optional
 
     Notes
     -----
-    If a query is so far from all points that all similarities are 0, it gets the value of its
-    nearest point. For kernels without distances (cosine, linear, polynomial, precomputed,
-    functions), it then gets the mean of all values.
-
-    ``predict(None)`` predicts each fitted point from the others (leave-one-out).
+    Queries far from all points are as for `NNKClassifier`, with the mean of all values in place of
+    the frequencies of the classes.
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, eq. 3.14, 3.21, 3.24.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, eq. 3.14, 3.21, 3.24.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The NNK graph as a step of scikit-learn's pipelines."""
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from nnk_image.base.checks import check_choice
-from nnk_image.learning.inputs import Array
+from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
 from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 
 
+@without_metric
+@dataclass(eq=False, repr=False)
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator
 ):
@@ -63,57 +64,25 @@ n_jobs : optional
     array([0, 0, 0, 0, 0])
     """
 
-    _own_points_only = True
+    symmetrize: str | None = field(default="min_error", kw_only=True)
 
-    @without_metric
-    def __init__(
-        self,
-        n_neighbors: int = 30,
-        *,
-        symmetrize: str | None = "min_error",
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "kth",
-        sigma_scale: float = 1.0,
-        method: str = "nnk",
-        method_params: Mapping[str, Any] | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            sigma=sigma,
-            sigma_scale=sigma_scale,
-            method=method,
-            method_params=method_params,
-            neighbors=neighbors,
-            n_jobs=n_jobs,
-        )
-        self.symmetrize = symmetrize
+    _own_points_only = True
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Compute the graph of the points.
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+        X
+            As for `NNKClassifier.fit`.
         y : ignored
-
-        Returns
-        -------
-        self
         """
-        if self.symmetrize is not None:
-            check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
+        check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
         self._fit_model(self._checked(X))
         solved = self._model.solve()
-        self._model.warn_if_narrow(solved, stacklevel=3)
+        self._model.warn_if_narrow(solved)
         self.error_ = solved.error
-        self.graph_ = solved.graph(self.symmetrize, self.n_jobs)
+        self.graph_ = solved.graph(self.symmetrize)
         self._row_of: dict[bytes, int] = {}
         for i, row in enumerate(self._model.points):
             self._row_of.setdefault(_fingerprint(row), i)
@@ -134,8 +103,8 @@ n_jobs : optional
             Float64 weights: for a fitted point its row of `graph_`; for a new point those of its
             neighbors among the fitted points, as by ``nnk_neighbors(..., queries=X)``.
         """
-        check_is_fitted(self)
-        queries = self._model.check_queries(self._checked(X, reset=False))
+        points = self._checked_queries(X)
+        queries = self._model.check_queries(points)
         known = np.array([self._row_of.get(_fingerprint(row), -1) for row in queries])
         new = np.flatnonzero(known < 0)
         if len(new) == 0:
@@ -152,9 +121,8 @@ n_jobs : optional
 
         Parameters
         ----------
-        X : (N, d) array_like or sparse matrix
+        X, y
             As for `fit`.
-        y : ignored
 
         Returns
         -------

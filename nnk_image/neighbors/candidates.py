@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nnk_image.base import memory
 from nnk_image.base.checks import ready_for_c
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
 
@@ -37,16 +38,16 @@ class Candidates:
     """
 
     indptr: NDArray[np.int64]
-    indices: NDArray[Any]
+    indices: Array
 
     @classmethod
-    def of_table(cls, table: NDArray[Any]) -> "Candidates":
+    def of_table(cls, table: Array) -> "Candidates":
         """From an (n, k) array: k candidates for each of n queries."""
         n, k = table.shape
         return cls(k * np.arange(n + 1, dtype=np.int64), _index_array(table.ravel()))
 
     @classmethod
-    def of_lists(cls, lists: list[NDArray[Any]]) -> "Candidates":
+    def of_lists(cls, lists: list[Array]) -> "Candidates":
         """From a list of arrays, one per query."""
         indptr = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(row) for row in lists], out=indptr[1:])
@@ -57,7 +58,7 @@ class Candidates:
 
 
 def search_for(
-    neighbors: Any, kernel: Kernel, points: NDArray[Any], n_jobs: int | None
+    neighbors: Any, kernel: Kernel, points: Array, n_jobs: int | None
 ) -> "NearestSearch | SimilaritySearch | FittedSearch | GivenSearch":
     """Choose the search that `neighbors` of the public functions requests.
 
@@ -67,12 +68,10 @@ def search_for(
         if kernel.by_distance:
             return NearestSearch(points, n_jobs)
         return SimilaritySearch(kernel, points)
-    if issparse(neighbors):
-        return GivenSearch(_of_matrix(neighbors, len(points)))
+    if isinstance(neighbors, str | type):
+        raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
         return FittedSearch(neighbors, points)
-    if isinstance(neighbors, str):
-        raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if isinstance(neighbors, tuple):
         if len(neighbors) != 2:
             raise ValueError(
@@ -80,7 +79,7 @@ def search_for(
                 "indices"
             )
         neighbors = neighbors[0]
-    return GivenSearch(_of_array(neighbors, len(points)))
+    return GivenSearch(_named(neighbors, len(points)))
 
 
 class NearestSearch:
@@ -91,14 +90,14 @@ class NearestSearch:
     among more than `_MOST_TIES` times as many the choice is arbitrary.
     """
 
-    def __init__(self, points: NDArray[Any], n_jobs: int | None) -> None:
+    def __init__(self, points: Array, n_jobs: int | None) -> None:
         # scikit-learn computes distances from products, which lose digits far from the origin.
         self._center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
         few = points.shape[1] <= KD_TREE_FEATURES
         self._query = (_kd_tree if few else _all_pairs)(points - self._center, n_jobs)
         self._n_points = len(points)
 
-    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
         """Return the nearest `n` points of each query, those as near as the last, and itself."""
         queries = queries - self._center
         n = min(n + exclude_self, self._n_points)
@@ -116,7 +115,7 @@ class NearestSearch:
             tied = tied[self._unsettled(distances, n)]
         return Candidates.of_lists(lists)
 
-    def _unsettled(self, distances: NDArray[Any], n: int) -> NDArray[np.bool_]:
+    def _unsettled(self, distances: Array, n: int) -> NDArray[np.bool_]:
         """Which rows may lack a point that is as near as their candidate number n."""
         if distances.shape[1] == self._n_points:
             return np.zeros(len(distances), bool)
@@ -129,26 +128,26 @@ class FittedSearch:
     It is fitted to the points unless it has been fitted before.
     """
 
-    def __init__(self, estimator: Any, points: NDArray[Any]) -> None:
+    def __init__(self, estimator: Any, points: Array) -> None:
         n = getattr(estimator, "n_samples_fit_", len(points))
         if n != len(points):
             raise ValueError(f"neighbors= was fitted to {n} points, X has {len(points)}")
         self._estimator = estimator if _is_fitted(estimator) else estimator.fit(points)
         self._n_points = len(points)
 
-    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
         """Return the nearest `n` points of each query and itself, or those the graph has."""
         if not hasattr(self._estimator, "kneighbors"):
-            graph = self._estimator.transform(queries)
-            if not issparse(graph):
+            found = self._estimator.transform(queries)
+            if not issparse(found):
                 raise TypeError(
                     f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
-                    f"to {type(graph).__name__}"
+                    f"to {type(found).__name__}"
                 )
-            return _of_matrix(graph, self._n_points)
-        n = min(n + exclude_self, self._n_points)
-        found = self._estimator.kneighbors(queries, n, return_distance=False)
-        return _of_array(found, self._n_points)
+        else:
+            n = min(n + exclude_self, self._n_points)
+            found = self._estimator.kneighbors(queries, n, return_distance=False)
+        return _named(found, self._n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -164,7 +163,7 @@ class GivenSearch:
     def __init__(self, given: Candidates) -> None:
         self._given = given
 
-    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
         """Return the lists given, whatever their lengths."""
         if len(self._given) != len(queries):
             raise ValueError(
@@ -177,11 +176,11 @@ class GivenSearch:
 class SimilaritySearch:
     """Computes all similarities and keeps the largest, for kernels without a distance."""
 
-    def __init__(self, kernel: Kernel, points: NDArray[Any]) -> None:
+    def __init__(self, kernel: Kernel, points: Array) -> None:
         self._kernel = kernel
         self._points = unit_rows(points) if kernel.formula.unit else points
 
-    def candidates(self, queries: NDArray[Any], n: int, exclude_self: bool) -> Candidates:
+    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
         n = min(n + exclude_self, len(self._points))
         found = np.empty((len(queries), n), np.int64)
@@ -190,7 +189,7 @@ class SimilaritySearch:
             found[i : i + rows] = _largest(self._similarities(queries[i : i + rows]), n)
         return Candidates.of_table(found)
 
-    def _similarities(self, queries: NDArray[Any]) -> NDArray[Any]:
+    def _similarities(self, queries: Array) -> Array:
         """Similarities of queries and points, or what ranks them alike."""
         kernel = self._kernel
         if kernel.name == "precomputed":
@@ -201,7 +200,7 @@ class SimilaritySearch:
         return products if kernel.formula.increasing else similarities(kernel, products)
 
 
-def _largest(similarity: NDArray[Any], n: int) -> NDArray[np.intp]:
+def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
     """Columns of the `n` largest numbers of each row, ties to the lower column."""
     if n < similarity.shape[1]:
         bound = np.partition(similarity, -n, axis=1)[:, -n, None]
@@ -212,16 +211,14 @@ def _largest(similarity: NDArray[Any], n: int) -> NDArray[np.intp]:
     return np.broadcast_to(np.arange(n), similarity.shape)
 
 
-def _kd_tree(points: NDArray[Any], n_jobs: int | None) -> Any:
+def _kd_tree(points: Array, n_jobs: int | None) -> Any:
     from scipy.spatial import KDTree  # slow to import, and graphs of images do without
 
     # A tree split at midpoints is built in half the time and answers as fast.
     return partial(_query_tree, KDTree(points, leafsize=32, balanced_tree=False), n_jobs)
 
 
-def _query_tree(
-    tree: Any, n_jobs: int | None, queries: NDArray[Any], n: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _query_tree(tree: Any, n_jobs: int | None, queries: Array, n: int) -> tuple[Array, Array]:
     """Distances (len(queries), n) and numbers of the nearest points.
 
     On our own threads: those of scipy go on when Ctrl-C ends the call, and write into arrays that
@@ -239,7 +236,7 @@ def _query_tree(
     return distances, found
 
 
-def _all_pairs(points: NDArray[Any], n_jobs: int | None) -> Any:
+def _all_pairs(points: Array, n_jobs: int | None) -> Any:
     try:
         from sklearn.neighbors import NearestNeighbors
     except ImportError:
@@ -254,45 +251,37 @@ def _all_pairs(points: NDArray[Any], n_jobs: int | None) -> Any:
     return partial(_query_all, search, blocks * _QUERIES_OF_BLOCK)
 
 
-def _query_all(
-    search: Any, rows: int, queries: NDArray[Any], n: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _query_all(search: Any, rows: int, queries: Array, n: int) -> tuple[Array, Array]:
     """As `_query_tree`, `rows` queries at a time: in between, Ctrl-C is answered."""
     parts = [search.kneighbors(queries[i : i + rows], n) for i in range(0, len(queries), rows)]
     distances, found = zip(*parts, strict=True)
     return np.concatenate(distances), np.concatenate(found)
 
 
-def _of_matrix(matrix: Any, n_points: int) -> Candidates:
-    """`Candidates` named by the entries of a sparse (n, n_points) matrix."""
-    matrix = matrix.tocsr()
-    if matrix.shape[1] != n_points:
+def _named(given: Any, n_points: int) -> Candidates:
+    """`Candidates` as an (n, k) array of indices, or a sparse (n, n_points) matrix names them."""
+    if issparse(given):
+        given = given.tocsr()
+        if given.shape[1] != n_points:
+            raise ValueError(
+                f"neighbors= is a matrix of shape {given.shape}; it must have a column for each of "
+                f"the {n_points} points"
+            )
+        found = Candidates(ready_for_c(given.indptr, np.int64), _index_array(given.indices))
+    else:
+        indices = np.asarray(given)
+        if indices.ndim != 2:
+            raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
+        if indices.dtype.kind not in "iu":
+            raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
+        found = Candidates.of_table(indices)
+    if (largest := found.indices.max(initial=0)) >= n_points:
         raise ValueError(
-            f"neighbors= is a matrix of shape {matrix.shape}; it must have a column for each of "
-            f"the {n_points} points"
+            f"neighbors= contains the index {largest}, but there are only {n_points} points"
         )
-    indices = _checked(_index_array(matrix.indices), n_points)
-    return Candidates(ready_for_c(matrix.indptr, np.int64), indices)
+    return found
 
 
-def _of_array(indices: ArrayLike, n_points: int) -> Candidates:
-    """`Candidates` of an (n, k) array of indices, checked."""
-    indices = np.asarray(indices)
-    if indices.ndim != 2:
-        raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
-    if indices.dtype.kind not in "iu":
-        raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
-    return Candidates.of_table(_checked(indices, n_points))
-
-
-def _checked(indices: NDArray[Any], n_points: int) -> NDArray[Any]:
-    if indices.size and indices.max() >= n_points:
-        raise ValueError(
-            f"neighbors= contains the index {indices.max()}, but there are only {n_points} points"
-        )
-    return indices
-
-
-def _index_array(indices: NDArray[Any]) -> NDArray[Any]:
+def _index_array(indices: Array) -> Array:
     """Return indices as int32, or as int64 where int32 is too small."""
     return ready_for_c(indices, memory.index_dtype(indices.max(initial=0)))

@@ -5,11 +5,12 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
-from nnk_image.base.checks import ready_for_c
+from nnk_image.base.checks import ready_for_c, working_dtype
+from nnk_image.base.image import Array
 
 LARGEST = 1e150
 """Largest absolute value of a feature: squares of differences must not overflow."""
@@ -20,7 +21,7 @@ def check_features(
     points: ArrayLike | sparray | spmatrix,
     n_features: int | None = None,
     single: bool | None = None,
-) -> NDArray[Any]:
+) -> Array:
     """Return points as contiguous float32 or float64 rows; copied only if necessary.
 
     They may come as an array, a sparse matrix or a table of pandas or polars; `name` is what
@@ -61,14 +62,21 @@ def check_features(
         raise ValueError(f"{name} has {array.shape[1]} features, X has {n_features}")
     if single is None:
         single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
-    checked: NDArray[Any] = ready_for_c(array, np.float32 if single else np.float64)
+    checked: Array = ready_for_c(array, np.float32 if single else np.float64)
     _check_finite(name, checked)
     return checked
 
 
-def _as_array(points: Any) -> NDArray[Any]:
+def plain_array(values: Any) -> Array:
+    """Return an array; masked entries of a masked array become NaN."""
+    if np.ma.is_masked(values):
+        values = values.astype(working_dtype(values.dtype)).filled(np.nan)
+    return np.asarray(values)
+
+
+def _as_array(points: Any) -> Array:
     """Convert points, which may be a pandas table with columns of several types, to an array."""
-    array = np.asarray(points)
+    array = plain_array(points)
     if array.dtype == object and array.ndim == 2 and hasattr(points, "dtypes"):
         kinds = {getattr(dtype, "kind", None) for dtype in points.dtypes}
         if kinds <= {*"buif"}:  # booleans beside numbers, or types that know absent values
@@ -76,7 +84,7 @@ def _as_array(points: Any) -> NDArray[Any]:
     return array
 
 
-def _check_finite(name: str, points: NDArray[Any]) -> None:
+def _check_finite(name: str, points: Array) -> None:
     low, high = float(points.min()), float(points.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         bad = np.argwhere(~np.isfinite(points))

@@ -48,20 +48,13 @@ def nnk_graph(
         a candidate keeps its weight. 'max', 'mean', 'min': that of the two weights. None: the graph
         stays directed, and row i holds the weights that point i chose.
     kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
-        As for `nnk_neighbors`, with the same defaults.
+        As for `nnk_neighbors`, with the same defaults and the same errors.
 
     Returns
     -------
     (N, N) scipy.sparse.csr_array
         Float64 weights with sorted columns, no explicit zeros and no self loops. The error of
         each point is in ``nnk_neighbors(X, ...).error`` and in ``NNKGraphTransformer.error_``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If points or options are invalid; the message names them and says what to do.
-    MemoryError
-        If more memory is needed than is free.
 
     Notes
     -----
@@ -97,7 +90,7 @@ def nnk_graph(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    warn_of_few_points(model.n_neighbors, len(model.points), own=True, stacklevel=4)
+    warn_of_few_points(model.n_neighbors, len(model.points), own=True)
     solved = model.solve()
-    model.warn_if_narrow(solved, stacklevel=4)
-    return solved.graph(symmetrize, n_jobs)
+    model.warn_if_narrow(solved)
+    return solved.graph(symmetrize)

@@ -45,8 +45,7 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, Theorem 2.3.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Theorem 2.3.
 
     Examples
     --------

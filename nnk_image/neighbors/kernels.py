@@ -25,12 +25,14 @@ The C core computes them (``src_c/neighbors/kernels.h``); `FORMULAS` holds the s
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nnk_image.base.checks import check_count, check_number, did_you_mean, ready_for_c
+from nnk_image.base.image import Array
 
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
 
@@ -83,23 +85,23 @@ class Formula:
     if `increasing`.
     """
 
-    values: Callable[[Kernel, NDArray[Any]], NDArray[Any]] | None = None
+    values: Callable[[Kernel, Array], Array] | None = None
     by_distance: bool = False
     unit: bool = False
     increasing: bool = True
 
 
-def _gaussian(_: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+def _gaussian(_: Kernel, x: Array) -> Array:
     x *= x
     x *= -0.5
     return np.exp(x, out=x)
 
 
-def _laplacian(_: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+def _laplacian(_: Kernel, x: Array) -> Array:
     return np.exp(np.negative(x, out=x), out=x)
 
 
-def _polynomial(kernel: Kernel, x: NDArray[Any]) -> NDArray[Any]:
+def _polynomial(kernel: Kernel, x: Array) -> Array:
     return (kernel.gamma * x + kernel.coef0) ** kernel.degree
 
 
@@ -115,9 +117,7 @@ FORMULAS = {
 }
 
 
-def kernel_matrix(
-    kernel: Kernel, sigma: float, a: NDArray[Any], b: NDArray[Any]
-) -> NDArray[np.float64]:
+def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[np.float64]:
     """Return kernel values (n, m) of points a (n, d) and b (m, d), for kernels of pairs."""
     if kernel.function is not None:
         return evaluate(kernel.function, a, b)
@@ -132,7 +132,7 @@ def kernel_matrix(
     return similarities(kernel, a @ b.T)
 
 
-def self_similarities(kernel: Kernel, points: NDArray[Any]) -> NDArray[np.float64]:
+def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
     """Return kernel values (n,) of points with themselves, for kernels of pairs of points."""
     if kernel.function is not None:
         pairs = (evaluate(kernel.function, x, x) for x in points[:, None])
@@ -144,7 +144,7 @@ def self_similarities(kernel: Kernel, points: NDArray[Any]) -> NDArray[np.float6
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
-def similarities(kernel: Kernel, values: NDArray[Any]) -> NDArray[Any]:
+def similarities(kernel: Kernel, values: Array) -> Array:
     """Compute similarities from distances / sigma or inner products, perhaps in place."""
     formula = kernel.formula.values
     if formula is None:
@@ -152,7 +152,7 @@ def similarities(kernel: Kernel, values: NDArray[Any]) -> NDArray[Any]:
     return formula(kernel, values)
 
 
-def evaluate(function: KernelFunction, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:
     """Evaluate a kernel function for all pairs of points of `a` and `b`, and check the values."""
     values = np.asarray(function(a, b), np.float64)
     if values.shape != (len(a), len(b)):
@@ -168,15 +168,16 @@ def evaluate(function: KernelFunction, a: NDArray[Any], b: NDArray[Any]) -> NDAr
 def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
     """Return `diagonal` of `kernel_params`, the kernel of n queries with themselves, as (n,)."""
     values = np.asarray(1.0 if diagonal is None else diagonal)
-    if values.dtype.kind not in "buif" or values.shape not in ((), (1,), (n,)):
+    real = values.dtype.kind in "buif" and np.isfinite(values).all()
+    if not real or values.shape not in ((), (1,), (n,)):
         raise ValueError(
-            f"diagonal of kernel_params must be a number, or one number for each of the {n} "
+            f"diagonal of kernel_params must be a finite number, or one for each of the {n} "
             f"queries, got an array of shape {values.shape} and dtype {values.dtype}"
         )
     return ready_for_c(np.broadcast_to(values, n), np.float64)
 
 
-def unit_rows(points: NDArray[Any]) -> NDArray[Any]:
+def unit_rows(points: Array) -> Array:
     """Scale points to length 1; points at the origin stay there."""
     _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
     points = np.ldexp(points, -exponents)  # exact; now squares neither overflow nor vanish
@@ -190,7 +191,7 @@ def check_kernel(
     """Return `kernel` and `kernel_params` of the public functions as a `Kernel`."""
     params = dict(params or {})
     if callable(kernel):
-        return Kernel("callable", function=lambda a, b: kernel(a, b, **params))
+        return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
     if kernel not in (*FORMULAS, "linear"):
@@ -218,7 +219,7 @@ def _advice_for(unknown: str) -> str:
     return _ALIASES.get(unknown, f"choose one of {names}, or a function{hint}")
 
 
-def check_largest(kernel: Kernel, points: NDArray[Any], queries: NDArray[Any]) -> None:
+def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:
     """Raise ValueError if a polynomial kernel of some points may be too large to compute with.
 
     By the Cauchy-Schwarz inequality no similarity exceeds that of the longest two points.

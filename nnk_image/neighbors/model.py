@@ -1,9 +1,8 @@
 """Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
 import copy
-import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +10,7 @@ from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
@@ -23,7 +23,7 @@ from nnk_image.neighbors.kernels import (
     given_diagonal,
     similarities,
 )
-from nnk_image.neighbors.options import METHODS, check_method_params
+from nnk_image.neighbors.options import METHODS, check_method_params, warn
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
@@ -40,6 +40,17 @@ BY_DISTANCE = ("kstar", "lnp")
 _REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression
 _WORK_PER_CHUNK = 1 << 24  # multiplications in a chunk of queries: some milliseconds
 _EMPTY = np.empty(0)
+
+
+Sigma = float | NDArray[np.float64]
+
+
+class Queries(NamedTuple):
+    """Queries and their candidates; `own` says that they are the points themselves."""
+
+    rows: Array
+    candidates: Candidates
+    own: bool
 
 
 class NeighborhoodModel:
@@ -77,7 +88,7 @@ class NeighborhoodModel:
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(neighbors, self.kernel, self.points, n_jobs)
-        self._sigma: float | NDArray[np.float64] | None = None
+        self._sigma: Sigma | None = None
 
     def _set_kernel(self, kernel: str | Callable[..., Any], params: dict[str, Any]) -> None:
         """Choose the kernel of the weights."""
@@ -117,7 +128,7 @@ class NeighborhoodModel:
         return self.kernel.has_sigma and self.method not in BY_DISTANCE
 
     @property
-    def sigma(self) -> float | NDArray[np.float64]:
+    def sigma(self) -> Sigma:
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
             if not self.has_sigma:
@@ -125,39 +136,39 @@ class NeighborhoodModel:
             elif not isinstance(self._width, str):
                 self._sigma = self._scale * sigma_of(self._width, _EMPTY, _EMPTY)
             else:
-                self._sigma = self._sigma_from(self.points, self.candidates(), own=True)
+                self._sigma = self._sigma_from(self._queries())
         return self._sigma
 
-    def check_queries(self, queries: ArrayLike) -> NDArray[Any]:
+    def check_queries(self, queries: ArrayLike) -> Array:
         """Return queries as the C core reads them, in the floating type of the points."""
         checked = check_features("queries", queries, self.points.shape[1], self.single)
         check_largest(self.kernel, self.points, checked)
         return checked
 
-    def candidates(self, queries: NDArray[Any] | None = None) -> Candidates:
-        """Return `Candidates` of checked queries, or of the points themselves."""
+    def _queries(self, queries: ArrayLike | None = None) -> Queries:
+        """Return checked queries, or the points themselves, with their candidates."""
         own = queries is None
-        rows = self.points if queries is None else queries
+        rows = self.points if queries is None else self.check_queries(queries)
         n = min(self.n_neighbors, len(self.points) - own)
-        return self.search.candidates(rows, n, own)
+        return Queries(rows, self.search.candidates(rows, n, own), own)
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
-        return self.solve(queries).neighborhoods(self.n_jobs)
+        return self.solve(queries).neighborhoods()
 
     def solve(self, queries: ArrayLike | None = None) -> Solved:
         """Return weighted candidates (`Solved`) of queries, or of the points."""
-        own = queries is None
-        rows = self.points if queries is None else self.check_queries(queries)
-        candidates = self.candidates(None if own else rows)
-        self._require_memory(candidates)
-        problem = rows, candidates, own, self._sigma_for(rows, candidates, own)
-        solved = self._solve(*problem)
+        if self.method == "mutual_knn" and queries is not None:
+            raise ValueError("method='mutual_knn' is for the points themselves, without queries")
+        given = self._queries(queries)
+        self._require_memory(given.candidates)
+        sigma = self._sigma_for(given)
+        solved = self._solve(given, sigma)
         if self.params.tol > 0 and solved.is_empty():
-            self._check_not_all_dropped(*problem)
-        self._check_optimal(rows, own, solved)
+            self._check_not_all_dropped(given, sigma)
+        self._check_optimal(given.rows, solved)
         if self.method == "mutual_knn":
-            _keep_mutual(solved, own)
+            solved.keep_mutual()
         return solved
 
     def _require_memory(self, candidates: Candidates) -> None:
@@ -168,70 +179,53 @@ class NeighborhoodModel:
             needed, f"{most} candidates of {len(candidates)} points", "use fewer candidates"
         )
 
-    def _sigma_for(
-        self, queries: NDArray[Any], candidates: Candidates, own: bool
-    ) -> float | NDArray[np.float64]:
+    def _sigma_for(self, given: Queries) -> Sigma:
         """Return the width for some queries: that of the points, or their own where it is local."""
         if self.has_sigma and isinstance(self._width, str):
-            if own and self._sigma is None:
-                self._sigma = self._sigma_from(queries, candidates, own)
-            if not own and (self._width == "local" or isinstance(self.search, GivenSearch)):
-                return self._sigma_from(queries, candidates, own)
+            if given.own and self._sigma is None:
+                self._sigma = self._sigma_from(given)
+            if not given.own and (self._width == "local" or isinstance(self.search, GivenSearch)):
+                return self._sigma_from(given)
         return self.sigma
 
-    def _sigma_from(
-        self, queries: NDArray[Any], candidates: Candidates, own: bool
-    ) -> float | NDArray[np.float64]:
+    def _sigma_from(self, given: Queries) -> Sigma:
         """Compute the width by the rule, from the distances of queries to their candidates."""
-        distances = self._distances(queries, candidates, own)
-        return self._scale * sigma_of(self._width, distances, candidates.indptr)
+        return self._scale * sigma_of(self._width, self._distances(given), given.candidates.indptr)
 
-    def _distances(
-        self, queries: NDArray[Any], candidates: Candidates, own: bool
-    ) -> NDArray[np.float64]:
+    def _distances(self, given: Queries) -> NDArray[np.float64]:
         """Return distances to the candidates, NaN for missing ones and the query itself."""
-        result = np.empty(len(candidates.indices))
-        task = self._task(queries, candidates, own, Kernel("gaussian"), 1.0)
-        self._run(lambda i0, i1: task.distances(result, i0, i1), candidates, 1)
+        result = np.empty(len(given.candidates.indices))
+        task = self._task(given, Kernel("gaussian"), 1.0)
+        self._run(lambda i0, i1: task.distances(result, i0, i1), given.candidates, 1)
         return result
 
-    def _solve(
-        self,
-        queries: NDArray[Any],
-        candidates: Candidates,
-        own: bool,
-        sigma: float | NDArray[np.float64],
-    ) -> Solved:
+    def _solve(self, given: Queries, sigma: Sigma) -> Solved:
+        candidates = given.candidates
         solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
         solved.sigma = sigma
         if self.kernel.name == "callable":
-            self._solve_callable(queries, candidates, own, solved)
+            self._solve_callable(given, solved)
             return solved
-        task = self._task(queries, candidates, own, self.kernel, sigma)
-        rows, residual = solved.rows, solved.residual
-        self._run(lambda i0, i1: task.solve(rows, residual, i0, i1), candidates, self.n_neighbors)
+        task = self._task(given, self.kernel, sigma)
+        index, weights = solved.index.view(np.uint8), (solved.weight, solved.error, solved.residual)
+        self._run(
+            lambda i0, i1: task.solve(solved.count, index, *weights, i0, i1),
+            candidates,
+            self.n_neighbors,
+        )
         return solved
 
-    def _task(
-        self,
-        queries: NDArray[Any],
-        candidates: Candidates,
-        own: bool,
-        kernel: Kernel,
-        sigma: float | NDArray[np.float64],
-    ) -> Any:
+    def _task(self, given: Queries, kernel: Kernel, sigma: Sigma) -> Any:
         """Set up the problem of all queries as the C core takes it."""
-        params = self.params
-        task = _core.Task(self.points, queries, candidates.indptr, candidates.indices)
-        diagonal = _EMPTY
-        if kernel.name == "precomputed":
-            diagonal = self._self_similarity(queries, own)
-        widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), len(queries)))
+        params, rows = self.params, given.rows
+        task = _core.Task(self.points, rows, given.candidates.indptr, given.candidates.indices)
+        diagonal = self._self_similarity(rows) if kernel.name == "precomputed" else _EMPTY
+        widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), len(rows)))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
         task.set_method(_core.METHODS[self.method], params.lc_ratio)
         share = params.duplicates == "share"
-        task.set_rules(self.n_neighbors, own, share, params.l1, params.tol)
+        task.set_rules(self.n_neighbors, given.own, share, params.l1, params.tol)
         return task
 
     def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:
@@ -245,27 +239,23 @@ class NeighborhoodModel:
         with RowExecutor(self.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
-    def _self_similarity(self, queries: NDArray[Any], own: bool) -> NDArray[np.float64]:
+    def _self_similarity(self, queries: Array) -> NDArray[np.float64]:
         """Return the kernel of each query with itself, for precomputed kernels."""
-        if own:
+        if queries is self.points:
             return np.ascontiguousarray(np.diagonal(self.points))
         return given_diagonal(self.diagonal, len(queries))
 
-    def _solve_callable(
-        self, queries: NDArray[Any], candidates: Candidates, own: bool, solved: Solved
-    ) -> None:
+    def _solve_callable(self, given: Queries, solved: Solved) -> None:
         """Solve for kernels that are Python functions, one query after the other."""
-        for q in range(len(queries)):
-            found = candidates.indices[candidates.indptr[q] : candidates.indptr[q + 1]]
-            found = np.unique(found[(found >= 0) & ~(own & (found == q))])
-            K, b, own_similarity = self._problem(queries, q, found)
+        rows = np.split(given.candidates.indices, given.candidates.indptr[1:-1])
+        for q, found in enumerate(rows):
+            found = np.unique(found[(found >= 0) & ~(given.own & (found == q))])
+            K, b, own_similarity = self._problem(given.rows, q, found)
             order = np.argsort(-b, kind="stable")[: self.n_neighbors]
-            found, K, b = found[order], K[np.ix_(order, order)], b[order]
-            self._solve_one(q, found, K, b, own_similarity, solved)
+            kernel = K[np.ix_(order, order)], b[order], own_similarity
+            self._solve_one(q, found[order], *kernel, solved)
 
-    def _problem(
-        self, queries: NDArray[Any], q: int, found: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any], float]:
+    def _problem(self, queries: Array, q: int, found: Array) -> Any:
         """Return K of the candidates, b with the query, and K of the query with itself.
 
         For kernels that are matrices or functions.
@@ -275,20 +265,14 @@ class NeighborhoodModel:
             whole = evaluate(self.kernel.function, points, points)
             check_diagonal("the matrix of the kernel function", whole)
             return whole[1:, 1:], whole[0, 1:], float(whole[0, 0])
-        points, row = self.points[np.ix_(found, found)], queries[q, found]
-        return points, row, self._self_similarity(queries, queries is self.points)[q]
+        K, b = self.points[np.ix_(found, found)], queries[q, found]
+        return K, b, self._self_similarity(queries)[q]
 
     def _solve_one(
-        self,
-        q: int,
-        found: NDArray[Any],
-        K: NDArray[Any],
-        b: NDArray[Any],
-        own_similarity: float,
-        solved: Solved,
+        self, q: int, found: Array, K: Array, b: Array, own_similarity: float, solved: Solved
     ) -> None:
         """Weigh the candidates `found` of query q, and put them into `solved`."""
-        if self.method == "nnk":
+        if self.method in _REGRESSIONS:
             theta, residual = solve_given(K[None], b[None], self.params.l1)
             theta, solved.residual[q] = theta[0], residual[0]
         else:
@@ -297,35 +281,34 @@ class NeighborhoodModel:
         theta[theta < self.params.tol * b.max(initial=0)] = 0
         solved.put(q, found, theta)
 
-    def _check_not_all_dropped(self, *problem: Any) -> None:
+    def _check_not_all_dropped(self, given: Queries, sigma: Sigma) -> None:
         """Raise ValueError if no query has a neighbor, but some would have without `tol`."""
         exact = copy.copy(self)
         exact.params = self.params._replace(tol=0.0)
-        if not exact._solve(*problem).is_empty():
+        if not exact._solve(given, sigma).is_empty():
             raise ValueError(
                 f"tol={self.params.tol:g} leaves no neighbor at all: it drops weights below tol "
                 f"times the largest similarity, and those of this kernel are "
                 "far larger than its weights; scale X down, or use tol=0"
             )
 
-    def warn_if_narrow(self, solved: Solved, stacklevel: int) -> None:
+    def warn_if_narrow(self, solved: Solved) -> None:
         """Warn if the points have no neighbors because the width makes all similarities 0."""
         if not (self.has_sigma and solved.is_empty()):
             return
-        distances = self._distances(self.points, self.candidates(), own=True)
+        distances = self._distances(self._queries())
         distances = distances[np.isfinite(distances)]
         sigma = np.max(self.sigma)
         with np.errstate(over="ignore"):
             nonzero = similarities(self.kernel, distances / sigma).any()
         if len(distances) and not nonzero:
-            warnings.warn(
+            warn(
                 f"no point has a neighbor: sigma={sigma:g} is so far below the distances of "
                 f"points to their candidates, {np.median(distances):.3g} in the median, that all "
-                "similarities are 0; use a larger sigma, or sigma='kth'",
-                stacklevel=stacklevel,
+                "similarities are 0; use a larger sigma, or sigma='kth'"
             )
 
-    def _check_optimal(self, queries: NDArray[Any], own: bool, solved: Solved) -> None:
+    def _check_optimal(self, queries: Array, solved: Solved) -> None:
         """Warn, raise or solve again where the kernel is not positive semi-definite."""
         bad = solved.residual > NOT_OPTIMAL
         if not bad.any():
@@ -338,15 +321,14 @@ class NeighborhoodModel:
             found = solved.index[part].copy()
             K, b, own_similarity = self._problem(queries, q, found)
             clipped = nearest_psd(K[None], b[None], np.array([own_similarity]))
-            K, b, similarity = (part[0] for part in clipped)
-            self._solve_one(q, found, K, b, similarity, solved)
+            K, b, own_similarity = (part[0] for part in clipped)
+            self._solve_one(q, found, K, b, own_similarity, solved)
 
 
-def warn_of_few_points(n_neighbors: int, n_points: int, own: bool, stacklevel: int) -> None:
+def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:
     """Warn if there are fewer points than candidates are requested.
 
-    With `own`, the queries are the points, and each has the others as candidates. `stacklevel` is
-    as of `warnings.warn`, counted from here.
+    With `own`, the queries are the points, and each has the others as candidates.
     """
     n = n_points - own
     if n >= n_neighbors:
@@ -356,22 +338,10 @@ def warn_of_few_points(n_neighbors: int, n_points: int, own: bool, stacklevel: i
         text += ", so there are no neighbors; give at least two points"
     else:
         text += f"; all are candidates. Set n_neighbors={n} or less to avoid this warning"
-    warnings.warn(text, stacklevel=stacklevel)
+    warn(text)
 
 
-def _keep_mutual(solved: Solved, own: bool) -> None:
-    """Set the weights of candidates to 0 that do not have the query among their own."""
-    if not own:
-        raise ValueError("method='mutual_knn' is for the points themselves, without queries")
-    rows = np.repeat(np.arange(len(solved)), solved.count)
-    first = solved.start[:-1] - np.cumsum(solved.count) + solved.count
-    places = np.repeat(first, solved.count) + np.arange(len(rows))
-    columns = solved.index[places].astype(np.int64)
-    mutual = np.isin(columns * len(solved) + rows, rows * len(solved) + columns)
-    solved.weight[places[~mutual]] = 0
-
-
-def _check_square(matrix: NDArray[Any]) -> NDArray[Any]:
+def _check_square(matrix: Array) -> Array:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
     asymmetry, rounding = np.abs(matrix - matrix.T).max(), 1e-8 * np.abs(matrix).max()

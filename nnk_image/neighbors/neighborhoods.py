@@ -159,8 +159,8 @@ def nnk_neighbors(
         neighbors=neighbors,
         n_jobs=n_jobs,
     )
-    warn_of_few_points(model.n_neighbors, len(model.points), queries is None, stacklevel=4)
+    warn_of_few_points(model.n_neighbors, len(model.points), queries is None)
     solved = model.solve(queries)
     if queries is None:
-        model.warn_if_narrow(solved, stacklevel=4)
-    return solved.neighborhoods(n_jobs)
+        model.warn_if_narrow(solved)
+    return solved.neighborhoods()

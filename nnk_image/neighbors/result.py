@@ -1,6 +1,6 @@
 """Results: weighted neighbors of queries, and the candidates they were chosen from."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,7 @@ from scipy.sparse import csr_array
 
 from nnk_image.base import memory
 from nnk_image.base.edges import edges_of
-from nnk_image.base.parallel import RowExecutor
-from nnk_image.neighbors import _core
-
-ROWS_PER_CHUNK = 1 << 14
-"""Rows of a result that a thread counts or writes at a time."""
-
-_NOTHING = np.empty(0)
-_NO_ROWS = np.empty(0, np.int64)
-_NO_BYTES = np.empty(0, np.uint8)
+from nnk_image.base.image import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +55,8 @@ class Neighborhoods:
     array([1], dtype=int32)
     """
 
-    indices: NDArray[Any]
-    indptr: NDArray[Any]
+    indices: Array
+    indptr: Array
     weights: NDArray[np.float64]
     error: NDArray[np.float64]
     sigma: float | NDArray[np.float64]
@@ -78,11 +70,11 @@ class Neighborhoods:
         return len(self.indptr) - 1
 
     @property
-    def n_kept(self) -> NDArray[Any]:
+    def n_kept(self) -> Array:
         """Number of neighbors of each query, (n,) ndarray of int."""
         return np.diff(self.indptr)
 
-    def neighbors(self, query: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def neighbors(self, query: int) -> tuple[Array, NDArray[np.float64]]:
         """Return the indices of the neighbors of one query, and their weights.
 
         Parameters
@@ -112,18 +104,16 @@ class Neighborhoods:
 
         Its arrays are those of this result, not copies.
         """
-        return _csr(self.indices, self.indptr, self.weights, (len(self), self.n_points))
+        arrays = self.weights, self.indices, self.indptr
+        matrix = csr_array(arrays, shape=(len(self), self.n_points))
+        matrix.has_canonical_format = True
+        return matrix
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the links from neighbors to queries in the layout of PyTorch Geometric.
 
-        Returns
-        -------
-        edge_index : (2, nnz) int64 ndarray
-            Row 0 holds the neighbor where each link starts, row 1 the query where it ends; links
-            are sorted by query.
-        edge_weight : (nnz,) float64 ndarray
-            Weight of each link, as a copy.
+        They are `edge_index` and `edge_weight` as of `ImageGraph.to_edge_index`: in each column of
+        `edge_index` a neighbor and its query, sorted by query.
         """
         return edges_of(self.to_csr())
 
@@ -137,27 +127,21 @@ class Neighborhoods:
 
 
 class Solved:
-    """Candidates of queries in ascending order, with their weights: 0 for those not chosen.
+    """Candidates of queries and their weights, 0 for those not chosen; the C core fills the arrays.
 
-    There is room for ``start[i + 1] - start[i]`` candidates of query i, from `n_points` points.
+    From ``start[i]`` to ``start[i + 1]`` there is room for the candidates of query i, in ascending
+    order: it has ``count[i]``, and -1 follows in `index`.
     """
 
     def __init__(self, start: NDArray[np.int64], index_type: np.dtype[Any], n_points: int) -> None:
         n, room = len(start) - 1, int(start[-1])
         self.start, self.n_points = start, n_points
         self.count = np.zeros(n, np.int32)
-        self.index, self.weight = np.empty(room, index_type), np.empty(room)
+        self.index, self.weight = np.full(room, -1, index_type), np.zeros(room)
         self.error, self.residual = np.zeros(n), np.zeros(n)
         self.sigma: float | NDArray[np.float64] = np.nan
-        wide = self.index.itemsize == 8
-        self.rows = _core.Rows(
-            start, self.count, self.index.view(np.uint8), wide, self.weight, self.error
-        )
 
-    def __len__(self) -> int:
-        return len(self.count)
-
-    def put(self, query: int, points: NDArray[Any], weights: NDArray[Any]) -> None:
+    def put(self, query: int, points: Array, weights: Array) -> None:
         """Set the candidates of a query and their weights, in any order."""
         order = np.argsort(points)
         part = slice(self.start[query], self.start[query] + len(points))
@@ -166,61 +150,58 @@ class Solved:
 
     def is_empty(self) -> bool:
         """Return whether no candidate has a positive weight."""
-        length = np.zeros(len(self), np.int64)
-        self.rows.chosen(length, _NO_ROWS, _NO_BYTES, _NOTHING, 0, len(self))
-        return not length.any()
+        return not self.weight.any()
 
-    def neighborhoods(self, n_jobs: int | None = None) -> Neighborhoods:
+    def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
+        """Return the `values` of those candidates that are `given`, as rows."""
+        dtype = memory.index_dtype(len(given))
+        indptr = np.concatenate([[0], np.cumsum(given, dtype=dtype)])[self.start].astype(dtype)
+        arrays = values[given], self.index[given], indptr
+        matrix = csr_array(arrays, shape=(len(self.count), self.n_points))
+        matrix.has_canonical_format = True
+        return matrix
+
+    def _pairs(self) -> csr_array:
+        """Return 1 for each candidate, whatever its weight."""
+        return self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
+
+    def keep_mutual(self) -> None:
+        """Set the weights of candidates to 0 that do not have the query among their own."""
+        query = np.repeat(np.arange(self.n_points), self.count)
+        candidate = self._pairs().indices.astype(np.int64)
+        both = np.isin(candidate * self.n_points + query, query * self.n_points + candidate)
+        self.weight[self.index >= 0] *= both
+
+    def neighborhoods(self) -> Neighborhoods:
         """Return the candidates with a positive weight, as `Neighborhoods`."""
-        rows = self._compact(self.rows.chosen, n_jobs)
-        return Neighborhoods(*rows, self.error, self.sigma, self.n_points, self.residual)
+        rows = self._rows(self.weight > 0, self.weight)
+        arrays = rows.indices, rows.indptr, rows.data
+        return Neighborhoods(*arrays, self.error, self.sigma, self.n_points, self.residual)
 
-    def graph(self, rule: str | None, n_jobs: int | None = None) -> csr_array:
+    def graph(self, rule: str | None) -> csr_array:
         """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
+        weights = self._rows(self.weight > 0, self.weight)
         if rule is None:
-            return self.neighborhoods(n_jobs).to_csr()
-        t_indptr = np.empty(self.n_points + 1, np.int64)
-        self.rows.transpose_counts(t_indptr)
-        n = int(t_indptr[-1])
-        t_index, t_weight = np.empty(n, self.index.dtype), np.empty(n)
-        scratch = np.empty(self.n_points, np.int64)
-        self.rows.transpose(t_indptr, scratch, t_index.view(np.uint8), t_weight)
-        known = t_indptr, t_index.view(np.uint8), t_weight, _core.RULES[rule]
-        rows = self._compact(lambda *rows: self.rows.symmetric(*known, *rows), n_jobs)
-        return _csr(*rows, (len(self), self.n_points))
-
-    def _compact(
-        self, work: Callable[..., None], n_jobs: int | None
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-        """Return arrays (indices, indptr, weights) of rows that `work` counts, then writes.
-
-        `work` is called as ``work(length, indptr, indices, weights, i0, i1)``, when it counts with
-        empty arrays in place of the three in the middle.
-        """
-        n = len(self)
-        length, indptr = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-        with RowExecutor(n_jobs) as executor:
-            executor.run(
-                lambda i0, i1: work(length, _NO_ROWS, _NO_BYTES, _NOTHING, i0, i1),
-                n,
-                rows_per_chunk=ROWS_PER_CHUNK,
-            )
-            np.cumsum(length, out=indptr[1:])
-            nnz = int(indptr[-1])
-            indices, weights = np.empty(nnz, self.index.dtype), np.empty(nnz)
-            executor.run(
-                lambda i0, i1: work(length, indptr, indices.view(np.uint8), weights, i0, i1),
-                n,
-                rows_per_chunk=ROWS_PER_CHUNK,
-            )
-        if memory.index_dtype(nnz) == np.int64:  # both of one type, wide enough for both
-            indices = indices.astype(np.int64, copy=False)
-        return indices, indptr.astype(indices.dtype, copy=False), weights
+            return weights
+        if rule == "max":
+            return weights.maximum(weights.T)
+        if rule == "min":
+            return weights.minimum(weights.T)
+        if rule == "mean":
+            return 0.5 * (weights + weights.T)
+        mutual = csr_array(weights.multiply(self._pairs().T))  # each other's candidates
+        own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]
+        chosen, equal = (_where(keep, mutual) for keep in (own < other, own == other))
+        graph = chosen + chosen.T + equal.maximum(equal.T)
+        if rule == "min_error_onesided":
+            others = weights - mutual
+            graph = graph + others + others.T
+        return graph
 
 
-def _csr(
-    indices: NDArray[Any], indptr: NDArray[Any], weights: NDArray[Any], shape: tuple[int, int]
-) -> csr_array:
-    matrix = csr_array((weights, indices, indptr), shape=shape)
-    matrix.has_canonical_format = True
-    return matrix
+def _where(keep: NDArray[np.bool_], matrix: csr_array) -> csr_array:
+    """Return some of the entries of a matrix."""
+    result = matrix.copy()
+    result.data *= keep
+    result.eliminate_zeros()
+    return result

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count, check_number, check_positive
+from nnk_image.base.image import Array
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel
@@ -96,10 +96,8 @@ def nnk_scales(
     max_coherence : float, default: 0.5
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
-    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
-        How the graphs are made undirected, as for `nnk_graph`; default 'min_error'.
-    n_jobs : int, optional
-        As for `nnk_neighbors`.
+    symmetrize, n_jobs
+        As for `nnk_graph`, but not None for `symmetrize`.
 
     Returns
     -------
@@ -123,10 +121,9 @@ def nnk_scales(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, section 2.6.3 and eq. 2.30; C. Hurtado, S. Shekkizhar, J.
-    Ruiz-Hidalgo, A. Ortega, "Study of manifold geometry using multiscale non-negative
-    kernel graphs", ICASSP 2023.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, section 2.6.3 and eq. 2.30;
+    C. Hurtado, S. Shekkizhar, J. Ruiz-Hidalgo, A. Ortega, "Study of manifold geometry using
+    multiscale non-negative kernel graphs", ICASSP 2023.
 
     Examples
     --------
@@ -165,7 +162,7 @@ def nnk_scales(
         n = min(n_neighbors, len(merged.points) - 1)
         model = NeighborhoodModel(merged.points, n, sigma=sigma, n_jobs=n_jobs)
         solved = model.solve()
-        found, graph = solved.neighborhoods(n_jobs), solved.graph(symmetrize, n_jobs)
+        found, graph = solved.neighborhoods(), solved.graph(symmetrize)
         state = merged.points, merged.counts, merged.labels
         scales.append(NNKScale(sigma, *state, coherence, found, graph))
     return scales
@@ -206,13 +203,12 @@ class _MergedPoints:
         """Distance and index of the nearest other point; ties to the lower index."""
         n = len(self.points)
         found = NearestSearch(self.points, self.n_jobs).candidates(self.points, 1, True)
-        row = np.repeat(np.arange(n), np.diff(found.indptr))
-        other = row != found.indices
-        row, column = row[other], found.indices[other].astype(np.int64)
-        distance = np.sqrt(np.square(self.points[row] - self.points[column]).sum(axis=1))
-        order = np.lexsort([column, distance, row])
-        first = order[np.searchsorted(row[order], np.arange(n))]
-        return distance[first], column[first]
+        row, start = np.repeat(np.arange(n), np.diff(found.indptr)), found.indptr[:-1]
+        distance = np.sqrt(np.square(self.points[row] - self.points[found.indices]).sum(axis=1))
+        distance[row == found.indices] = np.inf
+        nearest = np.minimum.reduceat(distance, start)
+        column = np.where(distance == nearest[row], found.indices, n).astype(np.int64)
+        return nearest, np.minimum.reduceat(column, start)
 
     def merge(self, sigma: float, max_coherence: float) -> float:
         """Merge until no two points are more similar; returns the similarity of the nearest."""
@@ -230,7 +226,7 @@ class _MergedPoints:
             self._merge_pairs(chosen, nearest[chosen])
         return 0.0
 
-    def _merge_pairs(self, a: NDArray[Any], b: NDArray[Any]) -> None:
+    def _merge_pairs(self, a: Array, b: Array) -> None:
         """Put each of the points `b` into that of `a` beside it."""
         n, counts, points = len(self.points), self.counts.copy(), self.points.copy()
         counts[a] += counts[b]

@@ -1,14 +1,15 @@
 """Neighborhoods in parts of the features, and in all features from those in the parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import SYMMETRIZE
@@ -71,10 +72,8 @@ def subvector_neighbors(
         gives each part its own width. With a rule, the parts are divided by their widths (with
         'local' by the median of them) before they are concatenated, and the rule is applied to the
         result again.
-    symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min'}
-        How the graph is made undirected, as for `nnk_graph`; default 'min_error'.
-    n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors. The result does not depend on it.
+    symmetrize, n_jobs
+        As for `nnk_graph`, but not None for `symmetrize`.
 
     Returns
     -------
@@ -97,10 +96,9 @@ def subvector_neighbors(
 
     References
     ----------
-    S. Shekkizhar, "Neighborhood and graph constructions using non-negative kernel
-    regression", PhD thesis, 2023, section 2.6.2; D. Bonet, A. Ortega, J. Ruiz-Hidalgo, S.
-    Shekkizhar, "Channel redundancy and overlap in convolutional neural networks with
-    channel-wise NNK graphs", ICASSP 2022.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, section 2.6.2; D. Bonet, A.
+    Ortega, J. Ruiz-Hidalgo, S. Shekkizhar, "Channel redundancy and overlap in convolutional neural
+    networks with channel-wise NNK graphs", ICASSP 2022.
 
     Examples
     --------
@@ -114,7 +112,7 @@ def subvector_neighbors(
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
     check_count("n_neighbors", n_neighbors)
-    warn_of_few_points(n_neighbors, len(views[0]), own=True, stacklevel=3)
+    warn_of_few_points(n_neighbors, len(views[0]), own=True)
     options: dict[str, Any] = {"sigma": sigma, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:
@@ -127,13 +125,14 @@ def subvector_neighbors(
     most = max(1, int(np.diff(candidates.indptr).max()))
     model = NeighborhoodModel(np.hstack(scaled), most, neighbors=candidates, **options)
     solved = model.solve()
-    graph = solved.graph(symmetrize, n_jobs)
-    return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(n_jobs), graph)
+    graph = solved.graph(symmetrize)
+    return SubvectorNeighborhoods(tuple(parts), solved.neighborhoods(), graph)
 
 
-def check_views(Xs: Any) -> list[NDArray[Any]]:
+def check_views(Xs: Any) -> list[Array]:
     """Return a list of checked (N, d_s) arrays, parts of the features of the same points."""
-    if isinstance(Xs, str) or not hasattr(Xs, "__iter__") or getattr(Xs, "ndim", 3) == 2:
+    listed = hasattr(Xs, "__iter__") and not isinstance(Xs, str | Mapping)
+    if not listed or getattr(Xs, "ndim", 3) == 2:
         raise TypeError(
             "Xs must be a sequence of (N, d) arrays, one for each part of the features, such as "
             f"[X[:, :3], X[:, 3:]]; not one {type(Xs).__name__}"

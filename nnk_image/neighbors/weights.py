@@ -1,15 +1,15 @@
 """NNK weights where the kernel matrices are given."""
 
 import math
-import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nnk_image.base.checks import check_choice, check_number, ready_for_c
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
+from nnk_image.neighbors.options import warn
 
 NOT_OPTIMAL = 1e-8
 """Violation of optimality, over the largest similarity of the query, that a positive semi-definite
@@ -41,18 +41,11 @@ def nnk_weights(
         Leading axes are for many independent queries.
     b : (..., k) array_like
         Kernel between the query and its candidates, with the same leading axes.
-    l1 : float, default: 0
-        Penalty on the sum of the weights: the larger, the fewer and smaller weights.
-    tol : float, default: 0
-        Weights below ``tol * max(b)`` of their query are set to 0.
+    l1, tol, psd, n_jobs : optional
+        As for `nnk_neighbors`, where `method_params` has the first three; but `tol` is 0 by
+        default. `psd` has no effect where the weights are optimal all the same.
     self_similarity : float or (...) array_like, default: 1
         Kernel of each query with itself; used by ``psd='clip'`` only.
-    psd : {'warn', 'raise', 'clip'}, default: 'warn'
-        What to do if K is not positive semi-definite, so that the weights are not optimal: warn,
-        raise ValueError, or set the negative eigenvalues of the matrix of candidates and query to
-        0. Without effect where the weights are optimal all the same.
-    n_jobs : int, optional
-        Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
     Returns
     -------
@@ -122,7 +115,7 @@ def solve_given(
 
 
 def nearest_psd(
-    K: NDArray[Any], b: NDArray[Any], own: NDArray[Any]
+    K: Array, b: Array, own: Array
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Set the negative eigenvalues of the kernel matrices of problems (K, b, own) to 0.
 
@@ -150,7 +143,7 @@ def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd
     )
     if psd == "raise":
         raise ValueError(text)
-    warnings.warn(text, stacklevel=3)
+    warn(text)
 
 
 def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -180,7 +173,7 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
     return kernel, to_query
 
 
-def check_diagonal(name: str, K: NDArray[Any]) -> None:
+def check_diagonal(name: str, K: Array) -> None:
     """Raise ValueError if points similar to others are not similar to themselves.
 
     No kernel is like that, by the Cauchy-Schwarz inequality; the points would get no weight.

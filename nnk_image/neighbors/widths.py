@@ -1,11 +1,12 @@
 """The width sigma of a kernel: as given, or by a rule from the distances to candidates."""
 
 import numbers
-import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nnk_image.base.image import Array
+from nnk_image.neighbors.options import warn
 
 RULES = ("kth", "local", "median")
 
@@ -28,9 +29,7 @@ def check_sigma(sigma: object) -> float | str:
     return float(sigma)
 
 
-def sigma_of(
-    rule: str | float, distances: NDArray[Any], starts: NDArray[Any]
-) -> float | NDArray[np.float64]:
+def sigma_of(rule: str | float, distances: Array, starts: Array) -> float | NDArray[np.float64]:
     """Return the width of a kernel, as given or by a rule; one per query for 'local'.
 
     `distances` are those from all queries to their candidates, NaN for missing ones; query i has
@@ -50,7 +49,7 @@ def sigma_of(
     return _not_zero(sigma)
 
 
-def _farthest(distances: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.float64]:
+def _farthest(distances: Array, starts: Array) -> NDArray[np.float64]:
     """Return the largest distance of each query, NaN where it has no candidates."""
     result = np.full(len(starts) - 1, np.nan)
     some = np.flatnonzero(np.diff(starts))
@@ -64,9 +63,8 @@ def _not_zero(sigma: float | NDArray[np.float64]) -> float | NDArray[np.float64]
     zero = np.asarray(sigma) < _SMALLEST
     if not zero.any():
         return sigma
-    warnings.warn(
+    warn(
         "sigma is 0 (there are no candidates, or all are equal to the query), for which no kernel "
-        "is defined; using 1. Give a positive sigma to avoid this warning",
-        stacklevel=2,
+        "is defined; using 1. Give a positive sigma to avoid this warning"
     )
     return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nnk_image.solvers.problem import Array
+from nnk_image.base.image import Array
 
 
 def conjugate_gradients(

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from nnk_image import _core
 from nnk_image.base.checks import check_positive, ready_for_c
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
 _EDGES_PER_PIXEL = 5  # take about as long as the pixel for which chunks are sized
 
@@ -60,17 +61,8 @@ def gglr(
     Returns
     -------
     restored, info
-        As for `smooth`. Values may lie outside the range of the known ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `smooth`, and if `coordinates` are missing for a graph that is not of an image.
-
-    Warns
-    -----
-    UserWarning
-        As `smooth`.
+        As for `smooth`, also in what it raises and warns of. Values may lie outside the range of
+        the known ones.
 
     Notes
     -----
@@ -104,7 +96,7 @@ def gglr(
     places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
     with RowExecutor(n_jobs) as executor:
         system = _PlanarSystem(problem, places, stiffness, executor)
-        return problem.solve(system.solve, return_info)
+        return problem.solve(system.solve, system.shape, return_info)
 
 
 def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> Array:
@@ -142,7 +134,8 @@ class _PlanarSystem:
             squares = self._matrix.data * (axis[self._matrix.indices] - axis[rows]) ** 2
             sums = np.bincount(rows, squares, len(places))
             diagonal.append((sums / 4 + stiffness * degrees).astype(places.dtype))
-        self._data = np.zeros((len(places), len(diagonal)), places.dtype)
+        self.shape = len(places), len(diagonal)
+        self._data = np.zeros(self.shape, places.dtype)
         self._data[:, 0] = problem.data_weights
         scale = problem.weight * np.stack(diagonal, axis=1) + self._data
         self._free = scale > 0

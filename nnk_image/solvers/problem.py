@@ -13,9 +13,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
+from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
+from nnk_image.neighbors.features import plain_array
 
-Array: TypeAlias = npt.NDArray[Any]
 Graph: TypeAlias = Any
 
 
@@ -50,8 +51,9 @@ class Problem:
     """Checked arguments of a solver.
 
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
-    `start` holds for each channel the `SolverInfo.state` given, or a signal (N,); `shape` is that
-    of the signal given.
+    `start` holds for each channel the `SolverInfo.state` given, or a signal (N,). Both are divided
+    by `scale`, a power of 2, so that squares neither overflow nor vanish. `shape` is that of the
+    signal given.
     """
 
     graph: ImageGraph | csr_array
@@ -62,6 +64,7 @@ class Problem:
     max_iterations: int
     start: list[Array]
     shape: tuple[int, ...]
+    scale: float = 1.0
 
     @property
     def fixed(self) -> Array:
@@ -88,17 +91,25 @@ class Problem:
         return csr_array((data, indices, indptr), matrix.shape)
 
     def solve(
-        self, channel: Callable[[Array, Array], tuple[Array, SolverInfo]], return_info: bool
+        self,
+        channel: Callable[[Array, Array], tuple[Array, SolverInfo]],
+        state: tuple[int, ...],
+        return_info: bool,
     ) -> Any:
-        """Call ``channel(values, start)`` for each channel; return the signals, with a report."""
+        """Call ``channel(values, start)`` for each channel; return the signals, with a report.
+
+        `state` is the shape of the solver's state.
+        """
+        if any(start.shape not in ((len(self.known),), state) for start in self.start):
+            raise ValueError("start is the SolverInfo of another solver, or of another graph")
         found = [channel(*given) for given in zip(self.values, self.start, strict=True)]
-        signal = np.stack([x for x, _ in found], axis=-1).reshape(self.shape)
+        signal = self.scale * np.stack([x for x, _ in found], axis=-1).reshape(self.shape)
         infos = [info for _, info in found]
         report = SolverInfo(
             max(info.iterations for info in infos),
             max(info.error for info in infos),
             all(info.converged for info in infos),
-            [state for info in infos for state in info.state],
+            [self.scale * state for info in infos for state in info.state],
         )
         if not report.converged and report.iterations >= self.max_iterations:
             warnings.warn(
@@ -124,7 +135,7 @@ def check_problem(
     max_iterations = check_count("max_iterations", max_iterations)
     graph = check_undirected(graph)
     n = graph.n_nodes if isinstance(graph, ImageGraph) else graph.shape[0]
-    signal = np.asarray(signal)
+    signal = plain_array(signal)
     channels = _channels("signal", signal, n)
     if known is None and strength == 0:
         raise ValueError(
@@ -143,19 +154,23 @@ def check_problem(
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
         raise ValueError(f"the signal must be finite where it is known; it is not at node {node}")
+    scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
+    values /= scale
     if start is None:
         middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
         states = list(np.where(mask, values, middle))
     elif isinstance(start, SolverInfo):
         states = start.state
     else:
-        states = list(_channels("start", np.asarray(start), n).astype(values.dtype, order="C"))
+        states = list(_channels("start", plain_array(start), n))
         if not np.isfinite(states).all():
             node = int(np.argmin(np.isfinite(states).all(axis=0)))
             raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
+    if start is not None:
+        states = [(state / scale).astype(values.dtype, order="C") for state in states]
     if len(states) != len(values):
         raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
-    return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape)
+    return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale)
 
 
 def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
@@ -163,10 +178,8 @@ def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
     if known.all():
         return known
     adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    n_parts, part = connected_components(adjacency, directed=False)
-    has_known = np.zeros(n_parts, bool)
-    has_known[part[known]] = True
-    return has_known[part]
+    _, part = connected_components(adjacency, directed=False)
+    return np.isin(part, part[known])
 
 
 def _channels(name: str, signal: Array, n: int) -> Array:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 from nnk_image.spectral.operator import recurrence_of
 
 _DEGREE = 8  # of the preconditioner times the matrix: the orders of one block of the recurrence
@@ -113,7 +114,7 @@ def smooth(
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
     with RowExecutor(n_jobs) as executor:
         system = QuadraticSystem(problem, executor)
-        return problem.solve(system.solve, return_info)
+        return problem.solve(system.solve, problem.known.shape, return_info)
 
 
 class QuadraticSystem:

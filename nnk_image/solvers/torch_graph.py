@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.problem import Array, Graph
+from nnk_image.solvers.problem import Graph
 from nnk_image.solvers.quadratic import smooth
 from nnk_image.spectral.operator import LaplacianOperator
 
@@ -25,13 +26,10 @@ class TorchGraph:
 
     Parameters
     ----------
-    graph : ImageGraph, (N, N) scipy.sparse matrix or ndarray, or graph of PyGSP or networkx
-        Undirected graph with weights that are not negative and no self loops.
+    graph, n_jobs
+        As for `smooth`.
     laplacian : {'combinatorial', 'normalized'}
         The Laplacian L, as in `ImageGraph.laplacian`; default 'combinatorial'.
-    n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors. Results do not depend on
-        it.
 
     Attributes
     ----------
@@ -49,10 +47,6 @@ class TorchGraph:
 
     Notes
     -----
-    With the Laplacian L, ``laplacian(x)`` is L x, ``smooth(x, strength)`` solves
-    ``(I + strength L) y = x``, and ``chebyshev(x, c)`` is the sum over k of
-    ``c[k] T_k(2 L / bound - I) x``.
-
     Signals are real tensors (..., H, W) or (..., N); leading axes are batches and channels.
     Operators run on the CPU in the type of the graph's weights, float32 or float64. That is also
     the dtype of results, on the device of the signal. Operators are symmetric: the gradient with

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image import _core
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.problem import Array, Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
 _PER_CHUNK = 1 << 16
 """Nodes or edges, whatever n_jobs is: sums over chunks are then rounded in one order."""
@@ -63,17 +64,8 @@ def total_variation(
     Returns
     -------
     restored, info
-        As for `smooth`. All values lie within the range of the known ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `smooth`.
-
-    Warns
-    -----
-    UserWarning
-        As `smooth`.
+        As for `smooth`, also in what it raises and warns of. All values lie within the range of
+        the known ones.
 
     Notes
     -----
@@ -103,7 +95,8 @@ def total_variation(
     """
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
     with RowExecutor(n_jobs) as executor:
-        return problem.solve(_Flow(problem, executor).solve, return_info)
+        flow = _Flow(problem, executor)
+        return problem.solve(flow.solve, flow.state_shape, return_info)
 
 
 class _Flow:
@@ -121,14 +114,16 @@ class _Flow:
         of_node = np.empty_like(matrix.indices)
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
+        weight = problem.weight / problem.scale
         spread = float(problem.values[:, problem.known].std()) or 1.0
-        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / problem.weight)
+        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / weight)
         reach[problem.fixed] = 0
         flows = reach * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
-        limit = problem.weight * matrix.data[upper]
+        limit = weight * matrix.data[upper]
         self._n_edges = len(tail)
+        self.state_shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
@@ -136,7 +131,7 @@ class _Flow:
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
-        if len(start) == self._n + len(u):
+        if start.shape == self.state_shape:
             u[:] = start[self._n :]
         z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
         error, count, age = self._error(z, u, x, values, limits), 0, 1.0

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_count
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.neighbors.features import plain_array
 
 
 def block_gft(
@@ -90,7 +90,7 @@ def block_gft(
     grid = np.kron(path, np.eye(size)) + np.kron(np.eye(size), path)
     counts = graph.shape[0] // size, len(numbers)
     shape = (*counts, size**2) if inverse else graph.shape
-    array = np.asarray(values)
+    array = plain_array(values)
     real = array.dtype.kind in "buif" and np.isfinite(array).all()
     if not real or array.shape[: len(shape)] != shape or array.ndim > len(shape) + 1:
         raise ValueError(
@@ -119,7 +119,7 @@ def block_gft(
     return pixels.reshape(counts[0] * size, counts[1] * size, *array.shape[3:])
 
 
-def as_blocks(image: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+def as_blocks(image: Array, size: int) -> Array:
     """(rows, columns, size**2, ...) of an image."""
     rows, columns = image.shape[0] // size, image.shape[1] // size
     whole = image[: rows * size, : columns * size]

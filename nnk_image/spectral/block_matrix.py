@@ -24,7 +24,6 @@ KEPT = 1 << 27
 _ENTRY_BYTES = 8  # of an entry besides its weights: two offsets, and a bit per edge
 _PAST_ROW = 16  # numbers after a row's weights that the C core may read (64 bytes)
 _ENTRIES_BESIDE = 8  # the work on a block beside its entries takes as long as so many of them
-_SPAN = 1 << 15  # pixels of which a few images stay in cache
 _HELD = 1 << 20  # bytes of entries that stay in cache while they are made and used
 
 
@@ -139,18 +138,12 @@ class BlockMatrix:
 
     def set_laplacian(self, terms, executor):
         """Choose L by its `node_terms` as a function of degrees."""
-        degrees = self.padded_degrees[:, self._inner]
-        scaled = terms(degrees[:1])[1] is not None
-        diagonal, row_scale = self._new_image(), self._new_image() if scaled else np.empty(0)
-
-        # On this thread: by spans that stay in cache, so short that threads would only wait.
-        step = max(1, _SPAN // self.width)
-        for y in range(0, self.height, step):
-            rows = slice(y, min(y + step, self.height))
-            a, divisor = terms(degrees[rows])
-            self._pad(diagonal[rows], a)
-            if scaled:
-                self._pad(row_scale[rows], 1 / divisor)
+        a, divisor = terms(self.padded_degrees[:, self._inner])
+        diagonal, row_scale = self._new_image(), np.empty(0)
+        self._pad(diagonal, a)
+        if divisor is not None:
+            row_scale = self._new_image()
+            self._pad(row_scale, 1 / divisor)
         executor.advance(self.n_lines)
         self._take_laplacian(diagonal, row_scale)
 

@@ -36,10 +36,8 @@ class GridRecurrence(BlockMatrix):
         spacing = check_spacing(graph.spacing, len(graph.shape))
         window, _ = window_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges
-        as_given = graph.shape, dtype, graph.directed
-        if not (
-            isinstance(edges, EdgePlanes) and (edges.shape, edges.dtype, edges.directed) == as_given
-        ):
+        has_planes = isinstance(edges, EdgePlanes) and edges.directed == graph.directed
+        if not (has_planes and edges.dtype == dtype):
             edges, keep = MatrixWeights(graph, window, dtype, executor), True
         return cls(graph.shape, window, dtype, edges, executor, keep)
 

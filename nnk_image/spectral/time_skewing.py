@@ -35,9 +35,7 @@ from nnk_image import _core
 ORDERS_PER_BLOCK = 8
 """Most orders in a block (measured: 6 to 15 are alike)."""
 
-_ORDERS_PER_BLOCK_OF_SLICES = (
-    4  # in volumes, where the rows they share are slices (2 to 4 are alike)
-)
+_ORDERS_PER_BLOCK_OF_SLICES = 4  # in volumes: the rows they share are slices (2 to 4 are alike)
 _ORDERS_PER_LONG_BLOCK = _core.MAX_ORDERS  # where entries are made: then blocks hand over less
 _ORDERS_PER_FILLING = 32  # use the same entries, where these are not kept
 _ROWS_PER_FILLING = 32

@@ -11,7 +11,13 @@ import numpy.typing as npt
 from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import Image, check_image, require_per_pixel, spatial_shape
+from nnk_image.base.image import (
+    Array,
+    Image,
+    check_image,
+    require_per_pixel,
+    spatial_shape,
+)
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.block_gft import as_blocks, block_gft
@@ -158,7 +164,7 @@ def energy_compaction(
     orders : int or sequence of int
         Degrees of the Chebyshev polynomials that approximate the filters; all are measured.
         Default: 4, 6, 12, 15 and 30.
-    filters, n_scales, laplacian
+    filters, n_scales, laplacian, n_jobs
         As for `SpectralGraphWavelets`.
     lmax : float or dict from str to float, optional
         Eigenvalue at which the highest band ends, as for `SpectralGraphWavelets`; one number, or
@@ -168,9 +174,6 @@ def energy_compaction(
         Side in pixels of square blocks, 2 to 64, on which the graph transform `block_gft` and the
         discrete cosine transform are measured as well; only for images of two axes.  Default: no
         blocks.
-    n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors.  Results do not depend
-        on it.
 
     Returns
     -------
@@ -220,18 +223,21 @@ def energy_compaction(
         graphs = {"bilateral": bilateral_graph(image, **build), "nnk": image_graph(image, **build)}
     elif isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}
-    _check_graphs(graphs, checked)
-    options = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian, "n_jobs": n_jobs}
+    _check_graphs(graphs, checked, lmax)
+    options: dict[str, Any] = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian}
+    options["n_jobs"] = n_jobs
     energy, designed = {}, {}
     for name, graph in graphs.items():
-        given = lmax.get(name) if isinstance(lmax, Mapping) else lmax
-        energy[name], designed[name] = _energies(graph, signal, orders, given, options)
+        end = lmax.get(name) if isinstance(lmax, Mapping) else lmax
+        options["lmax"] = "lanczos" if end is None else end
+        wavelets = SpectralGraphWavelets(graph, order=orders[0], **options)
+        energy[name], designed[name] = _energies(wavelets, signal, orders), wavelets.lmax
     n_edges = {name: graph.n_edges for name, graph in graphs.items()}
     blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
     return EnergyCompaction(orders, energy, n_edges, designed, **blocks)
 
 
-def _mean_removed(image: Image) -> npt.NDArray[Any]:
+def _mean_removed(image: Image) -> Array:
     """Deviations from each channel's mean, scaled to 1 at most; 0 where pixels are absent."""
     scale = max(abs(image.low), abs(image.high)) or 1.0
     pixels = image.pixels / image.dtype.type(scale)
@@ -249,7 +255,7 @@ def _mean_removed(image: Image) -> npt.NDArray[Any]:
 
 
 def _block_energies(
-    signal: npt.NDArray[Any], graphs: Mapping[str, ImageGraph], size: int, n_jobs: int | None
+    signal: Array, graphs: Mapping[str, ImageGraph], size: int, n_jobs: int | None
 ) -> dict[str, Any]:
     """`blocks` and `moments` of an `EnergyCompaction`."""
     signal = signal.reshape(*signal.shape[:2], -1).astype(float)
@@ -267,32 +273,27 @@ def _block_energies(
     return {"blocks": shares, "moments": moments / total}
 
 
-def _check_graphs(graphs: Mapping[str, ImageGraph], image: Image) -> None:
-    if not isinstance(graphs, Mapping) or not all(
-        isinstance(graph, ImageGraph) for graph in graphs.values()
-    ):
+def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
+    if not isinstance(graphs, Mapping) or not graphs:
         raise TypeError(
-            "graphs must be an ImageGraph, or a dictionary of such by name, "
-            f"not {type(graphs).__name__}"
+            "graphs must be an ImageGraph, or a dictionary of at least one by name, not "
+            f"{type(graphs).__name__}"
         )
-    for graph in graphs.values():
+    for name, graph in graphs.items():
+        if not isinstance(graph, ImageGraph):
+            raise TypeError(f"graphs[{name!r}] must be an ImageGraph, not {type(graph).__name__}")
         if graph.shape != image.shape:
             raise ValueError(f"the graph has shape {graph.shape}, the image {image.shape}")
+    for name in lmax if isinstance(lmax, Mapping) else ():
+        if name not in graphs:
+            raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
 
 
-def _energies(
-    graph: ImageGraph,
-    signal: npt.NDArray[Any],
-    orders: tuple[int, ...],
-    lmax: float | None,
-    options: dict[str, Any],
-) -> tuple[npt.NDArray[np.float64], float]:
-    """(n_orders, n_bands) energies on one graph, and the eigenvalue of the design."""
-    given = "lanczos" if lmax is None else lmax
-    wavelets = SpectralGraphWavelets(graph, order=orders[0], lmax=given, **options)
+def _energies(wavelets: SpectralGraphWavelets, signal: Array, orders: tuple[int, ...]) -> Array:
+    """(n_orders, n_bands) energies, relative to that of the signal."""
     power = float((signal.astype(float) ** 2).sum())
     energies = [
         [float((band.astype(float) ** 2).sum()) / power for band in bands]
         for bands in (wavelets.at_order(order).analyze(signal) for order in orders)
     ]
-    return np.array(energies), wavelets.lmax
+    return np.array(energies)

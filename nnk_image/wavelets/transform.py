@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_count, check_positive, ready_for_c
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
@@ -76,6 +77,12 @@ class SpectralGraphWavelets:
 
     Attributes
     ----------
+    laplacian : str
+        Kind of the Laplacian, such as 'combinatorial'.
+    shape : tuple of int
+        Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs.
+    dtype : numpy.dtype
+        Type of all results: float32 if the weights of the graph are float32, else float64.
     n_bands : int
         Number of bands, the scaling function included.
     order : int
@@ -153,27 +160,13 @@ class SpectralGraphWavelets:
             if not isinstance(graph, LaplacianOperator):
                 graph = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau, KEEP)
             self._operator = graph
+            self.laplacian, self.shape, self.dtype = graph.kind, graph.shape, graph.dtype
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
         self._fitted()
 
-    @property
-    def laplacian(self) -> str:
-        """Kind of the Laplacian, such as 'combinatorial'."""
-        return self._operator.kind
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs."""
-        return self._operator.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of all results: float32 if the weights of the graph are float32, else float64."""
-        return self._operator.dtype
-
-    def analyze(self, image: npt.ArrayLike) -> npt.NDArray[Any]:
+    def analyze(self, image: npt.ArrayLike) -> Array:
         """Compute the wavelet coefficients of an image: one image per band.
 
         Parameters
@@ -197,9 +190,7 @@ class SpectralGraphWavelets:
         """
         return self._analyze(self._check_signal(image, (), "image values"), self.coefficients)
 
-    def filter(
-        self, image: npt.ArrayLike, response: Callable[[npt.NDArray[Any]], npt.ArrayLike]
-    ) -> npt.NDArray[Any]:
+    def filter(self, image: npt.ArrayLike, response: Callable[[Array], npt.ArrayLike]) -> Array:
         """Filter an image in the frequency domain of the graph.
 
         The result is ``response(L) f``: each frequency of the image f is multiplied by the
@@ -231,7 +222,7 @@ class SpectralGraphWavelets:
         )
         return self._analyze(self._check_signal(image, (), "image values"), coefficients)[0]
 
-    def synthesize(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
+    def synthesize(self, coefficients: npt.ArrayLike) -> Array:
         """Apply the adjoint of `analyze`: filter each band again and add up the bands.
 
         The result is ``sum_s g_s(L) c_s`` for the bands c_s. It is not the inverse of `analyze`,
@@ -262,7 +253,7 @@ class SpectralGraphWavelets:
                 lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
             )
 
-    def reconstruct(self, coefficients: npt.ArrayLike) -> npt.NDArray[Any]:
+    def reconstruct(self, coefficients: npt.ArrayLike) -> Array:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
 
         If the coefficients were changed, no image may have exactly these. The result is then the
@@ -333,7 +324,7 @@ class SpectralGraphWavelets:
         )
         return self
 
-    def evaluate(self, eigenvalues: npt.ArrayLike) -> npt.NDArray[Any]:
+    def evaluate(self, eigenvalues: npt.ArrayLike) -> Array:
         """Return the response of the polynomial of each band at some eigenvalues.
 
         Parameters
@@ -400,9 +391,7 @@ class SpectralGraphWavelets:
         )
         return value * self._operator.bound, residual * self._operator.bound
 
-    def _check_signal(
-        self, values: npt.ArrayLike, leading: tuple[int, ...], name: str
-    ) -> npt.NDArray[Any]:
+    def _check_signal(self, values: npt.ArrayLike, leading: tuple[int, ...], name: str) -> Array:
         """Signal as a contiguous array of the transform's dtype; checks shape and values."""
         if np.ma.is_masked(values):
             raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
@@ -430,20 +419,15 @@ class SpectralGraphWavelets:
             )
         return ready
 
-    def _analyze(
-        self, signal: npt.NDArray[Any], coefficients: npt.NDArray[Any]
-    ) -> npt.NDArray[Any]:
+    def _analyze(self, signal: Array, coefficients: Array) -> Array:
         with RowExecutor(self.n_jobs) as executor:
             return self._per_channel(
                 signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
             )
 
     def _per_channel(
-        self,
-        array: npt.NDArray[Any],
-        n_leading: int,
-        transform: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
-    ) -> npt.NDArray[Any]:
+        self, array: Array, n_leading: int, transform: Callable[[Array], Array]
+    ) -> Array:
         if array.ndim == n_leading + len(self.shape):
             return transform(array)
         channels = [transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])]

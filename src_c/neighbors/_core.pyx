@@ -3,7 +3,7 @@
 """Thin bindings of the C core of nnk_image.neighbors (see neighbors.h).
 
 The Python modules check arguments; nothing here repeats that.  Arguments ``i0, i1``
-select the queries or rows to work on.
+select the queries to work on.
 """
 
 import numpy as np
@@ -21,12 +21,6 @@ cdef extern from "neighbors.h" nogil:
         NNK_NEAREST
         NNK_K_STAR
         NNK_LOCAL_PURSUIT
-    enum:
-        NNK_MIN_ERROR
-        NNK_MIN_ERROR_ONESIDED
-        NNK_MAX
-        NNK_MEAN
-        NNK_MIN
 
     ctypedef struct nnk_task:
         int32_t method, kind, degree
@@ -49,15 +43,6 @@ cdef extern from "neighbors.h" nogil:
         double *error
         double *residual
 
-    ctypedef struct nnk_rows:
-        int64_t n
-        const int64_t *start
-        const int32_t *count
-        const void *index
-        int32_t wide
-        const double *weight
-        const double *error
-
     ctypedef struct nnk_neighbor_kernels:
         const char *name
         const char *(*kernel_name)(int32_t) noexcept nogil
@@ -67,11 +52,6 @@ cdef extern from "neighbors.h" nogil:
                            int64_t) noexcept nogil
 
     int nnk_neighbor_variants(const nnk_neighbor_kernels **)
-    void nnk_transpose_counts(const nnk_rows *, int64_t, int64_t *)
-    void nnk_transpose(const nnk_rows *, int64_t, const int64_t *, int64_t *, void *, double *)
-    void nnk_symmetric_rows(const nnk_rows *, const int64_t *, const void *, const double *, int32_t,
-                            int64_t *, const int64_t *, void *, double *, int64_t, int64_t)
-    void nnk_chosen_rows(const nnk_rows *, int64_t *, const int64_t *, void *, double *, int64_t, int64_t)
 
 METHODS = {
     "nnk": NNK_EXACT,
@@ -81,13 +61,6 @@ METHODS = {
     "mutual_knn": NNK_NEAREST,
     "kstar": NNK_K_STAR,
     "lnp": NNK_LOCAL_PURSUIT,
-}
-RULES = {
-    "min_error": NNK_MIN_ERROR,
-    "min_error_onesided": NNK_MIN_ERROR_ONESIDED,
-    "max": NNK_MAX,
-    "mean": NNK_MEAN,
-    "min": NNK_MIN,
 }
 
 
@@ -182,14 +155,14 @@ cdef class Task:
             status = kernels.distances(&self.c, &result[0], i0, i1)
         check(status)
 
-    def solve(self, Rows rows, double[::1] residual, int64_t i0, int64_t i1):
-        """Weights of queries [i0, i1)."""
+    def solve(self, int32_t[::1] count, unsigned char[::1] index, double[::1] weight, double[::1] error,
+              double[::1] residual, int64_t i0, int64_t i1):
+        """Weights of queries [i0, i1); `index` is a byte view of the type of the candidates."""
         cdef int status
         cdef nnk_solved out
-        out.count, out.residual = &rows.count[0], &residual[0]
-        out.error = &rows.error[0]
-        out.index = &rows.index[0] if rows.index.shape[0] else NULL
-        out.weight = &rows.weight[0] if rows.weight.shape[0] else NULL
+        out.count, out.error, out.residual = &count[0], &error[0], &residual[0]
+        out.index = &index[0] if index.shape[0] else NULL
+        out.weight = &weight[0] if weight.shape[0] else NULL
         with nogil:
             status = kernels.solve_task(&self.c, &out, i0, i1)
         check(status)
@@ -203,64 +176,3 @@ def solve_given(const double[:, :, ::1] k, const double[:, ::1] b, double l1, do
         status = kernels.solve_given(&k[0, 0, 0], &b[0, 0], k.shape[1], l1, &theta[0, 0],
                                      &residual[0], i0, i1)
     check(status)
-
-
-# --- rows --------------------------------------------------------------------------------
-
-cdef class Rows:
-    """Rows of candidates with their weights, 0 where not chosen (nnk_rows).
-
-    Row i is ``[start[i], start[i] + count[i])`` of `index` (a byte view of int32, or int64
-    if `wide`) and `weight`.
-    """
-
-    cdef nnk_rows c
-    cdef const int64_t[::1] start
-    cdef int32_t[::1] count
-    cdef unsigned char[::1] index
-    cdef double[::1] weight, error
-
-    def __init__(self, const int64_t[::1] start, int32_t[::1] count, unsigned char[::1] index,
-                 bint wide, double[::1] weight, double[::1] error):
-        self.start, self.count, self.index, self.weight, self.error = start, count, index, weight, error
-        self.c.n, self.c.wide = count.shape[0], wide
-        self.c.start, self.c.count, self.c.error = &start[0], &count[0], &error[0]
-        self.c.index = address(index)
-        self.c.weight = doubles(weight)
-
-    def transpose_counts(self, int64_t[::1] indptr):
-        """Row pointers of the transpose."""
-        with nogil:
-            nnk_transpose_counts(&self.c, indptr.shape[0] - 1, &indptr[0])
-
-    def transpose(self, const int64_t[::1] indptr, int64_t[::1] scratch, unsigned char[::1] index,
-                  double[::1] weight):
-        """Columns and weights of the transpose."""
-        if weight.shape[0] == 0:
-            return
-        with nogil:
-            nnk_transpose(&self.c, indptr.shape[0] - 1, &indptr[0], &scratch[0], &index[0], &weight[0])
-
-    def symmetric(self, const int64_t[::1] t_indptr, const unsigned char[::1] t_index,
-                  const double[::1] t_weight, int32_t rule, int64_t[::1] length, const int64_t[::1] indptr,
-                  unsigned char[::1] index, double[::1] weight, int64_t i0, int64_t i1):
-        """Undirected rows [i0, i1): lengths where `indptr` is empty, else columns and weights."""
-        cdef const void *t_columns = address(t_index)
-        cdef const double *t_values = doubles(t_weight)
-        cdef bint fill = indptr.shape[0] > 0
-        if fill and weight.shape[0] == 0:
-            return
-        with nogil:
-            nnk_symmetric_rows(&self.c, &t_indptr[0], t_columns, t_values, rule,
-                               NULL if fill else &length[0], &indptr[0] if fill else NULL,
-                               &index[0] if fill else NULL, &weight[0] if fill else NULL, i0, i1)
-
-    def chosen(self, int64_t[::1] length, const int64_t[::1] indptr, unsigned char[::1] index,
-               double[::1] weight, int64_t i0, int64_t i1):
-        """Rows [i0, i1) without zeros, likewise."""
-        cdef bint fill = indptr.shape[0] > 0
-        if fill and weight.shape[0] == 0:
-            return
-        with nogil:
-            nnk_chosen_rows(&self.c, NULL if fill else &length[0], &indptr[0] if fill else NULL,
-                            &index[0] if fill else NULL, &weight[0] if fill else NULL, i0, i1)

@@ -1,7 +1,7 @@
 /* The compiled core of nnk_image.neighbors: non-negative kernel regression (NNK) of
  * points on their candidates, plain C, no Python.
  *
- * Everything works on a range of queries (or rows) [i0, i1) and writes only what
+ * Everything works on a range of queries [i0, i1) and writes only what
  * belongs to them, so that the caller may split the work as it likes.  The caller owns
  * every array named here.  Functions returning int may allocate scratch, which they
  * free; they return NNK_OK or NNK_NO_MEMORY.
@@ -89,41 +89,5 @@ typedef struct {
 
 /* The variants this machine can run, best last; the first is always there. */
 int nnk_neighbor_variants(const nnk_neighbor_kernels *found[4]);
-
-/* --- CSR rows (rows.c) ---------------------------------------------------------------- */
-
-/* Directed edges: rows of rising columns, weight 0 for candidates that were not chosen.
- * Row i is [start[i], start[i] + count[i]). */
-typedef struct {
-    int64_t n;
-    const int64_t *start;
-    const int32_t *count;
-    const void *index;
-    int32_t wide;
-    const double *weight, *error;
-} nnk_rows;
-
-/* The edges of positive weight seen from their ends: in-edges of node j are
- * [indptr[j], indptr[j + 1]), by rising origin.  All rows at once; `next` is scratch for
- * n_columns numbers.  With index NULL only indptr is filled. */
-void nnk_transpose_counts(const nnk_rows *, int64_t n_columns, int64_t *indptr);
-void nnk_transpose(const nnk_rows *, int64_t n_columns, const int64_t *indptr, int64_t *next, void *index,
-                   double *weight);
-
-/* How the weights W_ij and W_ji of a pair make an undirected edge (NNK paper, Algorithm 3).
- *   MIN_ERROR           pairs that are each other's candidates: the weight of the end with
- *                       the smaller error, the larger weight where errors are equal
- *   MIN_ERROR_ONESIDED  also the others, which keep the weight they have */
-enum { NNK_MIN_ERROR, NNK_MIN_ERROR_ONESIDED, NNK_MAX, NNK_MEAN, NNK_MIN };
-
-/* Undirected rows [i0, i1): with `out_index` NULL their lengths into length[i], else
- * their columns and weights from indptr[i] on. */
-void nnk_symmetric_rows(const nnk_rows *, const int64_t *t_indptr, const void *t_index, const double *t_weight,
-                        int32_t rule, int64_t *length, const int64_t *indptr, void *out_index, double *out_weight,
-                        int64_t i0, int64_t i1);
-
-/* Rows [i0, i1) without their zeros, likewise. */
-void nnk_chosen_rows(const nnk_rows *, int64_t *length, const int64_t *indptr, void *out_index, double *out_weight,
-                     int64_t i0, int64_t i1);
 
 #endif

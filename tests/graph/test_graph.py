@@ -156,27 +156,6 @@ def test_a_strip_has_the_graph_that_it_has_within_a_wide_image(build, window, wi
 
 
 @every_kind
-@pytest.mark.parametrize(("window", "spacing"), [(11, None), ((3, 9), (2.5, 0.7)), ((63, 1), 2.0)])
-@pytest.mark.parametrize("channels", [0, 3])
-def test_a_column_has_the_graph_of_its_row(build, window, spacing, channels):
-    rng = np.random.default_rng(channels)
-    column = np.cumsum(rng.normal(0, 9, (150, 1, max(1, channels))), axis=0)
-    mask = rng.random((150, 1)) < 0.9
-    axis = -1 if channels else None
-    column = column if channels else column[..., 0]
-    turned = {"window": window, "spacing": spacing}
-    turned = {k: v[::-1] if isinstance(v, tuple) else v for k, v in turned.items()}
-    given = {"sigma_f": 20.0, "channel_axis": axis}
-    found = build(column, window, spacing=spacing, mask=mask, **given)
-    row = build(column.swapaxes(0, 1), **turned, mask=mask.T, **given)
-    assert_equal(found.adjacency, row.adjacency)
-    assert found.adjacency.nnz > 200
-    assert found.shape == (150, 1)
-    assert (found.window, found.spacing is None) == (window, spacing is None)
-    np.testing.assert_array_equal(found.valid, mask)
-
-
-@every_kind
 @every_image
 def test_signs_offsets_and_scales_change_nothing(image, build):
     def adjacency(image, sigma_f=20.0):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import networkx
 import numpy as np
 import pytest
-from scipy.sparse import csgraph
 
 from nnk_image import bilateral_graph, image_graph
 
@@ -71,50 +70,6 @@ def test_repr():
     assert "float32>" in repr(GRAPHS["float32"])
     assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["isolated"])
     assert "1 nodes, 0 edges (0.00 " in repr(GRAPHS["one pixel"])
-
-
-# --- Laplacians --------------------------------------------------------------------------
-
-
-@every_graph
-def test_laplacians_of_scipy(graph):
-    tolerance = 30 * np.finfo(graph.adjacency.dtype).eps
-    for kind, normed in (("combinatorial", False), ("normalized", True)):
-        expected = csgraph.laplacian(graph.adjacency, normed=normed).toarray()
-        found = graph.laplacian(kind)
-        assert found.dtype == graph.adjacency.dtype
-        assert found.has_canonical_format
-        np.testing.assert_allclose(found.toarray(), expected, rtol=tolerance, atol=tolerance)
-
-
-@every_graph
-def test_laplacians_by_hand(graph):
-    w = graph.adjacency.toarray().astype(float)
-    d = w.sum(axis=1)
-    linked = d > 0
-    inverse = np.divide(1, d, out=np.zeros_like(d), where=linked)
-    tau = d[linked].mean() if linked.any() else 1.0
-    combinatorial = np.diag(d) - w
-    root = np.sqrt(inverse)
-    expected = {
-        "combinatorial": combinatorial,
-        "normalized": root[:, None] * combinatorial * root,
-        "random_walk": inverse[:, None] * combinatorial,
-        "regularized": combinatorial / (d + tau)[:, None],
-    }
-    tolerance = 60 * np.finfo(graph.adjacency.dtype).eps
-    for kind, matrix in expected.items():
-        found = graph.laplacian(kind)
-        assert found.format == "csr"
-        np.testing.assert_allclose(found.toarray(), matrix, rtol=tolerance, atol=tolerance)
-        assert np.diff(found.indptr)[~linked].max(initial=0) == 0
-
-
-def test_laplacians_are_of_undirected_graphs():
-    with pytest.raises(ValueError, match=r"not symmetric .* use directed=False"):
-        DIRECTED.laplacian()
-    with pytest.raises(ValueError, match="'other' is unknown; choose one of 'combinatorial'"):
-        GRAPHS["nnk"].laplacian("other")
 
 
 # --- other libraries ---------------------------------------------------------------------

@@ -241,6 +241,7 @@ def test_dimension_without_neighbors_or_with_equal_ones_is_0():
         (sp.csr_array(np.ones((4, 4))), {}, "X holds 3 points"),
         (sp.csr_array(-np.ones((3, 3))), {}, "must be positive, got -1"),
         (sp.csr_array(np.ones((3, 3))), {"threshold": -1}, "threshold=-1 must be"),
+        (sp.csr_array(np.ones((3, 3))), {"threshold": 1.5}, "threshold=1.5 must be below 1"),
     ],
 )
 def test_bad_neighborhoods_of_points(links, options, message):

@@ -159,6 +159,7 @@ def test_similarity_kernels_take_the_most_similar():
         (csr_array((300, 299)), ValueError, "a column for each"),
         ((1, 2, 3), ValueError, "tuple of length 3"),
         ("faiss", TypeError, "an estimator, arrays or a matrix, not 'faiss'"),
+        (NearestNeighbors, TypeError, "an estimator, arrays or a matrix, not <class"),
         (NearestNeighbors().fit(POINTS[:50]), ValueError, "fitted to 50 points"),
     ],
 )

@@ -268,6 +268,33 @@ def test_a_warm_start_goes_on_where_a_call_ended(solver, part):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(("dtype", "exponent"), [(float, 1000), (float, -1000), ("f4", -120)])
+def test_signals_in_any_units(solver, dtype, exponent):
+    noisy, graph = photograph()
+    unit, strength = 2.0**exponent, 2.0
+    options = {"max_iterations": 100, "return_info": True}
+    x, info = solver(graph, noisy.astype(dtype), strength, **options)
+    strength *= unit if solver is total_variation else 1
+    scaled, other = solver(graph, noisy.astype(dtype) * unit, strength, **options)
+    np.testing.assert_array_equal(scaled, x * unit)
+    assert (other.iterations, other.error) == (info.iterations, info.error)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
+    noisy, graph = photograph()
+    _, info = solver(graph, noisy, 2.0, return_info=True)
+    assert solver(graph, noisy.astype(np.float32), 2.0, start=info).dtype == np.float32
+    with pytest.raises(ValueError, match="SolverInfo of another solver, or of another graph"):
+        solver(nnk_image.image_graph(noisy[:9], sigma_f=40), noisy[:9], 2.0, start=info)
+    masked = np.ma.masked_less(noisy, 90)
+    with pytest.raises(ValueError, match="signal must be finite where it is known"):
+        solver(graph, masked, 2.0)
+    found = solver(graph, masked, 2.0, known=~masked.mask)
+    np.testing.assert_array_equal(found, solver(graph, noisy, 2.0, known=~masked.mask))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_too_few_iterations_are_reported(solver):
     noisy, graph = photograph()
     with pytest.warns(UserWarning, match=r"1 iterations reached an error of .*, not tol=1\.0e-09"):

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
-from pygsp.filters.approximations import compute_cheby_coeff
 
 from nnk_image.wavelets.filter_bank import (
     APPROXIMATIONS,
@@ -178,17 +177,6 @@ def test_interpolation_is_that_of_numpy(name, order):
             lambda t, b=band: bank.evaluate((t + 1) * top / 2)[b], order
         )
         np.testing.assert_allclose(row, expected, rtol=0, atol=2e-13)
-
-
-@pytest.mark.parametrize("order", [1, 6, 30])
-@pytest.mark.parametrize("name", SIZED)
-def test_interpolation_is_that_of_pygsp(name, order):
-    """PyGSP's first coefficient is halved when it is used, numpy's when it is computed."""
-    lmax = 4.2
-    expected = np.array(compute_cheby_coeff(pygsp_filter(name, 6, lmax), m=order)).reshape(7, -1)
-    expected[:, 0] /= 2
-    ours = chebyshev_coefficients(design(name, 6, lmax).evaluate, order, lmax)
-    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("order", [4, 6, 12, 15, 30])
