@@ -279,8 +279,8 @@ def filter(
 ) -> da.Array:
     """Filter a dask array in the frequency domain of its graph lazily, tile by tile.
 
-    It is `SpectralGraphWavelets.filter` for arrays larger than memory: each graph frequency is
-    multiplied by the response.
+    It computes what `SpectralGraphWavelets.filter` does, for arrays larger than memory: each graph
+    frequency is multiplied by the response.
 
     Parameters
     ----------
@@ -294,7 +294,8 @@ def filter(
     Returns
     -------
     dask.array.Array
-        (H, W[, C]), one chunk per tile.
+        (H, W), or of the axes of a volume, and last (C,) if the image has channels; one chunk per
+        tile. float32 for float16 and float32 images, else float64.
 
     Examples
     --------

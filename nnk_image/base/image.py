@@ -262,8 +262,8 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
         )
     if valid.shape != shape:
         raise ValueError(
-            f"mask has shape {valid.shape}, the image {shape}: they must be equal (without the "
-            "axis of the channels: mask.all(axis=channel_axis))"
+            f"mask has shape {valid.shape}, the image {shape}: they must be equal. For an "
+            "image with channels, give channel_axis, and a mask without that axis"
         )
     if not valid.any():
         raise ValueError("mask is False everywhere: it must be True for at least one pixel")

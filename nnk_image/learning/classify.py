@@ -25,7 +25,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
             Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
             kernel.
         y : (N,) array_like
-            Classes: integers, booleans or strings. One class only is allowed.
+            Classes: integers, booleans or strings. All points may be of the same class.
 
         Returns
         -------

@@ -52,8 +52,13 @@ def check_weights(weights: Weights, square: bool = False) -> csr_array:
     matrix.eliminate_zeros()
     if 0 in matrix.shape:
         raise ValueError(f"weights of shape {matrix.shape} are empty")
-    if not np.isfinite(matrix.data).all():
-        raise ValueError("the weights must be finite")
+    finite = np.isfinite(matrix.data)
+    if not finite.all():
+        row = int(np.searchsorted(matrix.indptr, np.argmin(finite), side="right")) - 1
+        raise ValueError(
+            f"{np.count_nonzero(~finite)} of the neighborhoods' weights are NaN or infinite, the "
+            f"first in row {row}; remove or replace them"
+        )
     if square and matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             "neighborhoods of the points themselves are needed, a square matrix; these are of "

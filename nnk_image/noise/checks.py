@@ -81,31 +81,31 @@ def root_mean_square(levels: npt.NDArray[np.float64]) -> float:
     return float(np.ldexp(np.sqrt(np.mean(np.ldexp(levels, -exponent) ** 2)), exponent))
 
 
-def checked_autocovariance(autocovariance: Any) -> npt.NDArray[np.float64]:
+def checked_autocovariance(
+    autocovariance: Any, name: str = "autocovariance"
+) -> npt.NDArray[np.float64]:
     """Check an autocovariance: odd sides, symmetric, positive variance; returns float64."""
-    array = real_array("autocovariance", autocovariance)
+    array = real_array(name, autocovariance)
     offsets = array.shape[-2:] if array.ndim == 4 else array.shape
     if array.ndim not in (2, 3, 4) or not all(n % 2 for n in offsets):
         raise ValueError(
-            f"autocovariance has shape {array.shape}: give the covariance for offsets from "
+            f"{name} has shape {array.shape}: give the covariance for offsets from "
             "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width); for "
             "volumes also (depth, height, width)"
         )
     if array.ndim == 4 and array.shape[0] != array.shape[1]:
         raise ValueError(
-            f"autocovariance has shape {array.shape}: the first two axes must both have one "
+            f"{name} has shape {array.shape}: the first two axes must both have one "
             "element per channel, (C, C, height, width)"
         )
     variances = variances_of(array)
     if not np.isfinite(array).all() or variances.min() <= 0:
         raise ValueError(
-            "autocovariance must be finite, and positive in the middle, which is the variance"
+            f"{name} must be finite, and positive in the middle, which is the variance"
         )
     reflected = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
     if not np.allclose(array, reflected, atol=1e-6 * variances.max()):
-        raise ValueError(
-            "autocovariance must be symmetric: the same for an offset and its opposite"
-        )
+        raise ValueError(f"{name} must be symmetric: the same for an offset and its opposite")
     return array
 
 

@@ -149,7 +149,7 @@ class NoiseModel:
         if self.levels is not None and self.curve is not None:
             raise ValueError("levels and curve cannot be combined: leave one of them out")
         if self.correlation is not None:
-            put("correlation", checked_autocovariance(self.correlation))
+            put("correlation", checked_autocovariance(self.correlation, "correlation"))
             if not np.allclose(variances_of(self.correlation), 1):
                 raise ValueError(
                     "correlation must be 1 in the middle; for a covariance use "
@@ -181,18 +181,21 @@ class NoiseModel:
     ) -> Self:
         """Make a model of correlated noise from its autocovariance.
 
-        A covariance of two axes that stays high along the middle row for displacements above 8
-        pixels, and is absent two or more rows away, becomes `rows`; `columns` likewise.
+        Part of it may become `rows`: what pixels far apart (over 8 pixels) in one row share
+        beyond what pixels two or more rows apart share. `columns` likewise. This needs two axes, a
+        single `sigma`, and no `gain`; otherwise everything stays in `correlation`.
 
         Parameters
         ----------
         autocovariance : (2 a + 1, 2 b + 1) or (C, C, 2 a + 1, 2 b + 1) array_like
             Covariance of the noise of two pixels in squared units of the image, in the layout of
-            `correlation` in `NoiseModel`, with the variance in the middle.
+            `correlation` in `NoiseModel`, with the variance in the middle; three axes for a volume.
         sigma, gain, curve
-            As for `NoiseModel`. If `sigma` or `gain` is given, only the shape of `autocovariance`
-            matters; of a `curve` only the ratios do. Default: `sigma` is the square root of the
-            variance, one per channel with (C, C, ...), or 0 with a `gain`.
+            As for `NoiseModel`. If `sigma` or `gain` is given, `autocovariance` is divided by its
+            variance, so that its units do not matter. A `curve` only sets how the standard
+            deviation varies with the brightness: it may be multiplied by any number. Default:
+            `sigma` is the square root of the variance, one per channel with (C, C, ...), or 0 with
+            a `gain`.
 
         Returns
         -------

@@ -27,9 +27,10 @@ class TorchGraph:
     Parameters
     ----------
     graph, n_jobs
-        As for `smooth`.
+        As for `nnk_image.solvers.smooth`.
     laplacian : {'combinatorial', 'normalized'}
-        The Laplacian L, as in `ImageGraph.laplacian`; default 'combinatorial'.
+        The Laplacian L, as in `ImageGraph.laplacian`; default 'combinatorial', the only one that
+        the method `smooth` accepts.
 
     Attributes
     ----------

@@ -81,7 +81,10 @@ def block_gft(
     if not isinstance(graph, ImageGraph):
         raise TypeError(f"graph must be an ImageGraph, not {type(graph).__name__}")
     if len(graph.shape) != 2 or min(graph.shape) < size:
-        raise ValueError(f"a graph of shape {graph.shape} has no block of {size} x {size} pixels")
+        cure = "choose a smaller size" if len(graph.shape) == 2 else "pass a slice and its graph"
+        raise ValueError(
+            f"a graph of shape {graph.shape} has no block of {size} x {size} pixels; {cure}"
+        )
     adjacency, strip_size = graph.adjacency, size * graph.shape[1]
     check_symmetric(adjacency)
     numbers = as_blocks(np.arange(strip_size).reshape(size, -1), size)[0]

@@ -157,10 +157,12 @@ class BlockMatrix:
             self._kept.set_laplacian(*self._laplacian)
 
     def operator(self, n_rows):
-        """L for going down the image once, with room for the entries of `n_rows` rows.
+        """Return L as the C core takes it, for one pass over the image from top to bottom.
 
-        Unless all entries are kept, `fill` must write those of a row before they are used,
-        and they take the place of those of the row `n_rows` above.
+        `set_laplacian` or `set_row_scale` must be called before. If `keeps_entries`, all entries
+        of the adjacency are there. If not, there is room for those of `n_rows` rows: the caller
+        writes those of each row by ``fill(operator, y0, y1)`` before they are used, and they
+        overwrite those of the row `n_rows` above.
         """
         if self._kept is not None:
             return self._kept

@@ -289,7 +289,9 @@ class SpectralGraphWavelets:
 
         These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``. If they
         are equal, the frame is tight: the energies of the bands add up to A times that of the
-        image, and can be compared between graphs.
+        image, and can be compared between graphs. For the random-walk and the regularized
+        Laplacian, this holds for energies weighted by the degrees (regularized: by degrees plus
+        tau), ``|f|^2 = sum_i d_i f_i^2``, and not for plain sums of squares.
 
         Parameters
         ----------
@@ -330,11 +332,16 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         eigenvalues : (n,) array_like
-            Eigenvalues in [0, bound]; beyond it, the polynomials grow without limit.
+            Eigenvalues from 0 to `bound`.
 
         Returns
         -------
         (n_bands, n) ndarray of float64
+
+        Raises
+        ------
+        ValueError
+            If an eigenvalue is outside [0, bound], where the polynomials grow without limit.
         """
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
         if not (abs(x) <= 1 + _BEYOND).all():
