@@ -82,8 +82,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         fewer atoms, all may be used.
     kernel, kernel_params, n_jobs : optional
         As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'. For
-        ``kernel='precomputed'``, ``'diagonal'`` is used by `reconstruction_error`, `score_samples` and
-        `score`.
+        ``kernel='precomputed'``, ``'diagonal'`` is used by `reconstruction_error`, `score_samples`
+        and `score`.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule of `nnk_neighbors`, which is applied to the points
         with 30 candidates each; default 'median'. Ignored for kernels without a width.
