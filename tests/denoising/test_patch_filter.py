@@ -104,7 +104,10 @@ def expected_pass(groups, noise, y, z, x, tau=0.0, first=False, of_work=False):
     covariances = [np.eye(n)] * len(y)
     if noise.correlations is not None:
         covariances = [patch_covariance(c, groups.patch) for c in noise.correlations]
+    across_members = len(groups.shape) > 2 and len(y) == 1 and noise.is_white and not first
     a, b = (0.25, 1.25) if first else (1, 1)
+    if len(groups.shape) > 2 and not first:  # few patches for many pixels
+        a = b = max(1, 1.5 * n / (len(y) * groups.group))
 
     def filter_of(members):
         level = 1.0
@@ -126,7 +129,7 @@ def expected_pass(groups, noise, y, z, x, tau=0.0, first=False, of_work=False):
     def estimate(members, c):
         across, level, left, work, centered = filter_of(members)
         k, mean = len(members), work[c].mean(axis=0)
-        if len(groups.shape) > 2 and len(y) == 1 and noise.is_white and not first:
+        if across_members:
             p, ridge = centered[0], n * level * left**2
             theta = 1 / k + p @ np.linalg.solve(p.T @ p + ridge * np.eye(n), p.T)
             result, weight = theta @ work[c], 1 / (theta**2).sum(axis=1)

@@ -113,11 +113,7 @@ def _points(rng, _):
     def compute(points, n_jobs):
         with ExitStack() as changed:
             if n_jobs > 1:  # few points are one chunk, for one thread: let there be many
-                for part, name in (
-                    (neighbors.model, "_WORK_PER_CHUNK"),
-                    (neighbors.result, "ROWS_PER_CHUNK"),
-                ):
-                    changed.enter_context(patch.object(part, name, 8))
+                changed.enter_context(patch.object(neighbors.model, "_WORK_PER_CHUNK", 8))
             graph = nnk_image.nnk_graph(points, n_jobs=n_jobs, **options)
         return [graph.indptr, graph.indices, graph.data]
 
