@@ -26,6 +26,10 @@ SIGMA_D, SIGMA_F = 2.0, 1.1
 SCALE, COLOR_SCALE, RADIUS = 0.55, 0.9, 2
 """Standard deviations, in pixels, of the Gaussians that describe neighborhoods; their radius."""
 
+LEAST_SCALE = 0.15
+"""Least standard deviation of the derivatives' Gaussians, so that none vanishes across far slices.
+The means do not change: neighbors have weights of 2e-10."""
+
 BANDS, BANDS_KEPT = 7, 3
 LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
 
@@ -83,7 +87,7 @@ def _neighborhoods(pixels, spacing):
     The derivatives are those of the luminance, scaled so that their noise is as strong as its own.
     """
     luminance, *colors = to_opponent(pixels)
-    fine = [SCALE / length for length in spacing]
+    fine = [max(SCALE / length, LEAST_SCALE) for length in spacing]
     wide = [COLOR_SCALE / length for length in spacing]
     features = [_smooth(luminance, fine), *(_smooth(color, wide) for color in colors)]
     for axis, scale in enumerate(fine):
