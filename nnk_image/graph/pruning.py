@@ -111,8 +111,9 @@ def _kernel_numbers(spec):
     largest = max(*numbers, spec.image.largest_square)
     if not (float(limits.tiny) <= min(numbers) and largest <= float(limits.max)):
         raise ValueError(
-            f"sigma_f={spec.sigma_f:g} and sigma_d={spec.sigma_d:g} are too large, too small "
-            "or too far apart: the ratio of their squares is no normal number; scale the image"
+            f"sigma_f={spec.sigma_f:g}, sigma_d={spec.sigma_d:g} or the image's values are too "
+            f"large or too small: their squares, or sigma_f^2 / sigma_d^2, leave the range of "
+            f"{limits.dtype}; multiply image and sigma_f by the same factor, or change sigma_d"
         )
     return float(two_sigma2), float(mu)
 

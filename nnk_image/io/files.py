@@ -83,8 +83,10 @@ def read(
         The file to read.
     axes : str, optional
         Meaning of the axes of the stored array, one letter each: T time; Z, Y, X space; C channels;
-        S the colors of a pixel; any other letter for independent images. Default: read from the
-        file; if it does not specify them, a third axis is Z and a fourth T.
+        S the colors of a pixel; any other letter for independent images. Y and X are required.
+        Default: read from the file; if it does not specify them, a third axis is Z and a fourth T.
+        Give `axes` for five axes or more, and for arrays of ``.npy`` files whose first or last axis
+        has length 3 or 4, as it may be that of colors; not for pictures such as PNG or JPEG.
     max_pixels : int, optional
         Refuse larger arrays before decoding them. Default: about 89 million pixels for a picture
         (``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
@@ -101,7 +103,8 @@ def read(
     Raises
     ------
     ImageFileError
-        If the file is missing, unreadable, damaged, too large or of an unknown format.
+        If the file is missing, unreadable, damaged, too large or of an unknown format, or if
+        `axes` is needed, or does not fit.
 
     Examples
     --------

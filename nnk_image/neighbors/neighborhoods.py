@@ -61,8 +61,8 @@ def nnk_neighbors(
           each candidate has the similarity 1/2 to the query
         - 'precomputed': the entries of X and `queries`
         - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
-          points A, (n, d) ndarray, and m points B; distances are none, so that they raise
-          ValueError
+          points A, (n, d) ndarray, and m points B; distances instead of similarities
+          raise a ValueError
     kernel_params : dict, optional
         Parameters of the kernel. 'polynomial': degree (default 3), gamma (1 / d) and coef0 (1).
         'precomputed': diagonal, the kernel of `queries` with themselves, a number or (n,)

@@ -55,7 +55,7 @@ def plot_bands(
     row = row_of_axes(axes, len(coefficients), 2, 2.9)[: len(coefficients)]
     if limits is not None and len(limits) != len(coefficients):
         raise ValueError(
-            f"limits has {len(limits)} values, one for each of {len(coefficients)} bands"
+            f"limits has {len(limits)} values: give {len(coefficients)}, one for each band"
         )
     if limits is None:
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))

@@ -108,7 +108,8 @@ class EnergyCompaction:
         Returns
         -------
         EnergyCompaction
-            Copy in which ``blocks["klt"]`` holds the shares of the KLT, largest expected first.
+            Copy in which ``blocks["klt"]`` holds the shares of the coefficients of the KLT, in the
+            order of their shares in `others`.
 
         Raises
         ------

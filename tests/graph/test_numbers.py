@@ -109,7 +109,7 @@ def unless_refused(build, *arguments):
     try:
         return build(*arguments).adjacency
     except ValueError as refusal:
-        if "scale the image" not in str(refusal):
+        if "multiply image and sigma_f" not in str(refusal):
             raise
         return None
 
