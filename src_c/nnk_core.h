@@ -52,7 +52,8 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
 /* What every instruction set has for numbers of type T (suffix S).
  *
  *   prune       Algorithm 4 on rows [y0, y1): sets every word of the edge planes in these rows.
- *               thresholds: mu Delta of each pruner of each offset of the window
+ *               threshold[d] = mu d for d = 0 .. max Delta; pair_threshold the same per pruner
+ *               pair of the window
  *   degrees     row sums of W into `degree`, padded like the signals
  *   signless    scale (D + W) x of a padded image x, into rows [y0, y1) of another
  *   sweep_rows  one block of orders of the Chebyshev recurrence, its front going over rows
@@ -67,7 +68,7 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  */
 #define NNK_KERNELS_OF(S, T)                                                                                   \
     int (*prune_##S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *,                    \
-                     const T *thresholds, nnk_edges *, int64_t y0, int64_t y1);                                \
+                     const T *pair_threshold, const T *threshold, nnk_edges *, int64_t y0, int64_t y1);        \
     void (*degrees_##S)(const nnk_grid_operator *, T *degree, int64_t y0, int64_t y1);                         \
     void (*signless_##S)(const nnk_grid_operator *, const T *degree, T scale, const T *x, T *out, int64_t y0,  \
                          int64_t y1);                                                                          \

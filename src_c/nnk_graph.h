@@ -11,12 +11,15 @@ enum { NNK_PAIRS_AT_ONCE = 4 };
  * `border` rows up and down, and `radius` pixels to the sides.
  *   plane[k]       p >= 0: offset k is forward[p]; p < 0: it is backward[-1-p]
  *   pruner         for offset k the candidates pruner[pair_start[k] ..
- *                  pair_start[k+1]), all below k, the likeliest first; the last is
- *                  repeated up to a multiple of NNK_PAIRS_AT_ONCE
+ *                  pair_start[k+1]), all below n_near, the likeliest first; the
+ *                  last is repeated up to a multiple of NNK_PAIRS_AT_ONCE
+ *   n_near         offsets [0, n_near) prune many pixels at once; the few
+ *                  survivors beyond are settled pixel by pixel, which is right only where
+ *                  distances are those of a plane's pixels
  */
 typedef struct {
     int64_t border;
-    int32_t radius, n_offsets;
+    int32_t radius, n_offsets, n_near;
     const int32_t *dy, *dx, *plane;
     const int32_t *pair_start, *pruner;
 } nnk_window;

@@ -41,6 +41,7 @@ typedef int64_t veci_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
 typedef float block_f32 __attribute__((vector_size(32)));
 typedef double block_f64 __attribute__((vector_size(32)));
+typedef int32_t blocki_f32 __attribute__((vector_size(32)));
 typedef int64_t blocki_f64 __attribute__((vector_size(32)));
 #define BLOCK_f32 8
 #define BLOCK_f64 4

@@ -151,10 +151,11 @@ def choose_edges(spec, kind, executor, directed=False):
 def _prune(spec, executor):
     """Directed edges of Algorithm 4."""
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
-    thresholds = spec.thresholds(spec.window.pair_delta)
+    threshold = spec.thresholds(spec.window.far_deltas())
+    pair_threshold = spec.thresholds(spec.window.pair_delta)
 
     def work(y0, y1):
-        _core.prune(edges, spec.window.core, spec.planes, thresholds, y0, y1)
+        _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
 
     executor.run(work, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     return edges

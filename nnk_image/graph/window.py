@@ -20,6 +20,11 @@ MAX_WINDOW = 63
 MAX_OFFSETS = MAX_WINDOW**2
 """Most pixels of a window, whatever its sides."""
 
+NEAR = 120
+"""So many nearest offsets are tried as pruners for many pixels at once, in vectors (measured):
+all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel, but only in square
+windows of images: elsewhere all are tried in vectors."""
+
 _TIE = 1e-12
 """By this share thresholds are raised where pixels are not squares, so that ties stay ties."""
 
@@ -30,8 +35,9 @@ class Window:
 
     `offsets` are (n, axes) by increasing distance, 0 left out; `forward` those after 0 in row-major
     order, in that order: the others are their negatives. `dy` and `dx` are the forward offsets in
-    rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the pairs
-    that the C core compares, `max_delta` the largest of any pair; `core` holds the same for it.
+    rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the candidate
+    pairs of the compiled near pass, `max_delta` the largest of any pair; `core` holds the same for
+    the C core.
     """
 
     radii: tuple[int, ...]
@@ -53,6 +59,11 @@ class Window:
     def work(self):
         """Work per pixel, about, as a multiple of that with the default window's 120 offsets."""
         return max(1, len(self.offsets) / 120)
+
+    def far_deltas(self):
+        """(n,) ndarray of the threshold factors 0, 1, .. that the far pass may meet."""
+        far = len(self.offsets) > NEAR and _is_plain(self.radii, self.spacing)
+        return np.arange(self.max_delta + 1 if far else 1)
 
     def spatial_kernel(self, sigma_d):
         """Spatial part of the bilateral kernel for each forward offset."""
@@ -117,12 +128,14 @@ def _window(radii, spacing, strides, border):
     offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    starts, pruners = _pairs(np.sort(squares, kind="stable"), delta)
+    near = min(NEAR, len(offsets)) if _is_plain(radii, spacing) else len(offsets)
+    starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
     rows = np.array(strides)
     all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
     core = _core.Window(
         border,
         radii[-1],
+        near,
         all_dy,
         np.ascontiguousarray(offsets[:, -1]),
         (order - len(forward)).astype(np.int32),  # -1 minus the number of the negative, below 0
@@ -133,6 +146,11 @@ def _window(radii, spacing, strides, border):
     pair_delta = delta[pruners, candidates]
     dx, max_delta = np.ascontiguousarray(forward[:, -1]), delta.max(initial=0).item()
     return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
+
+
+def _is_plain(radii, spacing):
+    """Whether the far pass, which reckons distances in pixels of two axes, is right."""
+    return len(radii) == 2 and all(s == 1 for s in spacing)
 
 
 def pair_deltas(offsets, spacing):
@@ -150,8 +168,8 @@ def pair_deltas(offsets, spacing):
     return delta * (1 + _TIE)  # where values are integers, ties are common
 
 
-def _pairs(squares, delta):
-    """For each offset those that may prune it.
+def _pairs(squares, delta, near):
+    """For each offset those among the `near` first ones that may prune it.
 
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
     ``pruners[starts[k] : starts[k + 1]]``.  A pruner that lies in the direction of the
@@ -161,7 +179,7 @@ def _pairs(squares, delta):
     """
     starts, pruners = [0], []
     for k in range(len(delta)):
-        (j,) = np.nonzero(delta[:k, k] >= 0)  # those after k are not nearer
+        (j,) = np.nonzero(delta[: min(near, k), k] >= 0)  # those after k are not nearer
         j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
         padding = -len(j) % _core.PAIRS_AT_ONCE
         pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)

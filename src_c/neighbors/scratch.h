@@ -17,7 +17,7 @@ enum { MOST_KEPT = 1 << 16 }; /* numbers of candidates' rows kept from their fir
  * take part. */
 typedef struct {
     nnk_problem s;
-    int64_t width;
+    int64_t capacity, width;
     int32_t taken;           /* candidates before the nearest n_neighbors are kept */
     int64_t *point;          /* their numbers, most similar first */
     int32_t *place;          /* where their rows are kept */
@@ -74,7 +74,7 @@ static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, 
     w->rows = (double *)(base + rows), w->block = (double *)(base + block);
     w->query = (double *)(base + query), w->zeros = (double *)(base + zeros);
     w->line = (const double **)(base + pointers);
-    w->width = width, w->stride = keep ? stride : 0;
+    w->capacity = capacity, w->width = width, w->stride = keep ? stride : 0;
     return NNK_OK;
 }
 
