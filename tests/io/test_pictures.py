@@ -279,7 +279,7 @@ def test_pipe_is_refused_without_waiting(tmp_path):
         (b"", "is empty"),
         (b"hello, world", "no image format"),
         (b"%PDF-1.7", "no image format"),
-        (gzip.compress(b"hello"), "is packed by gzip, but is no NIfTI"),
+        (gzip.compress(b"hello", mtime=0), "is packed by gzip, but is no NIfTI"),
     ],
 )
 def test_unknown_formats(tmp_path, data, name):
