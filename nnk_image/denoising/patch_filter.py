@@ -41,9 +41,9 @@ there, which the first estimate would turn into negative weights."""
 
 
 _EXAGGERATION = 1.5
-"""Factor of the variance of the noise in volumes, for a filter across as many pixels as its group
-has patches. With few patches for its many pixels it would fit their noise. Chosen on a phantom and
-a film; images, which have smaller patches, gain nothing."""
+"""Factor of the variance of the noise, times the pixels of a patch over the patches of a group, for
+filters across pixels in volumes: with few patches for many pixels they would fit the noise. Chosen
+by ``python -m benchmarks volumes --volume-tables correlated``; images gain nothing."""
 
 
 class PatchGroups:

@@ -79,9 +79,7 @@ class ImageGraph:
         it to a function that fails with "WRITEBACKIFCOPY base is read-only", use
         ``graph.adjacency.copy()``; for PyGSP there is `to_pygsp`.
         """
-        matrix = copy.copy(
-            self.edges.stored.adjacency
-        )  # shares the arrays, but may not change them
+        matrix = copy.copy(self.edges.stored.adjacency)  # shares the arrays, which stay read-only
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.flags.writeable = False
         return matrix

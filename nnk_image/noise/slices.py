@@ -4,10 +4,12 @@ Structure correlates across slices as well, but over more of them than noise doe
 correlation that is left at the farthest slices is taken off.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
 
 from nnk_image.base.image import Image
@@ -19,7 +21,7 @@ SLAB = 5
 """Neighboring slices that are compared; the noise of the first and the last is independent."""
 
 _FLAT, _FEWEST = 1 / 3, 64  # share of the blocks that are compared, and number that is needed
-_MOST_PIXELS = 1 << 22
+_MOST_PIXELS = 1 << 22  # from which on no more blocks are added
 _MOST_EXTREME = 0.05  # share of a block that may have the lowest or highest value of the image
 _LEAST = 0.04  # correlation that counts as none
 
@@ -51,28 +53,28 @@ def _blocks(image: Image) -> Floats | None:
     volumes = image.pixels.reshape(-1, depth, height, width)
     valid = None if image.valid is None else image.valid.reshape(volumes.shape)
     n_starts = depth - SLAB + 1
-    most = max(1, _MOST_PIXELS // (SLAB * height * width))
+    slabs = _MOST_PIXELS / (SLAB * height * width)
+    most, step = max(1, int(slabs)), math.ceil(1 / math.sqrt(min(1, slabs)))
     starts = np.unique(np.linspace(0, len(volumes) * n_starts - 1, most).round().astype(int))
     parts = []
     for number, z in zip(*divmod(starts, n_starts), strict=True):
         slab = number, slice(z, z + SLAB)
-        blocks = _cut(volumes[slab])
+        blocks = _cut(volumes[slab], step)
         extreme = (blocks == image.low) | (blocks == image.high)
         usable = extreme.mean(axis=(0, 2, 3)) <= _MOST_EXTREME
         usable &= (np.ptp(blocks, axis=(2, 3)) > 0).all(axis=0)
         if valid is not None:
-            usable &= _cut(valid[slab]).all(axis=(0, 2, 3))
+            usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
         units = blocks[:, usable] / (image.high / 2 - image.low / 2)  # no square is too large
         parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
     coefficients = np.concatenate(parts, axis=1)
     return coefficients if coefficients.shape[1] >= _FEWEST else None
 
 
-def _cut(slab: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the (slices, n, SIDE, SIDE) blocks of a slab; what is left at the ends is left out."""
-    height, width = (n // SIDE for n in slab.shape[1:])
-    blocks = slab[:, : height * SIDE, : width * SIDE].reshape(-1, height, SIDE, width, SIDE)
-    return blocks.swapaxes(2, 3).reshape(len(slab), height * width, SIDE, SIDE)
+def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:
+    """Return (slices, n, SIDE, SIDE) blocks of a slab, every `step`-th along rows and columns."""
+    blocks = sliding_window_view(slab, (SIDE, SIDE), axis=(1, 2))[:, :: step * SIDE, :: step * SIDE]
+    return blocks.reshape(len(slab), -1, SIDE, SIDE)
 
 
 def _correlations(blocks: Floats, part: npt.NDArray[np.bool_]) -> Floats:

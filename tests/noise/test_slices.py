@@ -97,3 +97,11 @@ def test_the_result_is_as_good_as_with_the_correlation_given():
     ]
     assert scores[0] > scores[1] - 0.3
     assert scores[0] > scores[2] + 1
+
+
+def test_some_blocks_of_large_slices_are_enough(monkeypatch):
+    monkeypatch.setattr("nnk_image.noise.slices._MOST_PIXELS", 5 * 240 * 240 // 3)
+    clean = np.repeat(nnk_image.standard_image("camera")[None, :240, :240].astype(float), 6, axis=0)
+    noisy = clean + noise_of(clean.shape, KERNELS["two slices"], 15)
+    found = across(estimate_noise(noisy, spacing=1))
+    np.testing.assert_allclose(found, correlation_of(KERNELS["two slices"]), atol=0.2)
