@@ -27,6 +27,7 @@ MOST_AXES = 4
 _EXACT_IN_FLOAT32 = ("b1", "u1", "i1")  # products of differences stay below 2^24
 _MAX_EXACT_CHANNELS = 64
 _COLORS = (3, 4)  # channels of a color image
+_INDEPENDENT = 0.1  # of the mean variance of channels, at least, that each has for itself
 
 Array = npt.NDArray[Any]
 
@@ -303,25 +304,65 @@ def require_per_pixel(
     memory.require(int(need), f"{what} of an image of shape {'x'.join(map(str, image.shape))}")
 
 
-# --- opponent colors: channels rotated such that the first one holds the luminance
+# --- opponent colors: the first channel is the luminance, in the others gray vanishes
 
 
-def to_opponent(pixels: Array, levels: Array | None = None) -> Array:
-    """Return (H, W, C) pixels as contiguous (C, H, W) opponent channels, over `levels` if given.
+def to_opponent(pixels: Array, matrix: Array | None = None) -> Array:
+    """Return (H, W, C) pixels as contiguous (C, H, W) opponent channels.
 
-    A single channel stays as it is, and the result may share its memory.
+    `matrix` is an `opponent_matrix`, by default that of equally noisy channels. A single channel
+    stays as it is without a matrix, and the result may share its memory.
     """
+    if matrix is not None:
+        return _combined(np.moveaxis(pixels, -1, 0), matrix)
     channels = pixels if pixels.shape[-1] == 1 else dct(pixels, axis=-1, norm="ortho")
-    channels = np.ascontiguousarray(np.moveaxis(channels, -1, 0))
-    return channels if levels is None else channels / _per_channel(levels, channels)
+    return np.ascontiguousarray(np.moveaxis(channels, -1, 0))
 
 
-def from_opponent(channels: Array, levels: Array | None = None) -> Array:
+def from_opponent(channels: Array, matrix: Array | None = None) -> Array:
     """Return the (H, W, C) pixels of opponent channels: the inverse of `to_opponent`."""
-    if levels is not None:
-        channels = channels * _per_channel(levels, channels)
+    if matrix is not None:
+        return np.moveaxis(_combined(channels, np.linalg.inv(matrix)), 0, -1)
     pixels = np.moveaxis(channels, 0, -1)
     return pixels if len(channels) == 1 else idct(pixels, axis=-1, norm="ortho")
+
+
+def cosine_matrix(n: int) -> Array:
+    """Return the (n, n) matrix to the opponent channels of n equally noisy channels."""
+    matrix: Array = dct(np.eye(n), axis=0, norm="ortho")
+    return matrix
+
+
+def opponent_matrix(covariance: Array) -> Array:
+    """Return the (C, C) matrix to opponent channels whose noise is uncorrelated.
+
+    Row 0 makes the luminance: the average of the channels that has the least noise among those that
+    keep gray values (the Gauss-Markov theorem). In the other channels gray vanishes. Structure that
+    is the same in all channels and counts as noise does not change the average.
+
+    Parameters
+    ----------
+    covariance : (C, C) array_like
+        Of the noise in the channels; the identity gives a rotation of the chroma of
+        `cosine_matrix`.
+    """
+    n = len(covariance)
+    matrix = cosine_matrix(n)
+    covariance = covariance + _INDEPENDENT * (np.trace(covariance) / n or 1.0) * np.eye(n)
+    weights = np.maximum(np.linalg.solve(covariance, np.ones(n)), 0)
+    matrix[0] = np.sqrt(n) / weights.sum() * weights
+    matrix[1:] = np.linalg.eigh(matrix[1:] @ covariance @ matrix[1:].T)[1].T @ matrix[1:]
+    return matrix
+
+
+def _combined(channels: Array, matrix: Array) -> Array:
+    """Return (C, ...) weighted sums of channels; their bits do not depend on the shape."""
+    combined = np.empty(channels.shape, channels.dtype)
+    for weights, result in zip(matrix.astype(channels.dtype), combined, strict=True):
+        np.multiply(channels[0], weights[0], out=result)
+        for weight, channel in zip(weights[1:], channels[1:], strict=True):
+            result += weight * channel
+    return combined
 
 
 def filled(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> Array:
@@ -330,13 +371,3 @@ def filled(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> Array:
         return pixels
     nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
     return pixels[tuple(nearest)]
-
-
-def opponent_matrix(n: int) -> Array:
-    """Return the (n, n) rotation: row i weights the channels in opponent channel i."""
-    rotation: Array = dct(np.eye(n), axis=0, norm="ortho")
-    return rotation
-
-
-def _per_channel(levels: Array, channels: Array) -> Array:
-    return levels.astype(channels.dtype).reshape(-1, *(1,) * (channels.ndim - 1))

@@ -118,8 +118,9 @@ def denoise(
     Notes
     -----
     'fast' and 'best' replace each patch by a linear combination of similar patches, which is
-    chosen to minimize the expected error [1]_. Colors are rotated to luminance and two color
-    differences (opponent channels) first; similar patches are searched in the luminance.
+    chosen to minimize the expected error [1]_. Colors become a luminance, the average of the
+    channels that has the least noise, and color differences; similar patches are searched in the
+    luminance.
 
     'sgw' follows [2]_, section 3.1.3.2, with three changes: the graph compares the smoothed
     surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau

@@ -124,7 +124,7 @@ _SEQUENCES_OF_VOLUMES = {
 def effort(name, axes, channels):
     """Return the settings of a method for an image with these numbers of axes and of channels.
 
-    The luminance of a color image, the mean of its channels, has less noise: 'fast' does less.
+    The luminance of a color image, an average of its channels, has less noise: 'fast' does less.
     """
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:

@@ -209,7 +209,7 @@ def extremes(
     unit_image, unit_noise = _unit(image, noise, method, statistics)
     if unit_image is None or unit_noise is None:
         return None
-    channels = to_opponent(unit_image.pixels, unit_noise.levels)
+    channels = to_opponent(unit_image.pixels, unit_noise.opponent)
     return float(channels.min()), float(channels.max())
 
 
@@ -229,10 +229,12 @@ def degrees_inside(
     inside: Slices,
 ) -> tuple[int, int, float] | None:
     """Return the `sum_of_degrees` of the graph of 'sgw' inside a part; None as of `moments`."""
-    unit_image, _ = _unit(image, noise, "sgw", statistics)
-    if unit_image is None:
+    unit_image, unit_noise = _unit(image, noise, "sgw", statistics)
+    if unit_image is None or unit_noise is None:
         return None
-    degrees = wavelet_lowpass.degrees_of_units(unit_image, statistics.spacing, executor)
+    degrees = wavelet_lowpass.degrees_of_units(
+        unit_image, unit_noise.opponent, statistics.spacing, executor
+    )
     return sum_of_degrees(degrees[inside])
 
 

@@ -7,7 +7,6 @@ filter per group.
 """
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -50,9 +49,9 @@ def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
     dtype = np.float32 if settings.single else np.float64
-    noisy = to_opponent(image.pixels.astype(dtype), noise.levels)
+    noisy = to_opponent(image.pixels.astype(dtype), noise.opponent)
     if settings.single and statistics.spread_of(noisy) > FLOAT32_SPREAD:
-        noisy = to_opponent(image.pixels.astype(np.float64), noise.levels)
+        noisy = to_opponent(image.pixels.astype(np.float64), noise.opponent)
     run = _Run(settings, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if settings.polished and noisy.ndim == 3:
@@ -62,7 +61,7 @@ def denoise(name, image, noise, statistics, executor):
         colors = run.colors(noisy[1:], noise.of_channels(slice(1, None)), luminance, groups)
         channels = np.concatenate([luminance, colors])
     del noisy, luminance, groups  # a photograph has millions of pixels
-    return from_opponent(channels, noise.levels)
+    return from_opponent(channels, noise.opponent)
 
 
 class _Run:
@@ -135,10 +134,9 @@ class _Coarse:
         least = SMALLEST if is_image else _SMALLEST_OF_VOLUMES
         if min(shape) < least or (is_image and noise.is_white):
             return None
-        halved = noise.halved(shape)
-        levels = np.ones(len(noisy)) if halved.levels is None else halved.levels
+        halved, levels = noise.halved(shape)
         levels = levels.reshape(-1, *(1,) * len(shape)).astype(noisy.dtype)
-        return cls(halve(noisy) / levels, levels, replace(halved, levels=None))
+        return cls(halve(noisy) / levels, levels, halved)
 
 
 def _merged(channels, coarse, share):

@@ -38,9 +38,6 @@ from nnk_image.noise.standard import WHITE, StandardNoise
 LEAST_NOISE = 1e-6
 """Noise below this share of half the image's range is left alone."""
 
-UNEVEN = 2.0
-"""Channels whose white noise differs by more than this factor are denoised one by one."""
-
 _REMAINING = (0.35, 0.15)
 """Share of the standard deviation of row and column offsets assumed to remain in each round."""
 
@@ -177,10 +174,7 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
         return Plan((channels,), tuple(rounds), "poisson")
     if noise.rician:
         return Plan(tuple(np.split(channels, len(channels))), (Round(method),), "rician")
-    levels, n_groups = sigmas[channels], 1
-    if not noise.is_joint and levels.max() / UNEVEN > levels.min():
-        n_groups = len(channels)
-    return Plan(tuple(np.split(channels, n_groups)), (Round(method),))
+    return Plan((channels,), (Round(method),))
 
 
 def standardize(image: Image, noise: NoiseModel, channels, limits):
@@ -205,8 +199,6 @@ def standardize(image: Image, noise: NoiseModel, channels, limits):
     """
     dtype = image.dtype
     sigmas = np.array(noise.sigma)[channels]
-    if noise.is_joint:  # channels keep their proportions
-        sigmas = np.full(len(channels), np.sqrt(np.mean(sigmas**2)))
     scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
     units = Units(dtype.type(limits[0] / 2 + limits[1] / 2), scales)
     values = image.pixels if len(channels) == image.channels else image.pixels[..., channels]

@@ -39,7 +39,7 @@ def denoise(image, noise, statistics, executor, guide=None):
     if guide is not None:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
         return _low_pass(operator, image.pixels, executor)
-    graph = _graph(image, statistics.spacing, executor)
+    graph = _graph(image, noise.opponent, statistics.spacing, executor)
     recurrence = GridRecurrence.of_graph(graph, image.dtype, executor, keep=False)
     tau = statistics.tau
     if tau is None:
@@ -66,27 +66,27 @@ def reach(axes, order):
     return polynomial + Reach((RADIUS,) * axes, (1,) * axes)
 
 
-def degrees_of_units(image, spacing, executor):
+def degrees_of_units(image, opponent, spacing, executor):
     """Return the degrees in the graph of the method, of an `Image` with unit noise."""
-    graph = _graph(image, spacing, executor)
+    graph = _graph(image, opponent, spacing, executor)
     return GridRecurrence.of_graph(graph, image.dtype, executor, keep=False).degrees
 
 
-def _graph(image, spacing, executor):
+def _graph(image, opponent, spacing, executor):
     """Return the NNK graph of the neighborhoods of an `Image` with unit noise."""
-    features = _neighborhoods(image.pixels, spacing or (1.0,) * len(image.shape))
+    features = _neighborhoods(image.pixels, opponent, spacing or (1.0,) * len(image.shape))
     low, high = float(features.min()), float(features.max())
     described = replace(image, pixels=features, low=low, high=high)
     spec = GraphSpec(described, None, SIGMA_D, SIGMA_F, spacing=spacing)
     return build_graph(spec, "nnk", executor)
 
 
-def _neighborhoods(pixels, spacing):
+def _neighborhoods(pixels, opponent, spacing):
     """Describe the neighborhoods of (..., C) pixels: means of opponent channels, derivatives.
 
     The derivatives are those of the luminance, scaled so that their noise is as strong as its own.
     """
-    luminance, *colors = to_opponent(pixels)
+    luminance, *colors = to_opponent(pixels, opponent)
     fine = [max(SCALE / length, LEAST_SCALE) for length in spacing]
     wide = [COLOR_SCALE / length for length in spacing]
     features = [_smooth(luminance, fine), *(_smooth(color, wide) for color in colors)]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dct
 
+from nnk_image.base.image import opponent_matrix
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.brightness import Line
 
@@ -68,11 +69,33 @@ _SMOOTHING = _BASIS @ np.linalg.pinv(_BASIS)
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Noise of an image at one of its sizes; B bins of brightness, C channels, n frequencies.
+class Opponent:
+    """Noise in the flattest blocks of the opponent channels that suit it.
 
     Attributes
     ----------
+    matrix : (C, C) ndarray
+        From the channels of the image to the opponent ones.
+    levels, spectra : (C, B) and (C, n) ndarray
+        As those of a `Scale`.
+    """
+
+    matrix: np.ndarray
+    levels: np.ndarray
+    spectra: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Noise of an image at one of its sizes; B bins of brightness, C channels, n frequencies.
+
+    Texture is told from noise in the opponent channels of equally noisy channels, where it looks
+    the same in all images.
+
+    Attributes
+    ----------
+    opponent : Opponent
+        The same noise in other opponent channels.
     brightness : (B,) ndarray
         Mean brightness of the flat blocks of each bin.
     levels : (C, B) ndarray
@@ -97,6 +120,7 @@ class Scale:
         other part, among flat blocks: 0 for noise, 1 for texture.
     """
 
+    opponent: Opponent
     brightness: np.ndarray
     levels: np.ndarray
     spectra: np.ndarray
@@ -116,8 +140,15 @@ class Scale:
     @property
     def typical(self):
         """(C,) variances in the middle bin; bins that have lost their noise do not count."""
-        kept = self.levels >= 0.04 * _second_highest(self.levels)
-        return _medians(self.levels, self.certainty * kept)
+        return self._typical(self.levels)
+
+    @property
+    def typical_opponent(self):
+        """The same of the channels of `opponent`."""
+        return self._typical(self.opponent.levels)
+
+    def _typical(self, levels):
+        return _medians(levels, self.certainty * (levels >= 0.04 * _second_highest(levels)))
 
     @property
     def typical_white(self):
@@ -176,13 +207,14 @@ def scales(channels, usable, constant, rotation, most=3):
     list of Scale
         Empty if there is no block.
     """
-    found = []
+    found, matrix = [], None
     while len(found) < most and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
         coefficients, brightness = _blocks(channels, usable, constant)
         if len(coefficients) == 0:
             break
         independent = min(1.0, usable.size / SIDE**2 / len(coefficients))
-        found.append(_measure(coefficients, brightness, rotation, independent))
+        found.append(_measure(coefficients, brightness, rotation, matrix, independent))
+        matrix = found[0].opponent.matrix
         channels = halve(channels)
         usable, constant = (halve(a[None].astype(float))[0] > 1 for a in (usable, constant))
     return found
@@ -215,15 +247,16 @@ def constant_pixels(pixels):
     return np.pad(same, 1, mode="edge")
 
 
-def _measure(coefficients, brightness, rotation, independent):
-    """Return the `Scale` of blocks, of which a share is independent: others overlap them."""
+def _measure(coefficients, brightness, rotation, matrix, independent):
+    """Return the `Scale` of blocks, of which a share is independent: others overlap them.
+
+    `matrix` is that of the opponent channels, None if it is to be found.
+    """
     number = int(np.clip(len(coefficients) // _PER_BIN, 1, _BINS))
     bins = np.array_split(np.argsort(brightness, kind="stable"), number)
     energies = _energies(coefficients)
-    levels, spectra = zip(
-        *map(_level_and_spectrum, _variances(coefficients, _choose(energies, bins, _FLATTEST))),
-        strict=True,
-    )
+    covariances = _covariances(coefficients, _choose(energies, bins, _FLATTEST))
+    levels, spectra = _levels_and_spectra(covariances)
     flat = _choose(energies, bins, _FLAT)
     means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
     itself = np.einsum("kc,nku->cnu", rotation, coefficients)
@@ -243,9 +276,10 @@ def _measure(coefficients, brightness, rotation, independent):
     luminance = coefficients[:, 0] / at_blocks[:, None]
     units = luminance / np.sqrt(spectra[0])
     return Scale(
+        _opponent(covariances, rotation, matrix),
         means,
-        np.array(levels),
-        np.array(spectra),
+        levels,
+        spectra,
         white[:-1],
         white[-1],
         np.array(chroma),
@@ -293,13 +327,35 @@ def _choose(energies, bins, share):
     return chosen
 
 
-def _variances(coefficients, chosen):
-    """Return (C, B, frequencies) variances, of each part in the blocks chosen by the other one."""
-    parts = [
-        np.where(ODD, *((coefficients[blocks] ** 2).mean(axis=0) for blocks in pair))
-        for pair in chosen
-    ]
-    return np.array(parts).swapaxes(0, 1)
+def _covariances(coefficients, chosen):
+    """Return (B, frequencies, C, C) covariances, of each part in the blocks chosen by the other."""
+    channels, frequencies = coefficients.shape[1:]
+    found = np.empty((len(chosen), frequencies, channels, channels))
+    for own, parts in zip(found, chosen, strict=True):
+        for part, blocks in zip((ODD, ~ODD), parts, strict=True):
+            rows = coefficients[blocks][:, :, part]
+            own[part] = np.einsum("ncu,ndu->ucd", rows, rows) / len(blocks)
+    return found
+
+
+def _opponent(covariances, rotation, matrix):
+    """Return the noise in the opponent channels of a matrix, or if it is None of the best ones.
+
+    Those suit the mean of the covariances in all bins and at all frequencies, each over its trace.
+    """
+    itself = rotation.T @ covariances @ rotation
+    if matrix is None:
+        traces = np.trace(itself, axis1=2, axis2=3)[..., None, None]
+        matrix = opponent_matrix((itself / (traces + _tiny(traces))).mean(axis=(0, 1)))
+    return Opponent(matrix, *_levels_and_spectra(matrix @ itself @ matrix.T))
+
+
+def _levels_and_spectra(covariances):
+    """Return (C, B) levels and (C, frequencies) spectra of (B, frequencies, C, C) covariances."""
+    variances = np.moveaxis(np.diagonal(covariances, axis1=2, axis2=3), -1, 0)
+    variances = np.maximum(variances, 0)  # of rounding
+    levels, spectra = zip(*map(_level_and_spectrum, variances), strict=True)
+    return np.array(levels), np.array(spectra)
 
 
 def _level_and_spectrum(variances):

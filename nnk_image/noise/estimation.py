@@ -26,8 +26,8 @@ from nnk_image.base.checks import check_choice
 from nnk_image.base.image import (
     Image,
     check_image,
+    cosine_matrix,
     filled,
-    opponent_matrix,
     require_per_pixel,
     spatial_shape,
     to_opponent,
@@ -216,7 +216,7 @@ def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half
-    channels, rotation = to_opponent(units), opponent_matrix(image.channels)
+    channels, rotation = to_opponent(units), cosine_matrix(image.channels)
     constant = constant_pixels(units)
     found = scales(channels, usable_pixels(units, image.valid), constant, rotation)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
@@ -232,7 +232,7 @@ def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
 
 def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
-    full, rotation = found[0], opponent_matrix(image.channels)
+    full, matrix = found[0], found[0].opponent.matrix
     believed = white_trust(found) if kind in (None, "white") else 1
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
@@ -242,13 +242,14 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     left = (most - independent.mean()) / image.channels
     shared = max(0.0, min(believed * full.shared_white, left))
     white = independent + shared
-    in_opponent = rotation**2 @ independent
+    in_opponent = matrix**2 @ independent
     in_opponent[0] += image.channels * shared
     correlated = _correlated_part(found, in_opponent, share)
     middle = correlated[0, _REACH, _REACH]
     if middle > 0:
         correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
-    covariance = np.einsum("kc,kd,kyx->cdyx", rotation, rotation, correlated)
+    back = np.linalg.inv(matrix)
+    covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(white - shared, 1e-24)) + shared
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
     if sigma.max() < _LEAST:
@@ -335,7 +336,7 @@ def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
     passed = np.ones(len(u))
     for i in range(halvings):
         passed *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
-    return u, v, scale.typical[:, None] * scale.spectra[:, kept] / passed
+    return u, v, scale.typical_opponent[:, None] * scale.opponent.spectra[:, kept] / passed
 
 
 def _correlation(covariance: Floats, sigma: Floats) -> Floats | None:

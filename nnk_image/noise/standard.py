@@ -32,14 +32,14 @@ class StandardNoise:
         white.
     variances : None or ndarray of the image's shape
         Variance of the noise of each pixel, 1 on average.  None if it is the same everywhere.
-    levels : None or (C,) ndarray
-        Standard deviation of the noise of each opponent channel: they are to be divided by it.
-        None if all are 1.
+    opponent : None or (C, C) ndarray
+        Matrix from the channels to opponent channels with unit noise.  None if the noise of the
+        channels is independent and equally strong.
     """
 
     correlations: np.ndarray | None = None
     variances: np.ndarray | None = None
-    levels: np.ndarray | None = None
+    opponent: np.ndarray | None = None
 
     @classmethod
     def of(cls, noise: NoiseModel, channels, axes):
@@ -50,28 +50,30 @@ class StandardNoise:
         noise : NoiseModel
             With one value per channel, and `levels` instead of a curve.
         channels : (n,) ndarray of int
-            The channels that were standardized, and are then rotated to opponent colors.
+            The channels that were standardized, and then become opponent channels.
         axes : int
             Spatial axes of the image.
         """
         variances = None
         if noise.is_uneven:
             variances = (noise.levels / root_mean_square(noise.levels)) ** 2
-        if noise.correlation is None:
-            return cls(variances=variances)
-        if noise.correlation.ndim < 4:
-            same = np.stack([regularized(noise.correlation)] * len(channels))
-            return cls(_in_all_axes(same, axes), variances)
-        sigmas = np.ones(len(channels))
+        number, correlation = len(channels), noise.correlation
+        sigmas, among = np.ones(number), np.eye(number)
         if not any(noise.gain):
             sigmas = np.array(noise.sigma)[channels]
-            sigmas = sigmas / np.sqrt(np.mean(sigmas**2))
-        mixed = opponent_matrix(len(channels)) * sigmas
-        among = noise.correlation[np.ix_(channels, channels)]
-        own = np.einsum("kc,kd,cdyx->kyx", mixed, mixed, among)
-        middle = own[:, own.shape[1] // 2, own.shape[2] // 2]
-        correlations = np.stack([regularized(c / m) for c, m in zip(own, middle, strict=True)])
-        return cls(_in_all_axes(correlations, axes), variances, np.sqrt(middle))
+            sigmas = sigmas / root_mean_square(sigmas)
+        if noise.is_joint:
+            correlation = correlation[np.ix_(channels, channels)]
+            among = correlation[:, :, correlation.shape[2] // 2, correlation.shape[3] // 2]
+        matrix = _to_unit_noise(sigmas, among)
+        opponent = None if np.array_equal(sigmas[:, None] * among, np.eye(number)) else matrix
+        if correlation is None:
+            return cls(None, variances, opponent)
+        own = [correlation] * number
+        if noise.is_joint:
+            own = np.einsum("kc,kd,cdyx->kyx", matrix, matrix, correlation)
+        correlations = np.stack([regularized(c / _middle(c)) for c in own])
+        return cls(_in_all_axes(correlations, axes), variances, opponent)
 
     @property
     def is_white(self):
@@ -79,7 +81,7 @@ class StandardNoise:
         return self.correlations is None
 
     def of_channels(self, channels):
-        """Return the noise of a slice of the opponent channels, after division by their levels."""
+        """Return the noise of a slice of the opponent channels."""
         correlations = None if self.correlations is None else self.correlations[channels]
         return StandardNoise(correlations, self.variances)
 
@@ -127,11 +129,16 @@ class StandardNoise:
         return _padded(mean, dtype)
 
     def halved(self, shape):
-        """Return the noise of an image of this shape after `pyramid.halve`.
+        """Return the noise of an image of this shape after `pyramid.halve` and division by levels.
 
-        Its `levels` are the standard deviations there, by which the channels are to be divided.
+        Returns
+        -------
+        noise : StandardNoise
+        levels : (C,) ndarray
+            Standard deviations of the channels before the division; of one element if noise is
+            white, which stays as strong.
         """
-        correlations, levels = None, None
+        correlations, levels = None, np.ones(1)
         if self.correlations is not None:
             halves = [_halved(c) for c in self.correlations]
             variances = np.array([_middle(half) for half in halves])
@@ -140,11 +147,22 @@ class StandardNoise:
         variances = None
         if self.variances is not None:
             variances = halve(self.variances[None])[0] / 2 ** (len(shape) / 2)
-        return StandardNoise(correlations, variances, levels)
+        return StandardNoise(correlations, variances), levels
 
 
 WHITE = StandardNoise()
 """White noise, the same everywhere."""
+
+
+def _to_unit_noise(sigmas, among):
+    """Return the matrix from channels with unit noise, correlated `among` them, to opponent ones.
+
+    `sigmas` are the standard deviations of the channels' noise in a common unit.
+    """
+    covariance = sigmas[:, None] * among * sigmas
+    matrix = opponent_matrix(covariance)
+    variances = np.einsum("kc,kd,cd->k", matrix, matrix, covariance)
+    return matrix * sigmas / np.sqrt(variances)[:, None]
 
 
 def _in_all_axes(correlations, axes):

@@ -10,6 +10,7 @@ from nnk_image.base.image import check_image, to_opponent
 from nnk_image.denoising import parts
 from nnk_image.denoising.pipeline import plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, sum_of_degrees
+from nnk_image.noise.standard import StandardNoise
 
 
 def test_statistics_of_parts_add_up():
@@ -26,7 +27,8 @@ def test_statistics_of_parts_add_up():
     statistics = Statistics.of(whole)
     steps = plan(whole, noise, "best", statistics)
     _, unit_image = standardize(whole, noise, steps.groups[0], statistics.limits)
-    assert found.spread == statistics.spread_of(to_opponent(unit_image.pixels))
+    opponent = StandardNoise.of(noise, steps.groups[0], 2).opponent
+    assert found.spread == statistics.spread_of(to_opponent(unit_image.pixels, opponent))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

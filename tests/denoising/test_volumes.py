@@ -192,11 +192,11 @@ def test_the_covariance_of_a_patch_in_three_axes():
 
 def test_noise_at_half_size():
     variances = RNG.uniform(0.5, 1.5, (7, 8, 10))
-    halved = StandardNoise(binomial(3)[None], variances).halved((7, 8, 10))
+    halved, levels = StandardNoise(binomial(3)[None], variances).halved((7, 8, 10))
     assert halved.variances.shape == (4, 4, 5)
     assert halved.variances[1, 2, 3] == pytest.approx(variances[2:4, 4:6, 6:8].mean())
     assert halved.correlations[0][tuple(n // 2 for n in halved.correlations.shape[1:])] == 1
-    assert halved.levels[0] > 1.5
+    assert levels[0] > 1.5
 
 
 # --- what is refused ----------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
 
-from nnk_image.base.image import opponent_matrix
+from nnk_image.base.image import cosine_matrix
 from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, scales, usable_pixels
 
 ONE = np.ones((1, 1))
@@ -16,7 +16,7 @@ def measure(channels, usable=None):
     """Return the scales of (H, W) pixels or of (C, H, W) opponent channels."""
     channels = channels if channels.ndim == 3 else channels[None]
     usable = np.ones(channels.shape[1:], bool) if usable is None else usable
-    return scales(channels, usable, np.zeros_like(usable), opponent_matrix(len(channels)))
+    return scales(channels, usable, np.zeros_like(usable), cosine_matrix(len(channels)))
 
 
 def exact_variances(covariance):
@@ -98,10 +98,22 @@ def test_texture_is_elastic():
 def test_opponent_channels_and_channels_themselves():
     levels = np.array([3.0, 1.0, 2.0])
     noise = filtered(KERNELS["white"], (*SHAPE, 3), 4) * levels
-    full = measure(np.moveaxis(noise @ opponent_matrix(3).T, -1, 0))[0]
+    full = measure(np.moveaxis(noise @ cosine_matrix(3).T, -1, 0))[0]
     np.testing.assert_allclose(np.sqrt(full.typical_white), levels, rtol=0.06)
-    expected = opponent_matrix(3) ** 2 @ levels**2
+    expected = cosine_matrix(3) ** 2 @ levels**2
     np.testing.assert_allclose(full.typical, expected, rtol=0.2)
+    among = full.opponent.matrix @ np.diag(levels**2) @ full.opponent.matrix.T
+    np.testing.assert_allclose(full.typical_opponent, np.diagonal(among), rtol=0.2)
+    assert among[0, 0] < 1.1 * 3 / np.sum(levels**-2)  # the least variance, of weights 1/variance
+
+
+def test_gray_texture_does_not_change_the_weights_of_channels():
+    levels = np.array([3.0, 1.0, 2.0])
+    noise = filtered(KERNELS["white"], (*SHAPE, 3), 4) * levels
+    texture = 4 * filtered(KERNELS["mild"], SHAPE, 2)[..., None]
+    images = noise @ cosine_matrix(3).T, (noise + texture) @ cosine_matrix(3).T
+    found = [measure(np.moveaxis(image, -1, 0))[0].opponent.matrix[0] for image in images]
+    np.testing.assert_allclose(*found, atol=0.25)  # not more equal than that
 
 
 def test_half_the_size_of_white_noise_has_its_level():
@@ -214,7 +226,7 @@ def test_images_with_bins_without_noise(image):
 def test_channels_without_noise():
     noise = filtered(KERNELS["white"], (100, 100), 9)
     image = np.stack([noise, np.zeros_like(noise), np.zeros_like(noise)], axis=-1)
-    full = measure(np.moveaxis(image @ opponent_matrix(3).T, -1, 0))[0]
+    full = measure(np.moveaxis(image @ cosine_matrix(3).T, -1, 0))[0]
     assert full.typical_white[0] == pytest.approx(1, abs=0.3)
     assert np.all(full.typical_white[1:] < 1e-3)
 
