@@ -74,14 +74,14 @@ def degrees_of_units(image, opponent, spacing, executor):
 
 def _graph(image, opponent, spacing, executor):
     """Return the NNK graph of the neighborhoods of an `Image` with unit noise."""
-    features = _neighborhoods(image.pixels, opponent, spacing or (1.0,) * len(image.shape))
+    features = _neighborhoods(image.pixels, spacing or (1.0,) * len(image.shape), opponent)
     low, high = float(features.min()), float(features.max())
     described = replace(image, pixels=features, low=low, high=high)
     spec = GraphSpec(described, None, SIGMA_D, SIGMA_F, spacing=spacing)
     return build_graph(spec, "nnk", executor)
 
 
-def _neighborhoods(pixels, opponent, spacing):
+def _neighborhoods(pixels, spacing, opponent=None):
     """Describe the neighborhoods of (..., C) pixels: means of opponent channels, derivatives.
 
     The derivatives are those of the luminance, scaled so that their noise is as strong as its own.
