@@ -35,7 +35,7 @@ _FLAT = 1 / 3  # share that the level of white noise, and the signs of texture, 
 _LOW_QUANTILE = 0.1
 """Of the spectra of the bins: texture raises some frequencies in some bins, noise is in all."""
 
-_WAVES = 4  # cosines along each axis that a logarithmic spectrum is smoothed with
+WAVES = 3  # cosines along each axis that describe a logarithmic spectrum
 _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 """Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
 more. Constant areas, which show no noise, are not excused."""
@@ -64,7 +64,7 @@ def cosines(u, v, number):
     return (waves[0] * waves[1][:, None]).reshape(len(waves[1]), -1)
 
 
-_BASIS = cosines(np.pi * U / SIDE, np.pi * V / SIDE, _WAVES)
+_BASIS = cosines(np.pi * U / SIDE, np.pi * V / SIDE, WAVES)
 _SMOOTHING = _BASIS @ np.linalg.pinv(_BASIS)
 
 

@@ -35,6 +35,7 @@ from nnk_image.base.image import (
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import (
     SIDE,
+    WAVES,
     Scale,
     U,
     V,
@@ -57,7 +58,6 @@ KINDS = ("white", "poisson", "correlated", "rician")
 """What a caller may know of the noise."""
 
 _REACH = 7  # offset up to which pixels may correlate
-_WAVES = 5  # cosines along each axis that describe the logarithm of the correlated part
 _LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
 _COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
 _CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
@@ -312,11 +312,11 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
     certain = np.exp(np.minimum.accumulate([0, *(2 * scale.flatness for scale in found[1:])]))
     weights = np.repeat(certain, [len(a) for a in u])
-    basis = cosines(np.concatenate(u), np.concatenate(v), _WAVES)
+    basis = cosines(np.concatenate(u), np.concatenate(v), WAVES)
     fit = np.linalg.pinv(basis * weights[:, None]) * weights
     around = np.abs(2 * np.pi * np.fft.fftfreq(2 * size))
     rows, columns = np.meshgrid(around, around, indexing="ij")
-    everywhere = cosines(rows.ravel(), columns.ravel(), _WAVES)
+    everywhere = cosines(rows.ravel(), columns.ravel(), WAVES)
     covariances = []
     for own, spectrum in zip(white, np.hstack(spectra), strict=True):
         beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)

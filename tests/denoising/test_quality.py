@@ -199,3 +199,14 @@ def test_guides_that_do_not_fit():
         denoise(image, 0.1, method="sgw", guide=image)
     with pytest.raises(ValueError, match="guide is for method='sgw', not 'fast'"):
         denoise(image, 0.1, guide=image_graph(image))
+
+
+@pytest.mark.parametrize("sigmas", [(20, 7, 15), (5, 10, 30)])
+def test_channels_with_little_noise_help_the_others(sigmas):
+    clean = standard_image("coffee")[100:228, 200:328].astype(float)
+    image = clean + np.random.default_rng(2).normal(0, sigmas, clean.shape)
+    together, apart = (
+        psnr(clean, denoise(image, sigmas, channel_axis=-1, channels=channels))
+        for channels in ("colors", "independent")
+    )
+    assert together > apart + 1
