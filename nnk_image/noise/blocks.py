@@ -15,8 +15,6 @@ G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise le
 ICCV 2015: texture is in few directions, whose removal makes mean and median of the variances equal.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dct
@@ -24,6 +22,7 @@ from scipy.fft import dct
 from nnk_image.base.image import opponent_matrix
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.brightness import Line
+from nnk_image.noise.scale import Opponent, Scale, second_highest
 
 SIDE = 8  # of a block; that of JPEG
 _BINS = 8  # of brightness
@@ -39,12 +38,6 @@ WAVES = 3  # cosines along each axis that describe a logarithmic spectrum
 _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 """Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
 more. Constant areas, which show no noise, are not excused."""
-
-_CLEAR_CHROMA = 0.012, 0.024
-"""Levels of white noise in the chroma, where the image goes from -1 to 1, that are not clear and
-that are: what JPEG and rounding leave is below 1.5 of 255, which is the first."""
-
-_MOST_RATIO = 3.0  # of the variance of white noise in the luminance to that in the chroma
 
 _SAME_SHARE = 0.15  # by which the share of noise that is white differs between bins
 _LEVELS = 64  # images with fewer values are counts, whose smallest value is not a clipped one
@@ -66,126 +59,6 @@ def cosines(u, v, number):
 
 _BASIS = cosines(np.pi * U / SIDE, np.pi * V / SIDE, WAVES)
 _SMOOTHING = _BASIS @ np.linalg.pinv(_BASIS)
-
-
-@dataclass(frozen=True)
-class Opponent:
-    """Noise in the flattest blocks of the opponent channels that suit it.
-
-    Attributes
-    ----------
-    matrix : (C, C) ndarray
-        From the channels of the image to the opponent ones.
-    levels, spectra : (C, B) and (C, n) ndarray
-        As those of a `Scale`.
-    """
-
-    matrix: np.ndarray
-    levels: np.ndarray
-    spectra: np.ndarray
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Noise of an image at one of its sizes; B bins of brightness, C channels, n frequencies.
-
-    Texture is told from noise in the opponent channels of equally noisy channels, where it looks
-    the same in all images.
-
-    Attributes
-    ----------
-    opponent : Opponent
-        The same noise in other opponent channels.
-    brightness : (B,) ndarray
-        Mean brightness of the flat blocks of each bin.
-    levels : (C, B) ndarray
-        Variance of each opponent channel in each bin.
-    spectra : (C, n) ndarray
-        Variance of each coefficient, relative to `levels`.
-    white : (C, B) ndarray
-        Variance, of each channel itself, in the directions that texture does not reach, on
-        a line by brightness.
-    white_luminance : (B,) ndarray
-        The same of the luminance.
-    white_chroma : (C - 1, B) ndarray
-        The same of the other opponent channels, bin by bin.
-    certainty : (B,) ndarray
-        Weight of each bin: less where the share that is white is unusual, because of texture.
-    range : (float, float)
-        Least and greatest brightness of all blocks.
-    flatness : float
-        Logarithm of the energy of the flattest tenth over the median: -0.2 to -0.5 for noise alone.
-    elasticity : (3,) ndarray
-        How the energy at low frequencies, at high ones, and of white noise grows with that of the
-        other part, among flat blocks: 0 for noise, 1 for texture.
-    """
-
-    opponent: Opponent
-    brightness: np.ndarray
-    levels: np.ndarray
-    spectra: np.ndarray
-    white: np.ndarray
-    white_luminance: np.ndarray
-    white_chroma: np.ndarray
-    certainty: np.ndarray
-    range: tuple[float, float]
-    flatness: float
-    elasticity: np.ndarray
-
-    @property
-    def contrast(self):
-        """Difference of the brightest and the darkest block."""
-        return self.range[1] - self.range[0]
-
-    @property
-    def typical(self):
-        """(C,) variances in the middle bin; bins that have lost their noise do not count."""
-        return self._typical(self.levels)
-
-    @property
-    def typical_opponent(self):
-        """The same of the channels of `opponent`."""
-        return self._typical(self.opponent.levels)
-
-    def _typical(self, levels):
-        return _medians(levels, self.certainty * (levels >= 0.04 * _second_highest(levels)))
-
-    @property
-    def typical_white(self):
-        """(C,) variances of white noise in the middle bin."""
-        return _medians(self.white, self.certainty)
-
-    @property
-    def most_luminance(self):
-        """Return (B,) bounds on the variance of the luminance noise, given that of the chroma.
-
-        Noise that is independent in all channels has the same mean variance in the luminance and in
-        the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which
-        leaves little white noise there. Linear smoothing to a share c of white noise lowers the
-        variance at most by c; the square allows for noise reduction that does more. Weak noise of
-        the chroma, or the same noise in all channels, as in tinted pictures, says nothing.
-        """
-        unlimited = np.full(len(self.brightness), np.inf)
-        if len(self.white_chroma) == 0:
-            return unlimited
-        chroma, white = (_medians(a, self.certainty) for a in (self.levels[1:], self.white_chroma))
-        luminance = _medians(self.white_luminance[None], self.certainty)[0]
-        independent = 2 - luminance / max(_MOST_RATIO * white.mean(), 1e-24)
-        weak, clear = _CLEAR_CHROMA
-        known = np.clip((np.sqrt(white.mean()) - weak) / (clear - weak), 0, 1)
-        known *= np.clip(independent, 0, 1)
-        share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
-        return self.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
-
-    @property
-    def shared_white(self):
-        """Variance of white noise that all channels share, as in a gray picture stored in color."""
-        white = self.typical_white
-        if len(white) == 1:
-            return 0.0
-        luminance = _medians(self.white_luminance[None], self.certainty)[0]
-        shared = (luminance - white.mean()) / (len(white) - 1)
-        return float(np.clip(shared, 0, white.min()))
 
 
 def scales(channels, usable, constant, rotation, most=3):
@@ -384,7 +257,7 @@ def _white(coefficients, chosen, logarithms, independent):
     """
     for _ in range(2):
         directions = []
-        logarithms = np.maximum(logarithms, _second_highest(logarithms) - _DEEPEST)
+        logarithms = np.maximum(logarithms, second_highest(logarithms) - _DEEPEST)
         sums, number = 0.0, 0
         for part, index in ((ODD, 0), (~ODD, 1)):
             rows = [coefficients[blocks[index]][:, part] for blocks in chosen]
@@ -423,15 +296,6 @@ def _certainty(white, levels):
     return 1 / (1 + ((share - usual) / _SAME_SHARE) ** 2)
 
 
-def _medians(values, weights):
-    """Return the (C,) medians of (C, B) values with weights, (B,) or (C, B)."""
-    order = np.argsort(values, axis=1, kind="stable")
-    values = np.take_along_axis(values, order, axis=1)
-    sums = np.cumsum(np.take_along_axis(np.broadcast_to(weights, values.shape), order, 1), axis=1)
-    middle = (sums - np.diff(sums, axis=1, prepend=0) / 2) / sums[:, -1:]
-    return np.array([np.interp(0.5, m, v) for m, v in zip(middle, values, strict=True)])
-
-
 def _flatness(units):
     energies = np.sort((units**2).mean(axis=1))
     tenth = energies[: max(1, len(energies) // 10)]
@@ -455,11 +319,6 @@ def _elasticity(units, luminance, directions):
             y = (values**2).mean(axis=1)
             found[i, j] = (x @ y) / max(x @ x, 1e-12) / max(y.mean(), 1e-12)
     return found.mean(axis=0)
-
-
-def _second_highest(values):
-    """Return the second highest value along the last axis, which stays; the only one if alone."""
-    return np.sort(values, axis=-1)[..., -2:][..., :1]
 
 
 def _tiny(values):

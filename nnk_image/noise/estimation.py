@@ -36,7 +36,6 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import (
     SIDE,
     WAVES,
-    Scale,
     U,
     V,
     constant_pixels,
@@ -49,6 +48,7 @@ from nnk_image.noise.given import check_magnitudes
 from nnk_image.noise.levels import Blocks, level_map, level_of
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
+from nnk_image.noise.scale import Scale
 from nnk_image.noise.slices import correlation_across_slices
 from nnk_image.noise.trust import MOST, factor, signs, white_trust
 

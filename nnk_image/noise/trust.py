@@ -19,7 +19,7 @@ def signs(scales):
 
     Parameters
     ----------
-    scales : list of nnk_image.noise.blocks.Scale
+    scales : list of nnk_image.noise.scale.Scale
 
     Returns
     -------
