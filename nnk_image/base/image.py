@@ -337,14 +337,14 @@ def opponent_matrix(covariance: Array) -> Array:
     """Return the (C, C) matrix to opponent channels whose noise is uncorrelated.
 
     Row 0 makes the luminance: the average of the channels that has the least noise among those that
-    keep gray values (the Gauss-Markov theorem). In the other channels gray vanishes. Structure that
-    is the same in all channels and counts as noise does not change the average.
+    keep gray values (the Gauss-Markov theorem), with no weight below 0. In the other channels gray
+    vanishes. Gray structure that counts as noise hardly changes the weights.
 
     Parameters
     ----------
     covariance : (C, C) array_like
-        Of the noise in the channels; the identity gives a rotation of the chroma of
-        `cosine_matrix`.
+        Of the noise in the channels, in any unit. For the identity the matrix is `cosine_matrix`,
+        up to a rotation of the color differences.
     """
     n = len(covariance)
     matrix = cosine_matrix(n)

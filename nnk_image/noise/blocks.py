@@ -212,9 +212,9 @@ def _covariances(coefficients, chosen):
 
 
 def _opponent(covariances, rotation, matrix):
-    """Return the noise in the opponent channels of a matrix, or if it is None of the best ones.
+    """Return the noise in the opponent channels of `matrix`; if that is None, of the best ones.
 
-    Those suit the mean of the covariances in all bins and at all frequencies, each over its trace.
+    These suit the mean of the covariances in all bins and at all frequencies, each over its trace.
     """
     itself = rotation.T @ covariances @ rotation
     if matrix is None:

@@ -19,6 +19,9 @@ from nnk_image.noise.model import NoiseModel
 _LEAST_EIGENVALUE = 0.02
 """Eigenvalues below 2 % of the mean are raised to it before whitening."""
 
+_LEAST_RATIO = 1e-6
+"""Least noise of a channel, relative to that of the noisiest, that opponent channels allow for."""
+
 
 @dataclass(frozen=True)
 class StandardNoise:
@@ -61,7 +64,7 @@ class StandardNoise:
         sigmas, among = np.ones(number), np.eye(number)
         if not any(noise.gain):
             sigmas = np.array(noise.sigma)[channels]
-            sigmas = sigmas / root_mean_square(sigmas)
+            sigmas = np.maximum(sigmas / sigmas.max(), _LEAST_RATIO)
         if noise.is_joint:
             correlation = correlation[np.ix_(channels, channels)]
             among = correlation[:, :, correlation.shape[2] // 2, correlation.shape[3] // 2]

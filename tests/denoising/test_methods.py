@@ -147,6 +147,11 @@ def test_one_sigma_per_channel(method):
     assert removed[1] < 0.5 * removed[2]
 
 
+@pytest.mark.parametrize("sigma", [(1, 1, 1e300), (1, 1, 1e160), (1e-3, 100, 100)])
+def test_extreme_ratios_of_the_noise_of_channels(method, sigma):
+    assert np.all(np.isfinite(denoise(COLOR, sigma, method=method, channel_axis=-1)))
+
+
 def test_unknown_method_is_refused():
     with pytest.raises(ValueError, match=r"'bm3d' is unknown.*sgw"):
         denoise(NOISE, 25, method="bm3d")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image.base.pyramid import halve
+from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.standard import WHITE, StandardNoise, patch_covariance, regularized
 
 KERNEL = np.outer([1, 2, 1], [1, 3, 1]).astype(float)
@@ -47,6 +48,11 @@ def test_the_covariance_at_half_size_is_that_of_halved_noise(shape):
         inside = dx <= halved.correlations.shape[2] // 2
         found = halved.correlations[0, middle + dy, middle + dx] if inside else 0
         assert found == pytest.approx(pairs.mean() / small.var(), abs=0.03)
+
+
+def test_channels_with_equal_noise_need_no_matrix():
+    for sigma in np.random.default_rng(0).uniform(0.01, 60, 200):
+        assert StandardNoise.of(NoiseModel([sigma] * 3), np.arange(3), 2).opponent is None
 
 
 def test_white_noise_stays_white_at_half_size():
