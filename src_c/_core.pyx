@@ -523,6 +523,10 @@ cdef class Patches:
         self.c.variances = address(variances) if variances is not None else NULL
         self.kept = bias, variances
 
+    def keep(self, wanted):
+        """Leave all groups out of the passes but the wanted ones, a mask (n_lines, n_columns)."""
+        np.asarray(self.n_members)[~wanted] = 0
+
     def groups(self):
         """Numbers of the members' first pixels, int64 (n_lines, n_columns, group), and how many they are."""
         lines = np.asarray(self.lines)[:, None, None] * self.c.shape[NNK_AXES - 1]

@@ -47,12 +47,18 @@ static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *
 static void CAT(center, S)(T *matrix, int32_t k, int64_t row, T *mean)
 {
     for (int64_t j = 0; j < row; j += CAT(BLOCK, S)) {
-        CAT(block, S) sum = {0};
-        for (int32_t m = 0; m < k; m++)
-            sum += CAT(load_block, S)(matrix + m * row + j);
-        sum /= (T)k;
+        CAT(block, S) even = {0}, odd = {0}; /* one sum would wait for each addition */
+        int32_t m = 0;
+        for (; m + 4 <= k; m += 4) {
+            const T *rows = matrix + m * row + j;
+            even += CAT(load_block, S)(rows) + CAT(load_block, S)(rows + 2 * row);
+            odd += CAT(load_block, S)(rows + row) + CAT(load_block, S)(rows + 3 * row);
+        }
+        for (; m < k; m++)
+            even += CAT(load_block, S)(matrix + m * row + j);
+        const CAT(block, S) sum = (even + odd) / (T)k;
         CAT(store_block, S)(mean + j, sum);
-        for (int32_t m = 0; m < k; m++)
+        for (m = 0; m < k; m++)
             CAT(store_block, S)(matrix + m * row + j, CAT(load_block, S)(matrix + m * row + j) - sum);
     }
 }
@@ -176,6 +182,8 @@ static double CAT(noise_left, S)(const nnk_patches *p, const nnk_patch_pass *pas
 
 /* Groups whose inverses are computed together, one in each lane of a block. */
 typedef struct {
+    int32_t n;
+    int64_t number[CAT(BLOCK, S)]; /* on the grid */
     const int32_t *members[CAT(BLOCK, S)];
     double variance[CAT(BLOCK, S)], left[CAT(BLOCK, S)];
     T factor[CAT(BLOCK, S)]; /* b times what the covariance is multiplied by in N, or b c where N = c I */
@@ -305,16 +313,21 @@ static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, 
     if (CAT(new_workspace, S)(&w, p, pass) != NNK_OK)
         return NNK_NO_MEMORY;
     const int64_t end = g1 * p->n_columns;
-    for (int64_t g = g0 * p->n_columns; g < end; g += CAT(BLOCK, S)) {
-        const int n = end - g < CAT(BLOCK, S) ? (int)(end - g) : CAT(BLOCK, S);
-        for (int lane = 0; lane < n; lane++) {
-            b.members[lane] = members + (g + lane) * p->group;
-            CAT(next_group, S)(p, &pass->box, b.members[lane], n_members[g + lane], g + lane, &w);
+    for (int64_t g = g0 * p->n_columns; g < end;) {
+        for (b.n = 0; g < end && b.n < CAT(BLOCK, S); g++)
+            if (n_members[g])
+                b.number[b.n++] = g;
+        for (int lane = 0; lane < b.n; lane++) {
+            const int64_t number = b.number[lane];
+            b.members[lane] = members + number * p->group;
+            CAT(next_group, S)(p, &pass->box, b.members[lane], n_members[number], number, &w);
             CAT(begin_filter, S)(p, pass, &w, &b, lane);
         }
-        CAT(invert, S)(w.inverses, w.n, w.fours);
-        for (int lane = 0; lane < n; lane++) {
-            CAT(next_group, S)(p, &pass->box, b.members[lane], n_members[g + lane], g + lane, &w);
+        if (b.n)
+            CAT(invert, S)(w.inverses, w.n, w.fours);
+        for (int lane = 0; lane < b.n; lane++) {
+            const int64_t number = b.number[lane];
+            CAT(next_group, S)(p, &pass->box, b.members[lane], n_members[number], number, &w);
             CAT(apply_filter, S)(p, pass, &w, &b, lane);
         }
     }

@@ -36,14 +36,16 @@ class Effort:
     second_look : Grouping or None
         For one more pass on the noisy image itself, whose result is averaged with the others'.
     coarse_colors : Grouping
-        For the colors at half size and below.
+        For the colors at half size and below; in images also at full size, unless noise is white.
     color_left : tuple of float
         Noise left in the colors after each pass.
     single : bool
         Whether float32 is enough: with many passes, the last of which find little noise left, its
         rounding costs 0.05 dB.
     polished : bool
-        Whether the luminance of an image is smoothed on its NNK graph.
+        Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
+    one_pass : bool
+        Whether the last pass over the luminance is enough where the image at half size came first.
     """
 
     first: Grouping
@@ -54,6 +56,7 @@ class Effort:
     color_left: tuple[float, ...]
     single: bool
     polished: bool = False
+    one_pass: bool = False
 
 
 _IMAGES = {
@@ -62,7 +65,7 @@ _IMAGES = {
         searches=(Grouping(5, 48, 14, 5), Grouping(6, 64, 14, 5)),
         left=((0.5, 0.25), (0.0,)),
         second_look=None,
-        coarse_colors=Grouping(6, 32, 8, 6),
+        coarse_colors=Grouping(6, 64, 14, 6),
         color_left=(0.3, 0.0),
         single=True,
         polished=True,
@@ -77,7 +80,7 @@ _IMAGES = {
         ),
         left=((0.6, 0.45), (0.3, 0.2), (0.1,), (0.0,)),
         second_look=Grouping(12, 64, 24, 6),
-        coarse_colors=Grouping(6, 64, 14, 6),
+        coarse_colors=Grouping(6, 96, 24, 6),
         color_left=(0.3, 0.0),
         single=False,
     ),
@@ -128,5 +131,6 @@ def effort(name, axes, channels):
     """
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
-        return replace(settings, searches=(Grouping(6, 64, 14, 6),), left=((0.3, 0.0),))
+        searches, left = (Grouping(6, 64, 14, 6),), ((0.3, 0.0),)
+        return replace(settings, searches=searches, left=left, one_pass=True, polished=False)
     return settings

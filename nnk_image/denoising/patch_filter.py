@@ -101,11 +101,17 @@ class PatchGroups:
             counts_as=PASS_ROWS * math.prod(self.shape[:-1]),
         )
 
-    def first_estimate(self, noisy, noise, executor):
-        """Return the estimate of channels (C, H, W) from themselves alone."""
-        return self.filter(noisy, noisy, noisy, noise, executor, first=True)[0]
+    def keep(self, where):
+        """Leave out all groups but those whose reference patches have their center in a mask."""
+        lines = [p + side // 2 for p, side in zip(self._grid, self.patch, strict=False)]
+        centers = where[np.ix_(*lines, self.columns + self.patch[-1] // 2)]
+        self.core.keep(centers.reshape(len(self.lines), -1))
 
-    def filter(self, y, z, x, noise, executor, tau=0.0, first=False):
+    def first_estimate(self, noisy, noise, executor, rest=None):
+        """Return the estimate of channels (C, H, W) from themselves alone."""
+        return self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)[0]
+
+    def filter(self, y, z, x, noise, executor, tau=0.0, first=False, rest=None):
         """Make one pass on channels that share their filters; see nnk_patch_pass in nnk_patches.h.
 
         One channel of a volume with white noise is filtered across the members of a group, which
@@ -122,6 +128,8 @@ class PatchGroups:
             Noise left in the next working image.
         first : bool
             Whether x is noisy itself, and this is the first estimate.
+        rest : (C, H, W) ndarray, optional
+            Estimate of the pixels that are in no group, if some were left out.
 
         Returns
         -------
@@ -147,6 +155,11 @@ class PatchGroups:
         for axis, side in enumerate(self.patch):  # from first pixels to all pixels of the patches
             box = np.ones(side)
             weights = correlate1d(weights, box, axis, mode="constant", origin=(side - 1) // 2)
+        if rest is not None:
+            alone = weights == 0
+            weights[alone] = 1
+            for start in range(0, n_sums, n):
+                np.copyto(sums[start : start + n], rest, where=alone)
         sums[:n_sums] /= weights
         return sums[:n], sums[n:n_sums] if tau > 0 else sums[:n]
 

@@ -24,6 +24,9 @@ _NEXT, _SECOND = -0.3, 5.0
 with the second next, but for chance: the second limit is divided by the root of the number of
 rows. Beyond these limits it is something else, such as a texture or the fields of a video."""
 
+_SPREAD_FROM = 2**18
+"""About how many pixels of a channel the spread of the differences is computed from."""
+
 _CERTAIN = 4.0  # times the variance that white noise alone would show
 _LEAST_CHANGE = 0.2
 """Least change of the image from row to row, in units of the offsets' standard deviation."""
@@ -34,7 +37,8 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     half = image.high / 2 - image.low / 2
     if half == 0:
         return 0.0, 0.0
-    channels = np.moveaxis(image.pixels, -1, 0) / float(half)  # squares of extreme size are avoided
+    channels = np.ascontiguousarray(np.moveaxis(image.pixels, -1, 0))
+    channels = channels / float(half)  # squares of extreme size are avoided
     return half * _level(channels, image.valid), half * _level(*_turned(channels, image.valid))
 
 
@@ -72,7 +76,7 @@ def without_offsets(image, offsets):
 
 
 def _turned(channels, valid):
-    return channels.swapaxes(1, 2), None if valid is None else valid.T
+    return np.ascontiguousarray(channels.swapaxes(1, 2)), None if valid is None else valid.T
 
 
 def _row_differences(channels, valid):
@@ -84,8 +88,10 @@ def _row_differences(channels, valid):
         steps[:, ~(valid[1:] & valid[:-1])] = np.nan
     known = np.isfinite(steps[0]).any(axis=1)
     medians = np.zeros(steps.shape[:2])
-    medians[:, known] = median(steps[:, known], axis=2)
-    around = np.abs(steps[:, known] - medians[:, known, None])
+    steps = np.compress(known, steps, axis=1)
+    medians[:, known] = median(steps, axis=2)
+    some = slice(None, None, 1 + steps[0].size // _SPREAD_FROM)
+    around = np.abs(steps[:, :, some] - medians[:, known, None])
     spread = 1.4826 * median(around, axis=(1, 2)) if known.any() else np.zeros(len(steps))
     return medians, known, np.pi / 2 * spread**2 / channels.shape[2]
 

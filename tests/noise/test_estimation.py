@@ -371,7 +371,7 @@ def test_a_shift_by_one_pixel(name, kernel):
     noisy = as_8_bit(with_noise({**GRAY, **COLOR}[name][:192], 10, kernel, 5))
     parts = noisy[:-1, :-1], noisy[1:, 1:]
     ours, other = (denoise(part, channel_axis=axis_of(noisy)) for part in parts)
-    assert rms(ours[1:, 1:] - other[:-1, :-1]) < 0.8
+    assert rms(ours[1:, 1:] - other[:-1, :-1]) < 0.85
 
 
 def test_units_do_not_matter():
