@@ -45,7 +45,8 @@ class Effort:
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     one_pass : bool
-        Whether the last pass over the luminance is enough where the image at half size came first.
+        Whether, after the image at half size, the luminance has one pass over the groups of its
+        first estimate, which serve the colors too.
     """
 
     first: Grouping

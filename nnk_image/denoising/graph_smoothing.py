@@ -1,5 +1,7 @@
 """A last light smoothing of a denoised image on its NNK graph."""
 
+from functools import cache
+
 import numpy as np
 
 from nnk_image.base.image import Image
@@ -42,11 +44,12 @@ def polish(channel, executor):
     """
     shape = channel.shape[1:]
     strip = max(_LEAST_ROWS, _PIXELS_OF_STRIP // shape[1]), shape[1]
-    smooth = np.empty_like(channel)
+    result = np.empty_like(channel)
     for tile in cut(shape, strip, reach()):
-        part = np.ascontiguousarray(channel[0][tile.padded])
-        smooth[0][tile.core] = _polished(part, executor)[tile.inside]
-    return smooth
+        part = channel[0][tile.padded].astype(np.float32)  # enough for a small change
+        change = _polished(part, executor) - part
+        result[0][tile.core] = channel[0][tile.core] + change[tile.inside]
+    return result
 
 
 def _polished(pixels, executor):
@@ -62,8 +65,13 @@ def _polished(pixels, executor):
         return pixels
     if operator.bound == 0:
         return pixels
+    return operator.analyze(pixels, _coefficients(operator.bound), operator.bound, executor)[0]
+
+
+@cache  # the bound of a random walk is 2
+def _coefficients(bound):
+    """Return the Chebyshev coefficients of the smoothing, which keeps constants."""
     coefficients = filter_bank.chebyshev_coefficients(
-        lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, operator.bound, "projection"
+        lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, bound, "projection"
     )
-    coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
-    return operator.analyze(pixels, coefficients, operator.bound, executor)[0]
+    return coefficients / np.polynomial.chebyshev.chebval(-1.0, coefficients[0])

@@ -90,13 +90,14 @@ class _Run:
         coarse = _Coarse.of(noisy, noise) if again else None
         if coarse is not None:
             coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
-        groups = self._groups(noisy[0], noise, settings.first, noisy=True)
-        pilot = groups.first_estimate(noisy, noise, self._executor)
-        pilot = _corrected(pilot, coarse, 1)
+        corrected = partial(_corrected, coarse=coarse, weight=1)
+        groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
+        pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
+        if settings.one_pass and coarse is not None:
+            pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, (0.0,))
+            return _merged(pilot, coarse, LUMINANCE_MERGED), groups
         found_on, work = pilot, noisy
-        one_pass = settings.one_pass and coarse is not None
-        passes = ((0.0,),) if one_pass else settings.left
-        for grouping, left in zip(settings.searches, passes, strict=True):
+        for grouping, left in zip(settings.searches, settings.left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
             pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
@@ -115,7 +116,7 @@ class _Run:
             found = self._groups(half[0], coarse.noise, grouping)
             coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
             if halvings == _HALVINGS and is_image and coarse.coarseness > 0:
-                if grouping != self._settings.searches[-1]:
+                if not self._settings.one_pass:
                     groups = self._groups(guide[0], noise, grouping)
                 rest = coarse.doubled(noisy.shape[1:])
                 detail = _fine_detail(noisy, noise, 3 * groups.patch[0])
@@ -224,11 +225,11 @@ def _progress_units(name, shape, channels, white):
         half = 0
     units = luminance * (1 + half)
     if settings.one_pass and not white:
-        units -= sum(map(len, settings.left)) - 1
+        units -= sum(1 + len(left) for left in settings.left) - 1
     if channels > 1:
         passes = 1 + len(settings.color_left)
         units += passes + (1 + passes) * half * (1 + half)
-        units += is_image and not white and settings.coarse_colors != settings.searches[-1]
+        units += is_image and not white and not settings.one_pass
     units *= PASS_ROWS
     if is_image and (settings.polished or not white):
         units += graph_smoothing.SWEEPS
@@ -237,7 +238,7 @@ def _progress_units(name, shape, channels, white):
 
 def _bytes_per_pixel(name, channels, itemsize):
     """Return the bytes held per pixel; the size of the image's own numbers hardly matters."""
-    return 132 + 18 * channels if name == "fast" else 110 + 27 * channels
+    return 150 + 22 * channels if name == "fast" else 155 + 30 * channels
 
 
 def _reach(name, shape, channels, spacing=None):
