@@ -44,9 +44,9 @@ class Effort:
         rounding costs 0.05 dB.
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
-    one_pass : bool
-        Whether, after the image at half size, the luminance has one pass over the groups of its
-        first estimate, which serve the colors too.
+    one_search : bool
+        Whether, after the image at half size, the groups of the first estimate of the luminance
+        serve all passes, over its colors too.
     """
 
     first: Grouping
@@ -57,7 +57,7 @@ class Effort:
     color_left: tuple[float, ...]
     single: bool
     polished: bool = False
-    one_pass: bool = False
+    one_search: bool = False
 
 
 _IMAGES = {
@@ -133,5 +133,5 @@ def effort(name, axes, channels):
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
         searches, left = (Grouping(6, 64, 14, 6),), ((0.3, 0.0),)
-        return replace(settings, searches=searches, left=left, one_pass=True, polished=False)
+        return replace(settings, searches=searches, left=left, one_search=True, polished=False)
     return settings

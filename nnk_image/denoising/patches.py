@@ -93,8 +93,8 @@ class _Run:
         corrected = partial(_corrected, coarse=coarse, weight=1)
         groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
         pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
-        if settings.one_pass and coarse is not None:
-            pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, (0.0,))
+        if settings.one_search and coarse is not None:
+            pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1])
             return _merged(pilot, coarse, LUMINANCE_MERGED), groups
         found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.left, strict=True):
@@ -116,7 +116,7 @@ class _Run:
             found = self._groups(half[0], coarse.noise, grouping)
             coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
             if halvings == _HALVINGS and is_image and coarse.coarseness > 0:
-                if not self._settings.one_pass:
+                if not self._settings.one_search:
                     groups = self._groups(guide[0], noise, grouping)
                 rest = coarse.doubled(noisy.shape[1:])
                 detail = _fine_detail(noisy, noise, 3 * groups.patch[0])
@@ -224,12 +224,12 @@ def _progress_units(name, shape, channels, white):
     if white and is_image:
         half = 0
     units = luminance * (1 + half)
-    if settings.one_pass and not white:
-        units -= sum(1 + len(left) for left in settings.left) - 1
+    if settings.one_search and not white:
+        units -= len(settings.searches)
     if channels > 1:
         passes = 1 + len(settings.color_left)
         units += passes + (1 + passes) * half * (1 + half)
-        units += is_image and not white and not settings.one_pass
+        units += is_image and not white and not settings.one_search
     units *= PASS_ROWS
     if is_image and (settings.polished or not white):
         units += graph_smoothing.SWEEPS

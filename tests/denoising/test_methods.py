@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnk_image import denoise, estimate_noise
+from nnk_image import NoiseModel, denoise, estimate_noise, standard_image
 
 RNG = np.random.default_rng(13)
 NOISE = RNG.random((21, 18)) * 255
@@ -150,6 +150,18 @@ def test_one_sigma_per_channel(method):
 @pytest.mark.parametrize("sigma", [(1, 1, 1e300), (1, 1, 1e160), (1e-3, 100, 100)])
 def test_extreme_ratios_of_the_noise_of_channels(method, sigma):
     assert np.all(np.isfinite(denoise(COLOR, sigma, method=method, channel_axis=-1)))
+
+
+def test_noise_that_is_equal_in_all_channels():
+    """Its color differences have no noise at all."""
+    kernel = np.outer([0.5, 1, 0.5], [0.5, 1, 0.5])
+    model = NoiseModel([20.0] * 3, correlation=np.broadcast_to(kernel, (3, 3, 3, 3)))
+    noise = np.random.default_rng(4).normal(0, 20, (90, 90))
+    gray = standard_image("camera")[80:170, 90:180] + noise
+    color = denoise(np.stack([gray] * 3, axis=-1), model, channel_axis=-1)
+    assert np.ptp(color, axis=-1).max() < 0.1
+    expected = denoise(gray, NoiseModel(20.0, correlation=kernel))
+    assert np.std(color[..., 0] - expected) < 0.3 * np.std(gray - expected)
 
 
 def test_unknown_method_is_refused():

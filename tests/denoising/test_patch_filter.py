@@ -188,6 +188,25 @@ def test_wiener_pass(image, n_channels, kind, tau, group):
     np.testing.assert_allclose(work, expected, atol=1e-8)
 
 
+def test_groups_that_are_left_out(image):
+    """The first pixels of a line keep their groups; far from them only `rest` is known."""
+    groups, kept = groups_of(image), np.zeros(image.shape, bool)
+    kept[..., :3] = True
+    groups.keep(kept)
+    for reference, members in all_groups(groups):
+        corner = np.unravel_index(reference, image.shape)
+        center = tuple(c + side // 2 for c, side in zip(corner, groups.patch, strict=True))
+        assert (len(members) > 0) == kept[center]
+    y, rest = image[None], np.roll(image, 1)[None]
+    with RowExecutor() as executor:
+        for tau, of_work in ((0.0, False), (0.3, True)):
+            results = groups.filter(y, y, y, WHITE, executor, tau, rest=rest)
+            expected = expected_pass(groups, WHITE, y, y, y, tau, of_work=of_work)
+            expected = np.where(np.isnan(expected), rest, expected)
+            np.testing.assert_allclose(results[of_work], expected, atol=1e-8)
+            assert 0 < np.mean(expected == rest) < 1
+
+
 def test_members_are_nearest_after_what_noise_adds():
     image = nnk_image.standard_image("camera")[90:121, 100:138] / 10
     noise = noise_of("uneven and correlated", image).of_channels(slice(1, None))

@@ -32,12 +32,15 @@ def candidates_of(reference, groups):
 
 
 def aggregate(groups, estimate):
-    """Weighted mean of ``estimate(members) -> (patches, weights)`` over all groups."""
+    """Weighted mean of ``estimate(members) -> (patches, weights)`` over all groups; NaN in none."""
     total, weights = np.zeros(groups.shape), np.zeros(groups.shape)
     for _, members in all_groups(groups):
+        if not len(members):
+            continue
         patches, weight = estimate(members)
         for m, patch, w in zip(members, patches, weight, strict=True):
             box = box_at(m, groups.shape, groups.patch)
             total[box] += w * patch.reshape(groups.patch)
             weights[box] += w
-    return total / weights
+    with np.errstate(invalid="ignore"):
+        return total / weights
