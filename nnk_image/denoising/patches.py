@@ -33,6 +33,10 @@ LUMINANCE_MERGED, COLORS_MERGED = 0.5, 1.0
 makes 0.06 dB on photographs of three cameras and five telephones, and 0.2 dB on images with exactly
 known noise, which are best below 0.5."""
 
+_COARSE = 0.3
+"""Coarseness of the noise above which the first groups are good enough for all passes: corrected by
+half size, the image in which they are found has little noise left."""
+
 _HALVINGS = 2
 """How often colors are halved."""
 
@@ -93,7 +97,7 @@ class _Run:
         corrected = partial(_corrected, coarse=coarse, weight=1)
         groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
         pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
-        if settings.one_search and coarse is not None:
+        if settings.one_search and coarse is not None and coarse.coarseness > _COARSE:
             pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1])
             return _merged(pilot, coarse, LUMINANCE_MERGED), groups
         found_on, work = pilot, noisy
