@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dct
 
-from nnk_image.base.image import opponent_matrix
+from nnk_image.base.image import cosine_matrix, opponent_matrix
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.brightness import Line
 from nnk_image.noise.scale import Opponent, Scale, second_highest
@@ -27,7 +27,7 @@ from nnk_image.noise.scale import Opponent, Scale, second_highest
 SIDE = 8  # of a block; that of JPEG
 _BINS = 8  # of brightness
 _PER_BIN = 64  # blocks of a bin at the least, or there are fewer bins
-_MOST_BLOCKS = 17_000
+_MOST_BLOCKS, _MOST_SCALES = 17_000, 3
 _STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of less than _SMALL: 1
 _FLATTEST, _FEWEST = 0.03, 16  # share and number of blocks that the spectrum comes from
 _FLAT = 1 / 3  # share that the level of white noise, and the signs of texture, come from
@@ -61,19 +61,17 @@ _BASIS = cosines(np.pi * U / SIDE, np.pi * V / SIDE, WAVES)
 _SMOOTHING = _BASIS @ np.linalg.pinv(_BASIS)
 
 
-def scales(channels, usable, constant, rotation, most=3):
+def scales(channels, usable, constant):
     """Measure an image at its size, half its size, and so on.
 
     Parameters
     ----------
     channels : (C, H, W) ndarray
-        Opponent channels.
+        Opponent channels, those of `cosine_matrix`.
     usable : (H, W) bool ndarray
         False where pixels are absent or clipped.
     constant : (H, W) bool ndarray
         True in constant areas.
-    rotation : (C, C) ndarray
-        From the channels themselves to the opponent ones.
 
     Returns
     -------
@@ -81,12 +79,12 @@ def scales(channels, usable, constant, rotation, most=3):
         Empty if there is no block.
     """
     found, matrix = [], None
-    while len(found) < most and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
+    while len(found) < _MOST_SCALES and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
         coefficients, brightness = _blocks(channels, usable, constant)
         if len(coefficients) == 0:
             break
         independent = min(1.0, usable.size / SIDE**2 / len(coefficients))
-        found.append(_measure(coefficients, brightness, rotation, matrix, independent))
+        found.append(_measure(coefficients, brightness, matrix, independent))
         matrix = found[0].opponent.matrix
         channels = halve(channels)
         usable, constant = (halve(a[None].astype(float))[0] > 1 for a in (usable, constant))
@@ -120,7 +118,7 @@ def constant_pixels(pixels):
     return np.pad(same, 1, mode="edge")
 
 
-def _measure(coefficients, brightness, rotation, matrix, independent):
+def _measure(coefficients, brightness, matrix, independent):
     """Return the `Scale` of blocks, of which a share is independent: others overlap them.
 
     `matrix` is that of the opponent channels, None if it is to be found.
@@ -132,6 +130,7 @@ def _measure(coefficients, brightness, rotation, matrix, independent):
     levels, spectra = _levels_and_spectra(covariances)
     flat = _choose(energies, bins, _FLAT)
     means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
+    rotation = cosine_matrix(coefficients.shape[1])
     itself = np.einsum("kc,nku->cnu", rotation, coefficients)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
     white, directions = zip(

@@ -26,7 +26,6 @@ from nnk_image.base.checks import check_choice
 from nnk_image.base.image import (
     Image,
     check_image,
-    cosine_matrix,
     filled,
     require_per_pixel,
     spatial_shape,
@@ -216,13 +215,12 @@ def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
         )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half
-    channels, rotation = to_opponent(units), cosine_matrix(image.channels)
-    constant = constant_pixels(units)
-    found = scales(channels, usable_pixels(units, image.valid), constant, rotation)
+    channels, constant = to_opponent(units), constant_pixels(units)
+    found = scales(channels, usable_pixels(units, image.valid), constant)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     if found or constant[valid].mean() > _DRAWING:
         return found
-    found = scales(channels, valid, np.zeros_like(constant), rotation)  # all of it is clipped
+    found = scales(channels, valid, np.zeros_like(constant))  # all of it is clipped
     if not found:
         raise ValueError(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"

@@ -16,7 +16,7 @@ def measure(channels, usable=None):
     """Return the scales of (H, W) pixels or of (C, H, W) opponent channels."""
     channels = channels if channels.ndim == 3 else channels[None]
     usable = np.ones(channels.shape[1:], bool) if usable is None else usable
-    return scales(channels, usable, np.zeros_like(usable), cosine_matrix(len(channels)))
+    return scales(channels, usable, np.zeros_like(usable))
 
 
 def exact_variances(covariance):
@@ -270,7 +270,7 @@ def test_constant_areas_are_left_out():
     noise = filtered(KERNELS["white"], SHAPE, 19)
     constant = np.zeros(SHAPE, bool)
     constant[:, :150] = True
-    found = scales(np.where(constant, 0, noise)[None], ~np.zeros(SHAPE, bool), constant, ONE)[0]
+    found = scales(np.where(constant, 0, noise)[None], ~np.zeros(SHAPE, bool), constant)[0]
     assert np.sqrt(found.typical_white[0]) == pytest.approx(1, rel=0.05)
 
 
