@@ -131,34 +131,28 @@ def _measure(coefficients, brightness, matrix, independent):
     flat = _choose(energies, bins, _FLAT)
     means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
     rotation = cosine_matrix(coefficients.shape[1])
-    itself = np.einsum("kc,nku->cnu", rotation, coefficients)
+    channels = np.einsum("kc,nku->cnu", rotation, coefficients)
+    opponent = coefficients.swapaxes(0, 1)
     start = np.log(np.maximum(levels[0], _tiny(levels[0])))
     white, directions = zip(
-        *(_white(own, flat, start, independent) for own in (*itself, coefficients[:, 0])),
-        strict=True,
+        *(_white(own, flat, start, independent) for own in (*channels, *opponent)), strict=True
     )
-    white = np.array(white)
-    chroma = [
-        _white(own, flat, np.log(np.maximum(level, _tiny(level))), independent)[0]
-        for own, level in zip(coefficients.swapaxes(0, 1)[1:], levels[1:], strict=True)
-    ]
-    certainty = _certainty(white[:-1].mean(axis=0), levels[0])
+    certainty = _certainty(np.mean(white[: len(channels)], axis=0), levels[0])
     white = np.array([Line.through(means, own, certainty).at(means) for own in white])
     at_blocks = np.exp(np.interp(brightness, means, start) / 2)
-    luminance = coefficients[:, 0] / at_blocks[:, None]
+    luminance = opponent[0] / at_blocks[:, None]
     units = luminance / np.sqrt(spectra[0])
     return Scale(
         _opponent(covariances, rotation, matrix),
         means,
         levels,
         spectra,
-        white[:-1],
-        white[-1],
-        np.array(chroma),
+        white[: len(channels)],
+        white[len(channels) :],
         certainty,
         (float(brightness.min()), float(brightness.max())),
         _flatness(units),
-        _elasticity(units, luminance, directions[-1]),
+        _elasticity(units, luminance, directions[len(channels)]),
     )
 
 

@@ -52,10 +52,8 @@ class Scale:
     white : (C, B) ndarray
         Variance, of each channel itself, in the directions that texture does not reach, on
         a line by brightness.
-    white_luminance : (B,) ndarray
-        The same of the luminance.
-    white_chroma : (C - 1, B) ndarray
-        The same of the other opponent channels, bin by bin.
+    white_opponent : (C, B) ndarray
+        The same of the opponent channels.
     certainty : (B,) ndarray
         Weight of each bin: less where the share that is white is unusual, because of texture.
     range : (float, float)
@@ -72,8 +70,7 @@ class Scale:
     levels: Floats
     spectra: Floats
     white: Floats
-    white_luminance: Floats
-    white_chroma: Floats
+    white_opponent: Floats
     certainty: Floats
     range: tuple[float, float]
     flatness: float
@@ -113,11 +110,11 @@ class Scale:
         the chroma, or the same noise in all channels, as in tinted pictures, says nothing.
         """
         unlimited = np.full(len(self.brightness), np.inf)
-        if len(self.white_chroma) == 0:
+        if len(self.levels) == 1:
             return unlimited
-        chroma, white = (_medians(a, self.certainty) for a in (self.levels[1:], self.white_chroma))
-        luminance = _medians(self.white_luminance[None], self.certainty)[0]
-        independent = 2 - luminance / max(_MOST_RATIO * white.mean(), 1e-24)
+        chroma = _medians(self.levels[1:], self.certainty)
+        luminance, white = np.split(_medians(self.white_opponent, self.certainty), [1])
+        independent = 2 - luminance[0] / max(_MOST_RATIO * white.mean(), 1e-24)
         weak, clear = _CLEAR_CHROMA
         known = np.clip((np.sqrt(white.mean()) - weak) / (clear - weak), 0, 1)
         known *= np.clip(independent, 0, 1)
@@ -130,7 +127,7 @@ class Scale:
         white = self.typical_white
         if len(white) == 1:
             return 0.0
-        luminance = _medians(self.white_luminance[None], self.certainty)[0]
+        luminance = _medians(self.white_opponent[:1], self.certainty)[0]
         shared = (luminance - white.mean()) / (len(white) - 1)
         return float(np.clip(shared, 0, white.min()))
 
