@@ -19,10 +19,10 @@ from nnk_image.noise.model import NoiseModel
 
 _REACH = 48  # offsets between pixels up to which row and column noise counts as correlation
 _LEAST_ROWS = 32  # for an estimate
-_NEXT, _SECOND = -0.3, 5.0
-"""Differences between rows with independent offsets correlate by -1/2 with the next ones, and not
-with the second next, but for chance: the second limit is divided by the root of the number of
-rows. Beyond these limits it is something else, such as a texture or the fields of a video."""
+_SECOND = 5.0
+"""Differences between rows with independent offsets do not correlate with the second next, but for
+chance: the limit is divided by the root of the number of rows. Beyond it they are something else,
+such as the fields of a video."""
 
 _SPREAD_FROM = 2**18
 """About how many pixels of a channel the spread of the differences is computed from."""
@@ -108,10 +108,8 @@ def _level(channels, valid):
     following = (medians[:, 1:] * medians[:, :-1]).mean()
     second = (medians[:, 2:] * medians[:, :-2]).mean()
     white = error.mean() / 2
-    if -following < _CERTAIN * white or variance == 0:
-        return 0.0
     chance = _SECOND / np.sqrt(channels.shape[1])
-    if following / variance > _NEXT or abs(second / variance) > chance:
+    if -following < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
         return 0.0
     return float(np.sqrt(-following - white))
 
