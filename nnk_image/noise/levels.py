@@ -36,7 +36,6 @@ _NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken 
 _NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal
 _ROUNDS = 50
 _WIDTH = 3.0  # cells, standard deviation of the Gaussian around which parabolas are fitted
-_LEAST = 0.02  # quantile of the values around which parabolas may not go
 _EVERYWHERE = 1e-3  # weight of all cells together in the smoothing, for cells far from any other
 _MOST = 3.0  # ratio of an energy to the level, for texture of high frequencies alone
 _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
@@ -202,6 +201,6 @@ def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
         least = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None]
         parabolas = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
         known = values[weights > 0]
-        return np.clip((parabolas * terms.T).sum(axis=1), *np.quantile(known, (_LEAST, 1 - _LEAST)))
+        return np.clip((parabolas * terms.T).sum(axis=1), known.min(), known.max())
 
     return smooth
