@@ -100,11 +100,6 @@ class Scale:
         return _medians(self.white, self.certainty)
 
     @property
-    def typical_white_opponent(self) -> Floats:
-        """The same of the opponent channels."""
-        return _medians(self.white_opponent, self.certainty)
-
-    @property
     def most_luminance(self) -> Floats:
         """Return (B,) bounds on the variance of the luminance noise, given that of the chroma.
 
@@ -118,7 +113,7 @@ class Scale:
         if len(self.levels) == 1:
             return unlimited
         chroma = _medians(self.levels[1:], self.certainty)
-        luminance, white = np.split(self.typical_white_opponent, [1])
+        luminance, white = np.split(_medians(self.white_opponent, self.certainty), [1])
         independent = 2 - luminance[0] / max(_MOST_RATIO * white.mean(), 1e-24)
         weak, clear = _CLEAR_CHROMA
         known = np.clip((np.sqrt(white.mean()) - weak) / (clear - weak), 0, 1)
@@ -132,7 +127,8 @@ class Scale:
         white = self.typical_white
         if len(white) == 1:
             return 0.0
-        shared = (self.typical_white_opponent[0] - white.mean()) / (len(white) - 1)
+        luminance = _medians(self.white_opponent[:1], self.certainty)[0]
+        shared = (luminance - white.mean()) / (len(white) - 1)
         return float(np.clip(shared, 0, white.min()))
 
 

@@ -46,8 +46,10 @@ def signs(scales):
 
 def _chroma(scale):
     """Return the logarithm of the chroma beyond white noise relative to that of the luminance."""
-    beyond = scale.typical - scale.typical_white_opponent
-    luminance, *others = np.maximum(beyond, _LEAST_EXCESS * scale.typical)
+    white, shared = scale.typical_white.mean(), scale.shared_white
+    of_white = np.full(len(scale.typical), white - shared)
+    of_white[0] += len(of_white) * shared
+    luminance, *others = np.maximum(scale.typical - of_white, _LEAST_EXCESS * scale.typical)
     ratio = np.sqrt(np.mean(others) / luminance) if others else 0.0
     return np.log(ratio / _CHROMA) if ratio > _GRAY else 0.0
 
