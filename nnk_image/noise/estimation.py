@@ -60,6 +60,7 @@ _REACH = 7  # offset up to which pixels may correlate
 _LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
 _COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
 _CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
+_MOST_RAISED = 100  # factor of their variances, which are 0 in a gray picture stored in color
 _LEAST = 1e-6  # level, relative to half the range, that counts as none
 _DRAWING = 0.5  # share of constant areas in an image that has no block without them
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
@@ -322,7 +323,7 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
         covariances.append(np.roll(covariance, (_REACH, _REACH), (0, 1))[:size, :size])
         if len(covariances) > 1:
             total = [c[_REACH, _REACH] + w for c, w in zip(covariances, white, strict=False)]
-            covariances[-1] *= max(_CHROMA**2 * total[0] / total[-1], 1)
+            covariances[-1] *= np.clip(_CHROMA**2 * total[0] / total[-1], 1, _MOST_RAISED)
     return np.array(covariances)
 
 
