@@ -524,7 +524,7 @@ cdef class Patches:
         self.kept = bias, variances
 
     def keep(self, wanted):
-        """Leave all groups out of the passes but the wanted ones, a mask (n_lines, n_columns)."""
+        """Drop the groups outside `wanted`, a bool mask (n_lines, n_columns)."""
         np.asarray(self.n_members)[~wanted] = 0
 
     def groups(self):

@@ -45,8 +45,8 @@ class Effort:
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     one_search : bool
-        Whether, after the image at half size, the groups of the first estimate of the luminance
-        serve all passes, over its colors too.
+        Whether the groups of the first estimate of the luminance serve all passes, over the colors
+        too, if the image at half size came first and noise is coarse.
     """
 
     first: Grouping

@@ -102,7 +102,7 @@ class PatchGroups:
         )
 
     def keep(self, where):
-        """Leave out all groups but those whose reference patches have their center in a mask."""
+        """Drop the groups whose reference patch has its center outside a mask (H, W)."""
         lines = [p + side // 2 for p, side in zip(self._grid, self.patch, strict=False)]
         centers = where[np.ix_(*lines, self.columns + self.patch[-1] // 2)]
         self.core.keep(centers.reshape(len(self.lines), -1))
@@ -129,7 +129,7 @@ class PatchGroups:
         first : bool
             Whether x is noisy itself, and this is the first estimate.
         rest : (C, H, W) ndarray, optional
-            Estimate of the pixels that are in no group, if some were left out.
+            Estimate of the pixels that are in no group, if some were dropped.
 
         Returns
         -------

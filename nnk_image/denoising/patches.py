@@ -113,18 +113,19 @@ class _Run:
 
     def colors(self, noisy, noise, guide, groups, halvings=_HALVINGS):
         """Return denoised colors (C, H, W), in groups of a denoised luminance of the same size."""
-        grouping, is_image = self._settings.coarse_colors, noisy.ndim == 3
+        grouping = self._settings.coarse_colors
         coarse, rest = _Coarse.of(noisy, noise) if halvings else None, None
         if coarse is not None:
             half = halve(guide)
             found = self._groups(half[0], coarse.noise, grouping)
             coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
-            if halvings == _HALVINGS and is_image and coarse.coarseness > 0:
+            if halvings == _HALVINGS and noisy.ndim == 3 and coarse.coarseness > 0:
                 if not self._settings.one_search:
                     groups = self._groups(guide[0], noise, grouping)
-                rest = coarse.doubled(noisy.shape[1:])
-                detail = _fine_detail(noisy, noise, 3 * groups.patch[0])
-                fine = _ramp(detail - 1, *(share * coarse.coarseness for share in _DETAIL))
+                rest = double(coarse.levels * coarse.denoised, noisy.shape[1:])
+                low, high = _DETAIL
+                detail = (_fine_detail(noisy, noise, 3 * groups.patch[0]) - 1) / coarse.coarseness
+                fine = np.clip((detail - low) / (high - low), 0, 1)
                 groups.keep(fine > 0)
         pilot = groups.first_estimate(noisy, noise, self._executor, rest)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
@@ -169,10 +170,6 @@ class _Coarse:
         levels = levels.reshape(-1, *(1,) * len(shape)).astype(noisy.dtype)
         return cls(halve(noisy) / levels, levels, halved)
 
-    def doubled(self, shape):
-        """Return the denoised channels at full size, in units of the noise there."""
-        return double(self.levels * self.denoised, shape)
-
 
 def _fine_detail(channels, noise, side):
     """Return the mean square of what is finer than half size, over that of the noise.
@@ -200,11 +197,6 @@ def _fine_detail(channels, noise, side):
     return correlate1d(correlate1d(detail, box, 0), box, 1)
 
 
-def _ramp(values, low, high):
-    """Return 0 up to `low`, 1 from `high` on, and a line between."""
-    return np.clip((values - low) / (high - low), 0, 1)
-
-
 def _merged(channels, coarse, share):
     """Return channels merged with the denoised `coarse`, by its coarseness times `share`."""
     return channels if coarse is None else _corrected(channels, coarse, coarse.coarseness * share)
@@ -228,12 +220,10 @@ def _progress_units(name, shape, channels, white):
     if white and is_image:
         half = 0
     units = luminance * (1 + half)
-    if settings.one_search and not white:
-        units -= len(settings.searches)
     if channels > 1:
         passes = 1 + len(settings.color_left)
         units += passes + (1 + passes) * half * (1 + half)
-        units += is_image and not white and not settings.one_search
+        units += is_image and not white
     units *= PASS_ROWS
     if is_image and (settings.polished or not white):
         units += graph_smoothing.SWEEPS
