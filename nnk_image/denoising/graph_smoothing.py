@@ -13,7 +13,7 @@ from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 0.3
-STRENGTH, ORDER = 0.6, 8
+STRENGTH, ORDER = 0.6, 4
 
 _PIXELS_OF_STRIP, _LEAST_ROWS = 1 << 20, 128  # strips of rows, so that their graphs stay small
 

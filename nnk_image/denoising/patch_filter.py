@@ -101,11 +101,17 @@ class PatchGroups:
             counts_as=PASS_ROWS * math.prod(self.shape[:-1]),
         )
 
-    def keep(self, where):
-        """Drop the groups whose reference patch has its center outside a mask (H, W)."""
+    def keep(self, where, elsewhere=0):
+        """Keep the groups whose reference patch has its center in a mask (H, W).
+
+        `elsewhere`, the share of the others that is kept, is 0 or 0.5: every second one, as the
+        white fields of a chessboard.
+        """
         lines = [p + side // 2 for p, side in zip(self._grid, self.patch, strict=False)]
-        centers = where[np.ix_(*lines, self.columns + self.patch[-1] // 2)]
-        self.core.keep(centers.reshape(len(self.lines), -1))
+        wanted = where[np.ix_(*lines, self.columns + self.patch[-1] // 2)]
+        if elsewhere:
+            wanted |= np.indices(wanted.shape).sum(0) % 2 == 0
+        self.core.keep(wanted.reshape(len(self.lines), -1))
 
     def first_estimate(self, noisy, noise, executor, rest=None):
         """Return the estimate of channels (C, H, W) from themselves alone."""
@@ -129,7 +135,7 @@ class PatchGroups:
         first : bool
             Whether x is noisy itself, and this is the first estimate.
         rest : (C, H, W) ndarray, optional
-            Estimate of the pixels that are in no group, if some were dropped.
+            Estimate of the pixels that are in no group, if some groups were dropped.
 
         Returns
         -------

@@ -96,9 +96,14 @@ class _Run:
             coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
         corrected = partial(_corrected, coarse=coarse, weight=1)
         groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
-        pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
-        if settings.one_search and coarse is not None and coarse.coarseness > _COARSE:
-            pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1])
+        one_search = settings.one_search and coarse is not None and coarse.coarseness > _COARSE
+        rest = None
+        if one_search:
+            rest = coarse.doubled(noisy.shape[1:])
+            groups.keep(_fine_detail(noisy, noise, coarse, groups) == 1, elsewhere=0.5)
+        pilot = corrected(groups.first_estimate(noisy, noise, self._executor, rest))
+        if one_search:
+            pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1], rest)
             return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
         found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.left, strict=True):
@@ -114,19 +119,21 @@ class _Run:
     def colors(self, noisy, noise, guide, groups, halvings=_HALVINGS):
         """Return denoised colors (C, H, W), in groups of a denoised luminance of the same size."""
         grouping = self._settings.coarse_colors
-        coarse, rest = _Coarse.of(noisy, noise) if halvings else None, None
+        coarse, rest, fine = _Coarse.of(noisy, noise) if halvings else None, None, 1
         if coarse is not None:
             half = halve(guide)
             found = self._groups(half[0], coarse.noise, grouping)
             coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
-            if halvings == _HALVINGS and noisy.ndim == 3 and coarse.coarseness > 0:
-                if not self._settings.one_search:
-                    groups = self._groups(guide[0], noise, grouping)
-                rest = double(coarse.levels * coarse.denoised, noisy.shape[1:])
-                low, high = _DETAIL
-                detail = (_fine_detail(noisy, noise, 3 * groups.patch[0]) - 1) / coarse.coarseness
-                fine = np.clip((detail - low) / (high - low), 0, 1)
-                groups.keep(fine > 0)
+            if noisy.ndim == 3 and coarse.coarseness > 0:
+                rest = coarse.doubled(noisy.shape[1:])
+                fine = _fine_detail(noisy, noise, coarse, groups)
+                if halvings == _HALVINGS:
+                    if not self._settings.one_search:
+                        groups = self._groups(guide[0], noise, grouping)
+                    groups.keep(fine > 0)
+                else:
+                    groups.keep(fine == 1, elsewhere=0.5)
+                    fine = 1
         pilot = groups.first_estimate(noisy, noise, self._executor, rest)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
             pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
@@ -158,6 +165,10 @@ class _Coarse:
         self.coarseness = max(0.0, 1 - 1 / float(np.mean(levels**2)))
         self.denoised = None
 
+    def doubled(self, shape):
+        """Return what was denoised at half size, at full size."""
+        return double(self.levels * self.denoised, shape)
+
     @classmethod
     def of(cls, noisy, noise):
         """Return them, or None if they would be too small or, of an image, do not help."""
@@ -171,20 +182,11 @@ class _Coarse:
         return cls(halve(noisy) / levels, levels, halved)
 
 
-def _fine_detail(channels, noise, side):
-    """Return the mean square of what is finer than half size, over that of the noise.
+def _fine_detail(channels, noise, coarse, groups):
+    """Return where an image has detail finer than half size: (H, W), from 0 to 1.
 
-    Parameters
-    ----------
-    channels : (C, H, W) ndarray
-    noise : StandardNoise
-    side : int
-        Of the boxes of pixels of which means are taken.
-
-    Returns
-    -------
-    (H, W) ndarray
-        About 1 where there is only noise.
+    Detail is what exceeds the noise in the mean square, over three patches, of what smoothing
+    removes.
     """
     smooth = correlate1d(correlate1d(channels, _SMOOTHING, 1), _SMOOTHING, 2)
     kernel = -np.outer(_SMOOTHING, _SMOOTHING)
@@ -193,8 +195,11 @@ def _fine_detail(channels, noise, side):
     detail = np.mean((channels - smooth) ** 2 / variances, axis=0)
     if noise.variances is not None:
         detail /= noise.variances
+    side = 3 * groups.patch[0]
     box = np.full(side, 1 / side)
-    return correlate1d(correlate1d(detail, box, 0), box, 1)
+    detail = correlate1d(correlate1d(detail, box, 0), box, 1) - 1
+    low, high = _DETAIL
+    return np.clip((detail / coarse.coarseness - low) / (high - low), 0, 1)
 
 
 def _merged(channels, coarse, share):
