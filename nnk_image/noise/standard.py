@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import correlate1d, uniform_filter
-from scipy.signal import correlate
 
 from nnk_image.base.geometry import BLOCK_BYTES
 from nnk_image.base.image import opponent_matrix
@@ -132,17 +131,6 @@ class StandardNoise:
             return None
         mean = np.mean([patch_covariance(c, patch) for c in self.correlations], axis=0)
         return _padded(mean, dtype)
-
-    def variances_after(self, kernel):
-        """Return the (C,) variances of the channels' noise after a filter, before it 1.
-
-        `kernel` has an odd number of weights along each axis.
-        """
-        pairs = correlate(kernel, kernel)
-        if self.correlations is None:
-            return np.array([np.sum(kernel**2)])
-        radius = [n // 2 for n in pairs.shape]
-        return np.array([np.sum(cut(c, radius) * pairs) for c in self.correlations])
 
     def halved(self, shape):
         """Return the noise of an image of this shape after `pyramid.halve` and division by levels.

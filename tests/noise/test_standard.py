@@ -55,15 +55,6 @@ def test_channels_with_equal_noise_need_no_matrix():
         assert StandardNoise.of(NoiseModel([sigma] * 3), np.arange(3), 2).opponent is None
 
 
-def test_variances_after_a_filter():
-    kernel = np.random.default_rng(3).normal(size=(3, 5))
-    noise = StandardNoise(np.stack([correlation_of(KERNEL)] * 2))
-    covariance = patch_covariance(correlation_of(KERNEL), kernel.shape)
-    expected = kernel.ravel() @ covariance @ kernel.ravel()
-    np.testing.assert_allclose(noise.variances_after(kernel), [expected] * 2)
-    np.testing.assert_allclose(WHITE.variances_after(kernel), (kernel**2).sum())
-
-
 def test_white_noise_stays_white_at_half_size():
     halved, levels = WHITE.halved((40, 41))
     assert halved.is_white
