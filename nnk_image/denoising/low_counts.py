@@ -22,17 +22,14 @@ from nnk_image.noise.stabilization import Stabilizer
 _FEW = 1.8
 """Counts per pixel below which sums of 4 x 4 pixels come before those of 2 x 2."""
 
-_ENOUGH, _ENOUGH_IN_VOLUMES = {"fast": 30.0, "best": 10.0}, 3.5
+_ENOUGH, _ENOUGH_IN_VOLUMES = 10.0, 3.5
 """Counts per pixel from which one round is as good as several."""
 
-_SHARE = {"fast": (0.32, 1 / 3), "best": (0.37, 1 / 2)}
+_SHARE, _POWER = 0.37, 0.5
 """Share of the image in the last mixture at one count per pixel, and the power of the counts with
-which it grows. A better method needs less of the estimate."""
+which it grows."""
 
 _MOST_SHARE = 0.85
-
-_BEFORE_BEST, _AT_BEST = 0.65, 0.7
-"""Shares of the image in the last two rounds of 'best' from `_FEW` counts on."""
 
 _CORRECTIONS = 3
 """Corrections after which interpolated sums have the right sums again."""
@@ -47,7 +44,7 @@ class Round(NamedTuple):
     Attributes
     ----------
     method : str
-        Method that denoises the stabilized image.
+        Which of `methods.STEPS` denoises the stabilized image.
     side : int
         Side of the blocks of pixels whose sums are denoised; 1 for the pixels themselves.
     share : float
@@ -99,19 +96,14 @@ def effective_counts(mean, square, gain, read=0.0, offset=0.0):
 def rounds_for(method, counts, axes=2):
     """Return the rounds that suit a method and a number of `effective_counts`.
 
-    Only 'fast' and 'best' take more than one. The round on sums of 2 x 2 pixels, a quarter of the
-    work, uses 'best'.
+    Only 'fast' and 'best' take more than one.
     """
-    enough = _ENOUGH.get(method, 0.0)
-    if counts >= (enough if axes == 2 else min(enough, _ENOUGH_IN_VOLUMES)):
+    if method == "sgw" or counts >= (_ENOUGH if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
-    factor, power = _SHARE[method]
-    share = float(np.clip(factor * counts**power, 0.2, _MOST_SHARE))
-    if counts < _FEW:
-        return [Round("fast", 4), Round("best", 2, 0.6), Round(method, 1, share)]
-    if method == "best":
-        return [Round("best", 2), Round("fast", 1, _BEFORE_BEST), Round(method, 1, _AT_BEST)]
-    return [Round("best", 2), Round(method, 1, share)]
+    at_half = Round("wide" if axes == 2 else "best", 2)
+    share = float(np.clip(_SHARE * counts**_POWER, 0.2, _MOST_SHARE))
+    rounds = [at_half, Round(method, 1, share)]
+    return rounds if counts >= _FEW else [Round("fast", 4), at_half._replace(share=0.6), rounds[1]]
 
 
 class PoissonUnits:

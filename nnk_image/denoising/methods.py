@@ -8,3 +8,6 @@ METHODS = {
     "sgw": wavelet_lowpass.METHOD,
 }
 """Name -> `Method`. A new method is a file that defines one, and a line here."""
+
+STEPS = METHODS | {"wide": patches.method("wide")}
+"""The methods, and another one for sums of pixels with low counts."""

@@ -48,6 +48,9 @@ by less than the first number times `coarseness`, from full size where it exceed
 the second. From (0.2, 0.8) to (0.6, 1.2), photographs of three cameras and five telephones, and
 colorful pictures with binomial noise, differ by at most 0.03 dB."""
 
+_BOX = 9
+"""Side of the boxes of pixels of half size in which detail is measured."""
+
 _DOUBLED = 4
 """How far the interpolation from half size to full size reaches, in pixels of full size."""
 
@@ -93,21 +96,19 @@ class _Run:
         coarse = _Coarse.of(noisy, noise) if again else None
         if coarse is not None:
             coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
+        rest, fine = _rest_and_detail(noisy, coarse)
         corrected = partial(_corrected, coarse=coarse, weight=1)
-        groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
-        one_search = settings.one_search and coarse is not None and coarse.coarseness > _COARSE
-        rest = None
-        if one_search:
-            rest = coarse.doubled(noisy.shape[1:])
-            groups.keep(_fine_detail(noisy, coarse, groups) == 1, elsewhere=0.5)
+        groups = self._groups(corrected(noisy)[0], noise, settings.first, coarse is None)
+        self._thin(groups, fine)
         pilot = corrected(groups.first_estimate(noisy, noise, self._executor, rest))
-        if one_search:
+        if settings.one_search and coarse is not None and coarse.coarseness > _COARSE:
             pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1], rest)
             return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
         found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
-            pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
+            self._thin(groups, fine)
+            pilot, work = self._passes(groups, noisy, work, pilot, noise, left, rest)
             found_on = work
         if settings.second_look is not None:
             wide = self._groups(pilot[0], noise, settings.second_look)
@@ -118,26 +119,24 @@ class _Run:
     def colors(self, noisy, noise, guide, groups, halvings=_HALVINGS):
         """Return denoised colors (C, H, W), in groups of a denoised luminance of the same size."""
         grouping = self._settings.coarse_colors
-        coarse, rest, fine = _Coarse.of(noisy, noise) if halvings else None, None, 1
+        coarse = _Coarse.of(noisy, noise) if halvings else None
         if coarse is not None:
             half = halve(guide)
             found = self._groups(half[0], coarse.noise, grouping)
             coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
-            if noisy.ndim == 3 and coarse.coarseness > 0:
-                rest = coarse.doubled(noisy.shape[1:])
-                fine = _fine_detail(noisy, coarse, groups)
-                if halvings == _HALVINGS:
-                    if not self._settings.one_search:
-                        groups = self._groups(guide[0], noise, grouping)
-                    groups.keep(fine > 0)
-                else:
-                    groups.keep(fine == 1, elsewhere=0.5)
-                    fine = 1
+        rest, fine = _rest_and_detail(noisy, coarse)
+        mixed = fine is not None and halvings == _HALVINGS
+        if mixed:
+            if not self._settings.one_search:
+                groups = self._groups(guide[0], noise, grouping)
+            groups.keep(fine > 0)
+        else:
+            self._thin(groups, fine)
         pilot = groups.first_estimate(noisy, noise, self._executor, rest)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
             pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left, rest)
-        if rest is not None:
+        if mixed:
             pilot = rest + fine * (pilot - rest)
         return _merged(pilot, coarse, 1)
 
@@ -145,6 +144,11 @@ class _Run:
         groups = PatchGroups(image.shape, grouping, self._spacing)
         groups.match(image, noise, self._executor, noisy)
         return groups
+
+    def _thin(self, groups, fine):
+        """Drop every second group where there is no fine detail, if the method does so."""
+        if self._settings.thinned and fine is not None:
+            groups.keep(fine == 1, elsewhere=0.5)
 
     def _passes(self, groups, noisy, work, pilot, noise, left, rest=None):
         for tau in left:
@@ -164,10 +168,6 @@ class _Coarse:
         self.coarseness = max(0.0, 1 - 1 / float(np.mean(levels**2)))
         self.denoised = None
 
-    def doubled(self, shape):
-        """Return what was denoised at half size, at full size."""
-        return double(self.levels * self.denoised, shape)
-
     @classmethod
     def of(cls, noisy, noise):
         """Return them, or None if they would be too small or, of an image, do not help."""
@@ -181,21 +181,32 @@ class _Coarse:
         return cls(halve(noisy) / levels, levels, halved)
 
 
-def _fine_detail(channels, coarse, groups):
-    """Return where an image has detail finer than half size: (H, W), from 0 to 1.
+def _rest_and_detail(channels, coarse):
+    """Return what can be had from half size alone, and where there is finer detail.
 
-    Detail is what exceeds the noise in the mean square of what `halve` loses, over three patches.
+    Returns
+    -------
+    rest : (C, H, W) ndarray
+        The denoised `coarse` at full size.
+    fine : (H, W) ndarray
+        From 0 to 1.  Detail is what exceeds the noise in the mean square, over about three
+        patches, of what `halve` loses.
+
+    Both are None for volumes, and without a `coarse` image or coarse noise.
     """
+    if coarse is None or channels.ndim > 3 or coarse.coarseness == 0:
+        return None, None
+    variances = np.maximum(4 - coarse.levels**2, 0.01)  # of the noise that is lost in a block
     lost = 2 * halve(channels**2) - (coarse.levels * coarse.noisy) ** 2
-    detail = np.mean(lost / (4 - coarse.levels**2), axis=0)
+    detail = np.mean(lost / variances, axis=0)
     if coarse.noise.variances is not None:
         detail /= coarse.noise.variances
-    side = 3 * groups.patch[0] // 2
-    box = np.full(side, 1 / side)
+    box = np.full(_BOX, 1 / _BOX)
     detail = correlate1d(correlate1d(detail, box, 0), box, 1) - 1
     low, high = _DETAIL
     fine = np.clip((detail / coarse.coarseness - low) / (high - low), 0, 1)
-    return fine.repeat(2, 0).repeat(2, 1)[: channels.shape[1], : channels.shape[2]]
+    fine = fine.repeat(2, 0).repeat(2, 1)[: channels.shape[1], : channels.shape[2]]
+    return double(coarse.levels * coarse.denoised, channels.shape[1:]), fine
 
 
 def _merged(channels, coarse, share):

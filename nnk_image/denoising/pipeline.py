@@ -23,7 +23,7 @@ from nnk_image.denoising.low_counts import (
     plan_rounds,
     poisson_parameters,
 )
-from nnk_image.denoising.methods import METHODS
+from nnk_image.denoising.methods import STEPS
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel
@@ -66,7 +66,7 @@ class Plan:
         for channels in self.groups:
             for name, side, _ in self.rounds:
                 part = tuple(-(-length // side) for length in shape)
-                units = METHODS[name].progress_units(part, len(channels), white or side > 1)
+                units = STEPS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
 
@@ -304,7 +304,7 @@ def _without_single_axes(image: Image, noise: NoiseModel, spacing):
 
 def _function(name, guide):
     """Return the function that denoises an image with unit noise."""
-    denoise = METHODS[name].denoise
+    denoise = STEPS[name].denoise
     return denoise if guide is None else partial(denoise, guide=guide)
 
 
