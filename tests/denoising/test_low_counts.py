@@ -106,7 +106,8 @@ def test_rounds():
     assert rounds_for("fast", 100) == [Round("fast", 1, 1.0)]
     assert [r.side for r in rounds_for("fast", 5)] == [2, 1]
     assert [r.side for r in rounds_for("best", 0.5)] == [4, 2, 1]
-    assert [r.method for r in rounds_for("best", 3)] == ["best", "fast", "best"]
+    assert [r.method for r in rounds_for("best", 3)] == ["wide", "best"]
+    assert [r.method for r in rounds_for("sgw", 0.5)] == ["sgw"]
     shares = [rounds_for("fast", counts)[-1].share for counts in (0, 0.5, 1, 2, 4, 8)]
     assert shares == sorted(shares)
 

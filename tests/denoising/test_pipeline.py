@@ -12,7 +12,8 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.method import Method
-from nnk_image.denoising.pipeline import METHODS, denoise_pixels, plan, standardize
+from nnk_image.denoising.methods import STEPS
+from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.graph.pruning import DEFAULT_WINDOW
 from nnk_image.noise.standard import StandardNoise
@@ -30,9 +31,9 @@ def standardized(image, noise, channels):
 def denoised(image, noise, monkeypatch, run):
     """An image denoised by a method that calls ``run(image, noise)``; the groups of the plan."""
     noise = noise.for_channels(image.channels)
-    method = replace(METHODS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise))
+    method = replace(STEPS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise))
     assert isinstance(method, Method)
-    monkeypatch.setitem(METHODS, "fast", method)
+    monkeypatch.setitem(STEPS, "fast", method)
     statistics = Statistics.of(image)
     steps = plan(image, noise, "fast", statistics)
     with RowExecutor() as executor:
