@@ -94,9 +94,6 @@ PACKAGES += (nnk_image.wavelets, nnk_image)
 HOMES = {name: package.__name__ for package in PACKAGES for name in package.__all__}
 """Where the names are documented that docstrings mention without their module."""
 
-INTERNAL = ("PixelGrid", "TilePlan")
-"""Names that docstrings of public things mention, but that the reference leaves out."""
-
 OTHERS = ("matplotlib", "pygsp", "scipy", "sklearn")
 """Libraries whose names are set as they are: looking them up would need a network."""
 
@@ -122,7 +119,7 @@ def link(app, env, node, contnode):
     entry = objects.get(f"{HOMES.get(first)}.{target}") or objects.get(target)
     if entry:
         return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode)
-    if first in OTHERS or first in INTERNAL:
+    if first in OTHERS:
         return contnode
     is_name = rest or first in HOMES or re.match("[A-Z].*[a-z]", first)
     return None if is_name else nodes.emphasis(target, target)

@@ -1,4 +1,4 @@
-"""The pixel grid: numbers of pixels, displacements between them, and rows in memory.
+"""The pixels of an image as rows in memory.
 
 Axes are counted as in numpy; pixels lie side by side along the last one.  There may be any number.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,50 +17,9 @@ BLOCK_BYTES = 32
 """Bytes of a SIMD block, the same on every instruction set: 8 float32 or 4 float64 pixels."""
 
 
-@dataclass(frozen=True)
-class PixelGrid:
-    """Pixels as the nodes of a graph, numbered in row-major order."""
-
-    shape: tuple[int, ...]  # (H, W) of an image, (D, H, W) of a volume
-
-    @property
-    def size(self) -> int:
-        """Number of pixels."""
-        return math.prod(self.shape)
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Difference of the numbers of neighboring pixels, along each axis."""
-        return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
-
-    def positions(self) -> Integers:
-        """Return the position of every pixel, (size, axes)."""
-        return np.stack(np.unravel_index(np.arange(self.size), self.shape), axis=-1)
-
-    def displacements(self, start: Integers, end: Integers) -> Integers:
-        """Return the steps from pixels `start` to pixels `end`, given by number, (n, axes)."""
-        axes = zip(
-            np.unravel_index(start, self.shape), np.unravel_index(end, self.shape), strict=True
-        )
-        return np.stack([there - here for here, there in axes], axis=-1)
-
-    def padded_rows(self, radius: int, dtype: npt.DTypeLike) -> PaddedRows:
-        """Return the layout in which the Chebyshev recurrence reads images."""
-        lanes = BLOCK_BYTES // np.dtype(dtype).itemsize
-        blocks, pad = -(-self.shape[-1] // lanes), -(-radius // lanes) * lanes
-        return PaddedRows(lanes, blocks, pad, pad + blocks * lanes + pad)
-
-    def lines(self, radii: tuple[int, ...]) -> Lines:
-        """Return the layout in which the C core prunes graphs, for a window of these radii."""
-        strides = [1]
-        for n, radius in zip(self.shape[-2:0:-1], radii[-2:0:-1], strict=True):
-            strides.insert(0, strides[0] * (n + radius))
-        axes = [stride * np.arange(n) for n, stride in zip(self.shape, strides, strict=False)]
-        line: npt.NDArray[Any] = np.zeros((), np.int64)
-        for places in axes:
-            line = line[..., None] + places
-        border = sum(stride * radius for stride, radius in zip(strides, radii, strict=False))
-        return Lines(line.ravel(), tuple(strides), border, radii[-1], self.shape[-1])
+def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the difference of the numbers of neighboring pixels, along each axis."""
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 @dataclass(frozen=True)
@@ -77,6 +35,17 @@ class Lines:
     border: int  # rows above and below that a window may reach
     radius: int  # pixels to each side that it may reach
     width: int  # pixels in a line
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], radii: tuple[int, ...]) -> Lines:
+        """Return the layout of images of a shape for a window of these radii."""
+        *sides, width = shape
+        *reach, radius = radii
+        strides = strides_of(tuple(n + r for n, r in zip(sides, reach, strict=True)))
+        axes = (s * np.arange(n, dtype=np.int64) for s, n in zip(strides, sides, strict=True))
+        border = sum(s * r for s, r in zip(strides, reach, strict=True))
+        rows = sum(np.ix_(*axes), np.int64(0)).ravel()
+        return cls(rows, strides, border, radius, width)
 
     @property
     def height(self) -> int:
@@ -97,13 +66,3 @@ class Lines:
         """
         unit = next((unit for unit in (16, 32) if self.width <= unit), 64)
         return self.height + 2 * self.border, 2 * self.radius + -(-self.width // unit) * unit
-
-
-@dataclass(frozen=True)
-class PaddedRows:
-    """A row of an image in whole SIMD blocks, with zeros on both sides."""
-
-    lanes: int  # pixels in a block
-    blocks: int  # in a row
-    pad: int  # zeros before the first pixel; a whole number of blocks
-    stride: int  # numbers in a row, zeros included

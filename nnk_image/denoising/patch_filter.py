@@ -17,7 +17,7 @@ import numpy as np
 from scipy.ndimage import correlate1d
 
 from nnk_image import _core
-from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.geometry import strides_of
 from nnk_image.base.reach import LANES, Reach
 from nnk_image.denoising import patch_shapes
 
@@ -65,7 +65,7 @@ class PatchGroups:
         sizes = patch_shapes.sizes(shape, grouping.patch, grouping, spacing)
         self.patch, self.radius = sizes.patch, sizes.radius
         self.group = grouping.group
-        strides = PixelGrid(shape).strides
+        strides = strides_of(shape)
         reach = 2 * sum(r * stride for r, stride in zip(self.radius, strides, strict=True))
         if reach > MOST_POSITIONS:
             raise ValueError(

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_positive
-from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.graph.window import check_window
@@ -115,7 +114,8 @@ def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
     shape, valid = parts["shape"], parts["valid"]
     degree = np.diff(matrix.indptr)
     rows = np.repeat(np.arange(len(degree)), degree)
-    steps = PixelGrid(shape).displacements(rows, matrix.indices)
+    start, end = (np.stack(np.unravel_index(i, shape), -1) for i in (rows, matrix.indices))
+    steps = end - start
     if (abs(steps) > np.array(parts["window"]) // 2).any():
         raise ValueError("an edge leaves the window")
     if not steps.any(axis=-1).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,6 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.edges import edges_of
-from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
@@ -98,14 +98,9 @@ class ImageGraph:
         return self.edges.dtype
 
     @property
-    def grid(self) -> PixelGrid:
-        """Numbering of the pixels in internal form. Use `positions` instead."""
-        return PixelGrid(self.shape)
-
-    @property
     def n_nodes(self) -> int:
         """Number of nodes: one per pixel, masked pixels included."""
-        return self.grid.size
+        return math.prod(self.shape)
 
     @property
     def n_edges(self) -> int:
@@ -176,7 +171,8 @@ class ImageGraph:
         Row i is the position of node i of `adjacency`: (row, column), or (slice, row, column) for
         a volume; multiplied by `spacing` if that is given. Masked pixels are included.
         """
-        places = self.grid.positions().astype(float)
+        axes = len(self.shape)
+        places = np.moveaxis(np.indices(self.shape, float), 0, -1).reshape(-1, axes)
         return places if self.spacing is None else places * self.spacing
 
     def to_edge_index(self) -> tuple[npt.NDArray[np.int64], Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +12,6 @@ from scipy.sparse import csr_array
 
 from nnk_image import _core
 from nnk_image.base import memory
-from nnk_image.base.geometry import PixelGrid
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pruning import BIT_SPEED, GraphSpec, choose_edges
 
@@ -70,7 +70,7 @@ class EdgePlanes:
 
     def _matrix(self, run: Callable[..., None]) -> tuple[csr_array, int]:
         """Sorted CSR rows with the kernel's weights, and how many of these are 0."""
-        n_nodes, rows = PixelGrid(self.shape).size, (self._height, self._row_work)
+        n_nodes, rows = math.prod(self.shape), (self._height, self._row_work)
         row_start = np.zeros(self._height + 1, np.int64)
         run(
             lambda y0, y1: _core.count_rows(self.bits, row_start[1:], y0, y1),

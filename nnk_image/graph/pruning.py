@@ -8,7 +8,7 @@ import numpy as np
 
 from nnk_image import _core
 from nnk_image.base.checks import check_positive
-from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import (
     Image,
     check_image,
@@ -163,7 +163,7 @@ def _prune(spec, executor):
 
 def new_edges(shape, window, lines, backward=True):
     """Edge planes of an image, not yet written; an undirected graph needs no `backward` ones."""
-    step = window.forward.astype(np.int64) @ np.array(PixelGrid(shape).strides)
+    step = window.forward.astype(np.int64) @ np.array(strides_of(shape))
     layout = lines.width, lines.rows, lines.first_node
     return _core.Edges(*layout, window.dy, window.dx, step, backward)
 

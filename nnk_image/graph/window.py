@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.geometry import Lines
 
 MAX_WINDOW = 63
 """Largest window side: neighbors hardly change beyond 7, cost grows with the area."""
@@ -113,7 +113,7 @@ def window_on(shape, window, spacing):
     if len(shape) > 2:  # nothing is farther away than the other end of the axis
         within = tuple(min(r, n - 1) for r, n in zip(radii, shape, strict=True))
         radii = within if any(within) else radii  # a window cannot be empty
-    lines = PixelGrid(shape).lines(radii)
+    lines = Lines.of(shape, radii)
     return _window(radii, spacing, lines.strides, lines.border), lines
 
 

@@ -133,7 +133,7 @@ class QuadraticSystem:
         free = (self._diagonal > 0) & ~fixed
         scale = np.divide(problem.weight, self._diagonal, out=np.zeros_like(degrees), where=free)
         self._inner = np.where(free, self._diagonal, 0).astype(kind, copy=False)
-        recurrence.set_row_scale(scale)
+        recurrence.set_laplacian(np.ones_like(scale), scale)
         share = float((scale * degrees).max(initial=0))
         self._preconditioner = _preconditioner(_DEGREE, 1 - min(share, 1.0), 2.0)
 

@@ -15,7 +15,7 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import ready_for_c
-from nnk_image.base.geometry import PixelGrid
+from nnk_image.base.geometry import BLOCK_BYTES, Lines
 from nnk_image.graph.pruning import BIT_SPEED, new_edges
 
 KEPT = 1 << 27
@@ -37,7 +37,7 @@ class MatrixWeights:
             ready_for_c(a).view(np.uint8) for a in (adjacency.indptr, adjacency.indices)
         )
         self._wide = wide = adjacency.indices.dtype == np.int64
-        lines = PixelGrid(graph.shape).lines(window.radii)
+        lines = Lines.of(graph.shape, window.radii)
         radius, border = window.radius, lines.border
         self.bits = edges = new_edges(graph.shape, window, lines)
         dy, dx = _all_offsets(window)
@@ -72,27 +72,30 @@ class BlockMatrix:
         Whether there are gaps: not in images of two axes.
     border : int
         Rows that an order of the recurrence follows behind the one before, at least 1.
-    rows : PaddedRows
-        How the rows of its images lie in memory.
-    padded_degrees : (H, stride) ndarray
-        Row sums of the adjacency, as a padded image.
+    blocks : int
+        SIMD blocks in a row.
+    stride : int
+        Numbers in a row of a padded image, whose rows are whole blocks with zeros on both sides.
     work : (H,) ndarray
         Share of the recurrence's time that the rows down to each one take, about.
     """
 
-    SETUP_SWEEPS = 3
+    SETUP_SWEEPS = 2
     """Sweeps over all rows of setting up, for progress bars."""
 
     def __init__(self, shape, window, dtype, weights, executor, keep=True):
         self.shape, self.dtype = shape, dtype
-        self._lines = lines = PixelGrid(shape).lines(window.radii)
+        self._lines = lines = Lines.of(shape, window.radii)
         self.height, self.width, self.n_lines = lines.height, lines.width, len(lines.rows)
         self.has_gaps = self.n_lines < self.height
         self.border, self._radius = max(1, lines.border), window.radius
-        self.rows = PixelGrid(shape).padded_rows(window.radius, dtype)
+        lanes = BLOCK_BYTES // dtype.itemsize
+        self.blocks, pad_blocks = -(-self.width // lanes), -(-window.radius // lanes)
+        self._pad, self.stride = pad_blocks * lanes, (self.blocks + 2 * pad_blocks) * lanes
+        self._inner = slice(self._pad, self._pad + self.width)  # the pixels of a padded row
         self._offsets = _all_offsets(window)
-        self._before = before = np.empty((self.height, self.rows.blocks + 1, 2), np.int32)
-        edges, lanes = weights.bits, self.rows.lanes
+        self._before = before = np.empty((self.height, self.blocks + 1, 2), np.int32)
+        edges = weights.bits
 
         def count(y0, y1):
             _core.count_entries(edges, lanes, before, y0, y1)
@@ -101,16 +104,15 @@ class BlockMatrix:
         executor.run(count, self.height, work, speed=BIT_SPEED, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
-        work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.rows.blocks)
+        work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.blocks)
         self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
         if keep or self.has_gaps or self._bytes(in_all) <= KEPT:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
             self._kept = self._new_operator(row_start, *self._room(in_all))
-        self.padded_degrees = degrees = self._new_image()
+        self._degrees = degrees = self.zeros()
 
         def sum_up(operator, y0, y1):
-            self._pad(degrees[y0:y1])
             _core.degrees(operator, degrees, y0, y1)
 
         self._visit(sum_up, executor)
@@ -125,41 +127,29 @@ class BlockMatrix:
     @property
     def degrees(self):
         """Row sums of the adjacency, added in the order of the recurrence."""
-        return self.inside(self.padded_degrees)
+        return self.inside(self._degrees)
 
-    def signless(self, x, out, scale, executor):
-        """Write ``scale (D + W) x`` into `out`, both padded images; x is finite everywhere."""
+    def signless(self, x, scale, executor):
+        """Return ``scale (D + W) x`` for an image x."""
+        x, out = self.padded(x), self.zeros()
 
         def multiply(operator, y0, y1):
-            self._pad(out[y0:y1])
-            _core.signless(operator, self.padded_degrees, scale, x, out, y0, y1)
+            _core.signless(operator, self._degrees, scale, x, out, y0, y1)
 
         self._visit(multiply, executor)
+        return self.inside(out)
 
-    def set_laplacian(self, terms, executor):
-        """Choose L by its `node_terms` as a function of degrees."""
-        a, divisor = terms(self.padded_degrees[:, self._inner])
-        diagonal, row_scale = self._new_image(), np.empty(0)
-        self._pad(diagonal, a)
-        if divisor is not None:
-            row_scale = self._new_image()
-            self._pad(row_scale, 1 / divisor)
-        executor.advance(self.n_lines)
-        self._take_laplacian(diagonal, row_scale)
-
-    def set_row_scale(self, scale):
-        """Choose ``L = I - diag(scale) W``, with a number for each pixel."""
-        self._take_laplacian(self.padded(np.ones_like(scale)), self.padded(scale))
-
-    def _take_laplacian(self, diagonal, row_scale):
-        self._laplacian = [image.reshape(-1).view(np.uint8) for image in (diagonal, row_scale)]
+    def set_laplacian(self, diagonal, row_scale=None):
+        """Choose ``L = diag(diagonal) - diag(row_scale) W`` by images; no row scale is all 1."""
+        images = self.padded(diagonal), np.empty(0) if row_scale is None else self.padded(row_scale)
+        self._laplacian = [image.reshape(-1).view(np.uint8) for image in images]
         if self._kept is not None:
             self._kept.set_laplacian(*self._laplacian)
 
     def operator(self, n_rows):
         """Return L as the C core takes it, for one pass over the image from top to bottom.
 
-        `set_laplacian` or `set_row_scale` must be called before. If `keeps_entries`, all entries
+        `set_laplacian` must be called before. If `keeps_entries`, all entries
         of the adjacency are there. If not, there is room for those of `n_rows` rows: the caller
         writes those of each row by ``fill(operator, y0, y1)`` before they are used, and they
         overwrite those of the row `n_rows` above.
@@ -176,36 +166,18 @@ class BlockMatrix:
 
     def padded(self, image):
         """Return a copy of an image with zeros at its sides and in its gaps."""
-        rows = self._new_image()
-        if self.has_gaps:
-            rows[:] = 0
-            rows[self._lines.rows, self._inner] = image.reshape(-1, self.width)
-        else:
-            self._pad(rows, image.reshape(-1, self.width))
+        rows = self.zeros()
+        rows[self._lines.rows, self._inner] = image.reshape(-1, self.width)
         return rows
 
     def zeros(self):
         """Return an image of zeros, padded."""
-        return np.zeros((self.height, self.rows.stride), self.dtype)
+        return np.zeros((self.height, self.stride), self.dtype)
 
     def inside(self, rows):
         """Return the image within padded rows."""
         inner = rows[:, self._inner]
         return (inner[self._lines.rows] if self.has_gaps else inner).reshape(self.shape)
-
-    @property
-    def _inner(self):
-        """The columns of pixels in padded rows."""
-        return slice(self.rows.pad, self.rows.pad + self.width)
-
-    def _new_image(self):
-        return np.empty((self.height, self.rows.stride), self.dtype)
-
-    def _pad(self, rows, image=None):
-        """Put zeros at the sides of some padded rows, and `image` between them."""
-        rows[:, : self.rows.pad] = rows[:, self.rows.pad + self.width :] = 0
-        if image is not None:
-            rows[:, self._inner] = image
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)
@@ -233,9 +205,9 @@ class BlockMatrix:
     def _new_operator(self, row_start, entry, weight):
         return _core.GridOperator(
             self.width,
-            self.rows.blocks,
-            self.rows.stride,
-            self.rows.pad,
+            self.blocks,
+            self.stride,
+            self._pad,
             self.border,
             self.n_lines * self.width,
             self._radius,

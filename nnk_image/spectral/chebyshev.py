@@ -1,29 +1,28 @@
-"""The Chebyshev recurrence on the graph of an image.
+"""The Chebyshev recurrence on a graph.
 
-`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` (csr_chebyshev.py) for any other
-graph.  Both have
+`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` for any other graph.  Both have
 
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape
-    padded_degrees          the same as the recurrence lays signals out, and
-    inside(rows)            the signal within what is laid out so
-    signless(x, out, scale, executor)   out = scale (D + W) x, both laid out so
-    set_laplacian(terms, executor)  choose ``L = diag(a) - S^-1 W``, where ``terms(degrees)``
-                            gives a and s of some nodes; s None is 1
-    set_row_scale(scale)    or ``L = I - diag(scale) W``
+    signless(x, scale, executor)    ``scale (D + W) x``
+    set_laplacian(diagonal, row_scale)  choose ``L = diag(diagonal) - diag(row_scale) W``
     analyze, synthesize     a bank of Chebyshev series of L on [0, lambda_max], and its
                             adjoint for symmetric L
 """
 
 import numpy as np
 
+from nnk_image import _core
 from nnk_image.base import memory
+from nnk_image.base.checks import ready_for_c
 from nnk_image.base.image import check_spacing
+from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.window import window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
+_EDGES_PER_PIXEL = 20  # take about as long as the pixel for which chunks are sized
 _NONE = np.empty(0)
 
 
@@ -53,7 +52,7 @@ class GridRecurrence(BlockMatrix):
         n_bytes = n_images * signal.size * self.dtype.itemsize
         memory.require(n_bytes, f"the transform into {n_bands} bands")
         result = np.empty((n_bands, *self.shape), self.dtype)
-        older = np.empty((0, self.rows.stride), self.dtype)
+        older = np.empty((0, self.stride), self.dtype)
         sweeps = SkewedSweeps(self, older, self.padded(signal), order, False, executor)
         start = np.ascontiguousarray(coefficients[:, 0])
         for c in sweeps.split(coefficients[:, 1:]):
@@ -71,3 +70,54 @@ class GridRecurrence(BlockMatrix):
         sweeps.add(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
         sweeps.run()
         return np.ascontiguousarray(self.inside(sweeps.last))
+
+
+class CsrRecurrence:
+    """The recurrence on the rows of an adjacency as from `check_adjacency`, in its dtype."""
+
+    def __init__(self, adjacency):
+        self.shape, self.dtype = adjacency.shape[:1], adjacency.dtype
+        self._adjacency = adjacency
+        self._rows = (
+            ready_for_c(adjacency.indptr).view(np.uint8),
+            ready_for_c(adjacency.indices).view(np.uint8),
+            adjacency.indices.dtype == np.int64,
+            ready_for_c(adjacency.data),
+        )
+        self.degrees = degrees(adjacency)
+        self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * len(self.degrees)))
+
+    def signless(self, x, scale, executor):
+        """Return ``scale (D + W) x`` for a signal x."""
+        return (self.degrees * x + self._adjacency @ x) * scale
+
+    def set_laplacian(self, diagonal, row_scale=None):
+        """Choose ``L = diag(diagonal) - diag(row_scale) W``; no row scale is all 1."""
+        self._laplacian = diagonal, np.empty(0, self.dtype) if row_scale is None else row_scale
+
+    def analyze(self, signal, coefficients, lambda_max, executor):
+        """All Chebyshev series on one signal: (n_bands, N)."""
+        result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
+        older, old = np.empty(0, self.dtype), np.ascontiguousarray(signal)
+        for c in np.ascontiguousarray(coefficients.T)[1:]:
+            new = self._step(4 / lambda_max, 2.0, older, old, result, c, False, executor)
+            older, old = old, new
+        return result
+
+    def synthesize(self, bands, coefficients, lambda_max, executor):
+        """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
+        rows = np.ascontiguousarray(coefficients.T)
+        older = old = np.zeros(self.shape, self.dtype)
+        for c in rows[:0:-1]:
+            older, old = old, self._step(4 / lambda_max, 2.0, older, old, bands, c, True, executor)
+        return self._step(2 / lambda_max, 1.0, older, old, bands, rows[0], True, executor)
+
+    def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
+        result = np.empty_like(x)
+        given = *self._laplacian, scale, shift, older, x, result, images, c, clenshaw
+
+        def work(first, last):
+            _core.csr_step(*self._rows, *given, first, last)
+
+        executor.run(work, len(x), self._work_of_node)
+        return result

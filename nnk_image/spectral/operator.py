@@ -16,8 +16,7 @@ from nnk_image.base.checks import check_positive
 from nnk_image.graph.laplacian import check_kind, node_terms, regularization
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
-from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.csr_chebyshev import CsrRecurrence
+from nnk_image.spectral.chebyshev import CsrRecurrence, GridRecurrence
 from nnk_image.spectral.spectrum import bound_of, largest_number
 
 
@@ -53,7 +52,8 @@ class LaplacianOperator:
         if bound is None:
             bound = bound_of(largest_number(recurrence, kind, executor), kind, tau, self.dtype)
         self.bound = bound
-        recurrence.set_laplacian(self._terms, executor)
+        diagonal, divisor = node_terms(degree, kind, tau)
+        recurrence.set_laplacian(diagonal, None if divisor is None else 1 / divisor)
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
@@ -100,12 +100,9 @@ class LaplacianOperator:
         product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, executor)[0]
         return product if self._root is None else product * self._root
 
-    def _terms(self, degree):
-        return node_terms(degree, self.kind, self.tau)
-
     @cached_property
     def _root(self):
-        _, square = self._terms(self._recurrence.degrees)
+        _, square = node_terms(self._recurrence.degrees, self.kind, self.tau)
         return None if square is None else np.sqrt(square)
 
     def _to_random_walk(self, x):

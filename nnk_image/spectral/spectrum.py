@@ -16,20 +16,17 @@ def largest_number(recurrence, kind, executor, inside=...):
     any positive x that is at least the largest eigenvalue of Q (L. Collatz 1942, H. Wielandt
     1950), hence of L = D - W.  For the other Laplacians it is the largest degree.
     """
-    degrees = recurrence.padded_degrees
+    degrees = recurrence.degrees
     if kind != "combinatorial" or (largest := float(degrees.max())) == 0:
-        return float(recurrence.degrees[inside].max())
+        return float(degrees[inside].max())
     tiny = np.finfo(degrees.dtype).tiny
     # A power of 2 changes no digit, so that a part of an image gives what the whole one does.
     scale = degrees.dtype.type(2.0 ** -float(np.frexp(largest)[1]))
     x = degrees * scale
-    product = np.empty_like(x)
     for _ in range(PRODUCTS):
-        np.maximum(x, tiny, out=x)
-        recurrence.signless(x, product, scale, executor)
-        x, product = product, x
-    ratios = np.divide(x, product, out=x)
-    return float(recurrence.inside(ratios)[inside].max()) / float(scale)
+        before = np.maximum(x, tiny)
+        x = recurrence.signless(before, scale, executor)
+    return float((x / before)[inside].max()) / float(scale)
 
 
 def bound_of(largest, kind, tau=None, dtype=None):

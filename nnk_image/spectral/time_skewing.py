@@ -92,8 +92,8 @@ class SkewedSweeps:
             of_block = self._boundaries_for(self._most_orders)
             if len(of_block) > len(self._boundaries):
                 self._apart, self._boundaries = True, of_block
-        n_strips = min(max(1, round(matrix.width / _STRIP)), matrix.rows.blocks)
-        ends = np.linspace(0, matrix.rows.blocks, n_strips + 1).round().astype(int).tolist()
+        n_strips = min(max(1, round(matrix.width / _STRIP)), matrix.blocks)
+        ends = np.linspace(0, matrix.blocks, n_strips + 1).round().astype(int).tolist()
         self._strips = list(pairwise(ends))
         self._operators = [
             matrix.operator(self._rows_held()) for _ in range(len(self._boundaries) + 1)
@@ -223,7 +223,7 @@ class SkewedSweeps:
         if wanted and self._free:
             return self._free.pop()
         matrix = self._matrix
-        return np.empty((matrix.height if wanted else 0, matrix.rows.stride), matrix.dtype)
+        return np.empty((matrix.height if wanted else 0, matrix.stride), matrix.dtype)
 
 
 def _parts(blocks, most_orders):
