@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base import lazy
+from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Tile, TooLittleMemory, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
-from nnk_image.graph.laplacian import check_kind
+from nnk_image.graph.laplacian import KINDS
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
 from nnk_image.graph.window import check_window
 from nnk_image.io import arrays
@@ -325,7 +326,8 @@ def _transformed(
     }
     layout = Layout.of(image, options.pop("channel_axis", None), graph.get("spacing") is not None)
     axes = len(layout.shape)
-    kind, tau = check_kind(options.get("laplacian", "combinatorial")), options.get("tau")
+    kind, tau = options.get("laplacian", "combinatorial"), options.get("tau")
+    check_choice("laplacian", kind, KINDS)
     if kind == "regularized" and tau is None:
         raise ValueError(
             "laplacian='regularized' in tiles needs tau, such as the mean degree of the whole image"
@@ -361,7 +363,7 @@ def _largest(
     image: Image, executor: RowExecutor, graph: dict[str, Any], kind: str, inside: Slices
 ) -> float:
     """Return the `largest_number` of a core."""
-    edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
+    edges = build_graph(GraphSpec(image, **graph), executor)
     recurrence = GridRecurrence.of_graph(edges, image.dtype, executor, keep=False)
     return largest_number(recurrence, kind, executor, inside)
 
@@ -379,7 +381,7 @@ def _bands(
     response: Any,
     inside: Slices,
 ) -> npt.NDArray[Any]:
-    edges = build_graph(GraphSpec(image, **graph), "nnk", executor)
+    edges = build_graph(GraphSpec(image, **graph), executor)
     wavelets = SpectralGraphWavelets(edges, bound=bound, **options)
     signal = image.pixels if image.channel_axis is not None else image.pixels[..., 0]
     if response is None:

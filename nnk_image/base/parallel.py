@@ -139,7 +139,6 @@ class RowExecutor:
         n_rows: int,
         width: int = 1,  # pixels in a row
         rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
-        speed: float = 1,  # pixels per second, relative to the slowest stage
         counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
         consume: Callable[[Any], object] | None = None,
     ) -> None:
@@ -151,9 +150,9 @@ class RowExecutor:
         if rows_per_chunk is not None:
             n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
         elif (n_threads := self.threads_for(n_rows * width)) == 1:
-            chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width / speed))
+            chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width))
         else:
-            chunks = _shrinking_chunks(n_rows, width / speed, n_threads)
+            chunks = _shrinking_chunks(n_rows, width, n_threads)
         total = n_rows if counts_as is None else counts_as
 
         def done(number: int, result: Any) -> None:
@@ -288,15 +287,15 @@ def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]) -> None:
         del task, function  # nothing of a task is kept while waiting for the next one
 
 
-def _rows_of(n_pixels: int, width: float) -> int:
-    return max(1, int(n_pixels / max(1, width)))
+def _rows_of(n_pixels: int, width: int) -> int:
+    return max(1, n_pixels // max(1, width))
 
 
 def _equal_chunks(n_rows: int, height: int) -> Chunks:
     return [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
 
 
-def _shrinking_chunks(n_rows: int, width: float, n_threads: int) -> Chunks:
+def _shrinking_chunks(n_rows: int, width: int, n_threads: int) -> Chunks:
     """Chunks of half a thread's share of what is left: all threads end at nearly the same time."""
     most, chunks, y = _rows_of(PIXELS_PER_CHUNK, width), [], 0
     least = min(max(_LEAST_ROWS, _rows_of(LEAST_PIXELS_PER_CHUNK, width)), -(-n_rows // n_threads))

@@ -57,7 +57,7 @@ def _polished(pixels, executor):
     low, high = float(pixels.min()), float(pixels.max())
     image = Image(pixels[..., None], pixels.dtype, None, low, high, None)
     try:
-        graph = build_graph(GraphSpec(image, None, SIGMA_D, SIGMA_F), "nnk", executor)
+        graph = build_graph(GraphSpec(image, None, SIGMA_D, SIGMA_F), executor)
         operator = LaplacianOperator.of_graph(
             graph, "random_walk", pixels.dtype, executor, keep=False
         )

@@ -78,7 +78,7 @@ def _graph(image, opponent, spacing, executor):
     low, high = float(features.min()), float(features.max())
     described = replace(image, pixels=features, low=low, high=high)
     spec = GraphSpec(described, None, SIGMA_D, SIGMA_F, spacing=spacing)
-    return build_graph(spec, "nnk", executor)
+    return build_graph(spec, executor)
 
 
 def _neighborhoods(pixels, spacing, opponent=None):

@@ -129,7 +129,7 @@ def image_graph(
     with RowExecutor(n_jobs) as executor:
         spec = GraphSpec(image, window, sigma_d, sigma_f, **given)
         _warn_of_other_units(spec)
-        graph = build_graph(spec, "nnk", executor, directed=bool(directed) or weights == "nnk")
+        graph = build_graph(spec, executor, directed=bool(directed) or weights == "nnk")
     if weights == "kernel":
         return graph
     return nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
@@ -178,7 +178,7 @@ def bilateral_graph(
     with RowExecutor(n_jobs) as executor:
         spec = GraphSpec(image, window, sigma_d, sigma_f, **given, kind="bilateral")
         _warn_of_other_units(spec)
-        return build_graph(spec, "bilateral", executor)
+        return build_graph(spec, executor)
 
 
 def _warn_of_other_units(spec: GraphSpec) -> None:
@@ -197,14 +197,12 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
         )
 
 
-def build_graph(
-    spec: GraphSpec, kind: str, executor: RowExecutor, directed: bool = False
-) -> ImageGraph:
+def build_graph(spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> ImageGraph:
     """Choose the edges of the graph of a `GraphSpec`; its matrix is made when it is asked for."""
     return ImageGraph(
-        EdgePlanes(spec, kind, executor, directed),
-        spec.shape,
-        kind,
+        EdgePlanes(spec, executor, directed),
+        spec.image.shape,
+        spec.kind,
         spec.side,
         spec.sigma_d,
         spec.sigma_f,

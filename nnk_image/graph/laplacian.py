@@ -10,11 +10,6 @@ from nnk_image.base.checks import check_choice
 KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
 
 
-def check_kind(kind):
-    """`kind` if it names a Laplacian."""
-    return check_choice("laplacian", kind, KINDS)
-
-
 def sparse_adjacency(graph: Any) -> Any:
     """Return the scipy.sparse adjacency of a graph of scipy, PyGSP or networkx, or of an array.
 
@@ -91,7 +86,7 @@ def degrees(adjacency):
 
 def laplacian(adjacency, kind="combinatorial"):
     """Laplacian matrix; see `ImageGraph.laplacian`."""
-    check_kind(kind)
+    check_choice("laplacian", kind, KINDS)
     check_symmetric(adjacency)
     diagonal, square = node_terms(degrees(adjacency), kind)
     if kind == "normalized":

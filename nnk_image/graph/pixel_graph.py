@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nnk_image.base.edges import edges_of
+from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
@@ -211,12 +212,8 @@ class ImageGraph:
         DiGraph, edges lead from each pixel to the neighbors that it chose. ImportError if networkx
         is not installed.
         """
-        try:
+        with needing("to_networkx needs networkx", "networkx"):
             import networkx
-        except ImportError:
-            raise ImportError(
-                "to_networkx needs networkx: pip install 'nnk_image[networkx]'"
-            ) from None
         create_using = networkx.DiGraph if self.directed else networkx.Graph
         return networkx.from_scipy_sparse_array(self.adjacency, create_using=create_using)
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.pruning import BIT_SPEED, GraphSpec, choose_edges
+from nnk_image.graph.pruning import GraphSpec, choose_edges
 
 
 class StoredEdges(NamedTuple):
@@ -43,10 +43,8 @@ class EdgePlanes:
     keeps the edges that each pixel chose instead of their union.
     """
 
-    def __init__(
-        self, spec: GraphSpec, kind: str, executor: RowExecutor, directed: bool = False
-    ) -> None:
-        self.bits = choose_edges(spec, kind, executor, directed)
+    def __init__(self, spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> None:
+        self.bits = choose_edges(spec, executor, directed)
         self.shape, self.dtype, self.directed = spec.image.shape, spec.image.dtype, directed
         self._kernel, self._row_work, self._n_jobs = spec.kernel(), spec.row_work, executor.n_jobs
         self._height = spec.lines.height
@@ -72,11 +70,7 @@ class EdgePlanes:
         """Sorted CSR rows with the kernel's weights, and how many of these are 0."""
         n_nodes, rows = math.prod(self.shape), (self._height, self._row_work)
         row_start = np.zeros(self._height + 1, np.int64)
-        run(
-            lambda y0, y1: _core.count_rows(self.bits, row_start[1:], y0, y1),
-            *rows,
-            speed=BIT_SPEED,
-        )
+        run(lambda y0, y1: _core.count_rows(self.bits, row_start[1:], y0, y1), *rows)
         np.cumsum(row_start, out=row_start)
         n_stored = int(row_start[-1])
         index_dtype = memory.index_dtype(max(n_stored, n_nodes))

@@ -26,19 +26,16 @@ DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
 EDGE_SWEEPS = 2
 """Sweeps over all rows of `choose_edges`, for progress bars."""
 
-BIT_SPEED = 16
-"""Stages that only read the planes of edges are at least so many times as fast as pruning."""
-
 
 class GraphSpec:
     """Which graph to build: arguments checked, defaults filled in, features laid out for C.
 
     Arguments are as for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
-    `kind` says which graph has to fit into memory.
+    `kind` is 'nnk' or 'bilateral'.
 
     Attributes
     ----------
-    shape, spacing
+    kind, spacing
         As given.
     side : int or tuple of int
         Of the window.
@@ -66,7 +63,8 @@ class GraphSpec:
         spacing=None,
     ):
         # What is cheap to check comes first, the size before anything is copied.
-        self.shape = shape = spatial_shape(image, channel_axis, spacing is not None)
+        self.kind = kind
+        shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
         self.side = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
@@ -131,9 +129,9 @@ def _require_memory(image, channel_axis, n_offsets, kind):
     require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
 
 
-def choose_edges(spec, kind, executor, directed=False):
+def choose_edges(spec, executor, directed=False):
     """Which pairs of pixels the graph links, as planes of bits (`_core.Edges`)."""
-    if kind == "bilateral":
+    if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
     edges = _prune(spec, executor)
     if not directed:
@@ -141,7 +139,6 @@ def choose_edges(spec, kind, executor, directed=False):
             lambda y0, y1: _core.symmetrise(edges, y0, y1),
             spec.lines.height,
             spec.row_work,
-            speed=BIT_SPEED,
             counts_as=len(spec.lines.rows),
         )
         edges.release_backward()

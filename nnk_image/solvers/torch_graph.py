@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
+from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Graph
@@ -64,11 +65,8 @@ class TorchGraph:
     def __init__(
         self, graph: Graph, laplacian: str = "combinatorial", *, n_jobs: int | None = None
     ) -> None:
-        try:
+        with needing("TorchGraph needs PyTorch", "torch"):
             import torch
-        except ImportError:
-            message = "TorchGraph needs PyTorch: pip install 'nnk_image[torch]'"
-            raise ImportError(message) from None
         check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
         self._graph, self._n_jobs = graph, n_jobs
         with RowExecutor(n_jobs) as executor:

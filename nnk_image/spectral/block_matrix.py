@@ -16,7 +16,7 @@ from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import ready_for_c
 from nnk_image.base.geometry import BLOCK_BYTES, Lines
-from nnk_image.graph.pruning import BIT_SPEED, new_edges
+from nnk_image.graph.pruning import new_edges
 
 KEPT = 1 << 27
 """Most bytes of entries of an image that are kept for an operator that is used once."""
@@ -101,7 +101,7 @@ class BlockMatrix:
             _core.count_entries(edges, lanes, before, y0, y1)
 
         work = int(self.width * window.work)
-        executor.run(count, self.height, work, speed=BIT_SPEED, counts_as=self.n_lines)
+        executor.run(count, self.height, work, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.blocks)
@@ -176,8 +176,7 @@ class BlockMatrix:
 
     def inside(self, rows):
         """Return the image within padded rows."""
-        inner = rows[:, self._inner]
-        return (inner[self._lines.rows] if self.has_gaps else inner).reshape(self.shape)
+        return rows[self._lines.rows, self._inner].reshape(self.shape)
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)

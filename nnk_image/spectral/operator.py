@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from nnk_image.base.checks import check_positive
-from nnk_image.graph.laplacian import check_kind, node_terms, regularization
+from nnk_image.base.checks import check_choice, check_positive
+from nnk_image.graph.laplacian import KINDS, node_terms, regularization
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import CsrRecurrence, GridRecurrence
@@ -121,7 +121,7 @@ def recurrence_of(graph, dtype, executor, keep=True):
 
 def _check_laplacian(kind, tau):
     """`tau` if it goes with this Laplacian."""
-    check_kind(kind)
+    check_choice("laplacian", kind, KINDS)
     if tau is None:
         return None
     tau = check_positive("tau", tau, "regularization, in units of the degrees")

@@ -144,9 +144,8 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
         matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
         for kept in (block_matrix.KEPT, 0):
             monkeypatch.setattr(block_matrix, "KEPT", kept)
-            matrices.append(
-                BlockMatrix(*of, EdgePlanes(spec, "nnk", executor), executor, keep=False)
-            )
+            edges = EdgePlanes(spec, executor)
+            matrices.append(BlockMatrix(*of, edges, executor, keep=False))
         x = abs(image) + 1
         products = [m.signless(x, 0.25, executor) for m in matrices]
     assert [m.keeps_entries for m in matrices] == [True, True, False]
