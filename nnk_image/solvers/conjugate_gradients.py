@@ -13,18 +13,18 @@ from nnk_image.base.image import Array
 def conjugate_gradients(
     residual: Callable[[Array], Array],
     step: Callable[[Array], tuple[Array, Array]],
-    x: Array,
+    start: Array,
+    kept: Array,
     weights: Array | float,
-    size: float,
     tol: float,
     max_iterations: int,
 ) -> tuple[Array, int, float]:
     """Solve ``A x = b`` for an A that is symmetric and not negative.
 
     ``residual(x)`` gives b - A x over `weights`, those of the inner product ``sum weights a b``;
-    ``step(r)`` the preconditioned residual z, and A z over `weights`. The first guess x is not
-    changed. Returns the solution, the number of iterations, and the norm of the residual as
-    computed from the solution, relative to `size`.
+    ``step(r)`` the preconditioned residual z, and A z over `weights`. The first guess `start` is
+    not changed. Returns the solution, the number of iterations, and the norm of the residual as
+    computed from the solution, relative to that of `kept`.
 
     The product with the search direction is added up from those with its parts, so each step has
     one product, which a polynomial preconditioner computes along the way.  The residual is computed
@@ -35,16 +35,17 @@ def conjugate_gradients(
     def total(a: Array) -> float:
         return float(a.sum(dtype=np.float64))
 
-    def error_of(weighted: Array) -> float:
-        return float(np.linalg.norm(weighted.ravel())) / size
+    def norm(a: Array) -> float:
+        return float(np.linalg.norm(a.ravel()))
 
-    kind, count = x.dtype.type, 0
-    x, r = x.copy(), residual(x)
+    size = norm(weights * residual(kept))
+    kind, count = start.dtype.type, 0
+    x, r = start.copy(), residual(start)
     weighted = weights * r
-    error = error_of(weighted) if size else 0.0
+    error = norm(weighted) / size if size else 0.0
     while error > tol and count < max_iterations:
         p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
-        while error_of(weighted) > tol and count < max_iterations:
+        while norm(weighted) / size > tol and count < max_iterations:
             z, image = step(r)
             new = total(weighted * z)
             beta = kind((new - total(old * z)) / energy)  # the preconditioner is rounded
@@ -59,7 +60,7 @@ def conjugate_gradients(
             count += 1
         before, r = error, residual(x)
         weighted = weights * r
-        error = error_of(weighted)
+        error = norm(weighted) / size
         if error > before / 2:
             break
     return x, count, error

@@ -144,23 +144,20 @@ class _PlanarSystem:
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
         """Solve for one channel."""
-        problem = self._problem
-        drawn = np.zeros_like(self._data)
+        problem, fixed = self._problem, self._problem.fixed
+        drawn, first, kept = (np.zeros_like(self._data) for _ in range(3))
         drawn[:, 0] = problem.data_weights * values
-        first = np.zeros_like(drawn)
-        kept = np.zeros_like(drawn)
-        kept[problem.fixed, 0] = values[problem.fixed]
         if start.shape == first.shape:
             first[:] = start
         else:
             first[:, 0] = start
-        first[problem.fixed, 0] = values[problem.fixed]
+        first[fixed, 0] = kept[fixed, 0] = values[fixed]
         x, count, error = conjugate_gradients(
             lambda x: self._free * drawn - self._product(x),
             self._step,
             first,
+            kept,
             1.0,
-            float(np.linalg.norm((self._free * drawn - self._product(kept)).ravel())),
             problem.tol,
             problem.max_iterations,
         )

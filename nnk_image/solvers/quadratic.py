@@ -129,28 +129,25 @@ class QuadraticSystem:
         self._recurrence = recurrence = recurrence_of(problem.graph, kind, executor)
         degrees = recurrence.degrees
         fixed = problem.fixed.reshape(degrees.shape)
-        self._diagonal = problem.data_weights.reshape(degrees.shape) + problem.weight * degrees
-        free = (self._diagonal > 0) & ~fixed
-        scale = np.divide(problem.weight, self._diagonal, out=np.zeros_like(degrees), where=free)
-        self._inner = np.where(free, self._diagonal, 0).astype(kind, copy=False)
+        diagonal = problem.data_weights.reshape(degrees.shape) + problem.weight * degrees
+        free = (diagonal > 0) & ~fixed
+        scale = np.divide(problem.weight, diagonal, out=np.zeros_like(degrees), where=free)
+        self._inner = np.where(free, diagonal, 0).astype(kind, copy=False)
         recurrence.set_laplacian(np.ones_like(scale), scale)
         share = float((scale * degrees).max(initial=0))
         self._preconditioner = _preconditioner(_DEGREE, 1 - min(share, 1.0), 2.0)
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
         """Solve for one channel."""
-        problem, shape = self._problem, self._diagonal.shape
-        values, start = values.reshape(shape), start.reshape(shape)
-        kept = np.where(problem.fixed.reshape(shape), values, 0)
+        problem, shape = self._problem, self._inner.shape
+        fixed, values, start = (a.reshape(shape) for a in (problem.fixed, values, start))
         drawn = problem.data_weights.reshape(shape) * values
-        size = float(np.linalg.norm((self._inner * self._residual(kept, drawn)).ravel()))
-        first = np.where(problem.fixed.reshape(shape), values, start)
         x, count, error = conjugate_gradients(
             lambda x: self._residual(x, drawn),
-            self._step,
-            first,
+            lambda r: self._recurrence.analyze(r, self._preconditioner, 2.0, self._executor),
+            np.where(fixed, values, start),
+            np.where(fixed, values, 0),
             self._inner,
-            size,
             problem.tol,
             problem.max_iterations,
         )
@@ -161,10 +158,6 @@ class QuadraticSystem:
         product = self._recurrence.analyze(x, np.array([[1.0, 1.0]]), 2.0, self._executor)[0]
         free = self._inner > 0
         return np.divide(drawn, self._inner, out=np.zeros_like(x), where=free) - product * free
-
-    def _step(self, r: Array) -> tuple[Array, Array]:
-        z, image = self._recurrence.analyze(r, self._preconditioner, 2.0, self._executor)
-        return z, image
 
 
 def _preconditioner(degree: int, least: float, most: float) -> Array:
