@@ -22,8 +22,6 @@ LANCZOS_MARGIN = 1.01
 
 _BEYOND = 1e-4  # of half the interval, by which rounding may take an eigenvalue out of it
 
-KEEP = True  # the operator's entries: a transform is used more than once
-
 
 class SpectralGraphWavelets:
     """Split an image into frequency bands of its graph (spectral graph wavelet transform).
@@ -157,10 +155,9 @@ class SpectralGraphWavelets:
         self.n_jobs = n_jobs
         self._approximation = approximation
         with RowExecutor(n_jobs) as executor:
-            if not isinstance(graph, LaplacianOperator):
-                graph = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau, KEEP)
-            self._operator = graph
-            self.laplacian, self.shape, self.dtype = graph.kind, graph.shape, graph.dtype
+            operator = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau)
+            self.laplacian, self.shape, self.dtype = operator.kind, operator.shape, operator.dtype
+            self._operator = operator
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
@@ -367,28 +364,22 @@ class SpectralGraphWavelets:
         given = None
         if lmax is not None and not isinstance(lmax, str):
             given = check_positive("lmax", lmax, "largest eigenvalue to design for")
+        name, end = "lmax", given
         if bound is not None:
-            bound = check_positive("bound", bound, "end of the interval")
-            self._check_interval("bound", bound, executor)
-        elif given is not None:
-            bound = given
-            self._check_interval("lmax", bound, executor)
+            name, end = "bound", check_positive("bound", bound, "end of the interval")
+        if end is not None and end < self._operator.bound:
+            least, _ = self._lanczos(executor)
+            if end < least * (1 - 1e-5):
+                raise ValueError(
+                    f"{name}={end:g} lies below the largest eigenvalue, which is at least "
+                    f"{least:g}: the polynomials would grow without limit; leave {name} out or "
+                    "give a larger one"
+                )
         if given is None:  # without edges L = 0, whose spectrum lies in any interval
-            given = bound or self._operator.bound or 1.0
+            given = end or self._operator.bound or 1.0
             if lmax is not None and self._operator.bound:
                 given = min(LANCZOS_MARGIN * sum(self._lanczos(executor)), given)
-        return given, bound or given
-
-    def _check_interval(self, name: str, end: float, executor: RowExecutor) -> None:
-        """Raise ValueError if [0, end] does not hold the spectrum."""
-        if end >= self._operator.bound:
-            return
-        least, _ = self._lanczos(executor)
-        if end < least * (1 - 1e-5):
-            raise ValueError(
-                f"{name}={end:g} lies below the largest eigenvalue, which is at least {least:g}: "
-                f"the polynomials would grow without limit; leave {name} out or give a larger one"
-            )
+        return given, end or given
 
     def _lanczos(self, executor: RowExecutor) -> tuple[float, float]:
         shape = self._operator.shape

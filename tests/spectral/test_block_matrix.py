@@ -19,14 +19,15 @@ from nnk_image.graph.pruning import GraphSpec
 from nnk_image.graph.window import window_on
 from nnk_image.spectral import block_matrix, time_skewing
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
-from nnk_image.wavelets import transform
+from nnk_image.spectral.chebyshev import GridRecurrence
 
 SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
 
 
 def keep_no_entries(monkeypatch):
+    of_graph = GridRecurrence.of_graph
     monkeypatch.setattr(block_matrix, "KEPT", 0)
-    monkeypatch.setattr(transform, "KEEP", False)
+    monkeypatch.setattr(GridRecurrence, "of_graph", lambda *a, **_: of_graph(*a[:3], keep=False))
 
 
 @pytest.fixture
