@@ -148,7 +148,7 @@ def choose_edges(spec, executor, directed=False):
 def _prune(spec, executor):
     """Directed edges of Algorithm 4."""
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
-    threshold = spec.thresholds(spec.window.far_deltas())
+    threshold = spec.thresholds(spec.window.far_delta)
     pair_threshold = spec.thresholds(spec.window.pair_delta)
 
     def work(y0, y1):

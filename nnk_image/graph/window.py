@@ -36,8 +36,8 @@ class Window:
     `offsets` are (n, axes) by increasing distance, 0 left out; `forward` those after 0 in row-major
     order, in that order: the others are their negatives. `dy` and `dx` are the forward offsets in
     rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the candidate
-    pairs of the compiled near pass, `max_delta` the largest of any pair; `core` holds the same for
-    the C core.
+    pairs of the compiled near pass, `far_delta` are 0, 1, .. as far as the far pass may meet them,
+    and `max_delta` is the largest of any pair; `core` holds the same for the C core.
     """
 
     radii: tuple[int, ...]
@@ -47,23 +47,14 @@ class Window:
     dy: np.ndarray
     dx: np.ndarray
     pair_delta: np.ndarray = field(repr=False)
+    far_delta: np.ndarray = field(repr=False)
     max_delta: float
     core: _core.Window = field(repr=False)
-
-    @property
-    def radius(self):
-        """Pixels it reaches over along the last axis."""
-        return self.radii[-1]
 
     @property
     def work(self):
         """Work per pixel, about, as a multiple of that with the default window's 120 offsets."""
         return max(1, len(self.offsets) / 120)
-
-    def far_deltas(self):
-        """(n,) ndarray of the threshold factors 0, 1, .. that the far pass may meet."""
-        far = len(self.offsets) > NEAR and _is_plain(self.radii, self.spacing)
-        return np.arange(self.max_delta + 1 if far else 1)
 
     def spatial_kernel(self, sigma_d):
         """Spatial part of the bilateral kernel for each forward offset."""
@@ -128,7 +119,9 @@ def _window(radii, spacing, strides, border):
     offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    near = min(NEAR, len(offsets)) if _is_plain(radii, spacing) else len(offsets)
+    # The far pass reckons distances in pixels of two axes.
+    plain = len(radii) == 2 and all(s == 1 for s in spacing)
+    near = min(NEAR, len(offsets)) if plain else len(offsets)
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
     rows = np.array(strides)
     all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
@@ -143,14 +136,10 @@ def _window(radii, spacing, strides, border):
         pruners,
     )
     candidates = np.repeat(np.arange(len(offsets)), np.diff(starts))
-    pair_delta = delta[pruners, candidates]
-    dx, max_delta = np.ascontiguousarray(forward[:, -1]), delta.max(initial=0).item()
-    return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
-
-
-def _is_plain(radii, spacing):
-    """Whether the far pass, which reckons distances in pixels of two axes, is right."""
-    return len(radii) == 2 and all(s == 1 for s in spacing)
+    pair_delta, max_delta = delta[pruners, candidates], delta.max(initial=0).item()
+    far_delta = np.arange(max_delta + 1 if near < len(offsets) else 1)
+    dx = np.ascontiguousarray(forward[:, -1])
+    return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, far_delta, max_delta, core)
 
 
 def pair_deltas(offsets, spacing):

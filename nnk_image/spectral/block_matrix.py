@@ -38,7 +38,7 @@ class MatrixWeights:
         )
         self._wide = wide = adjacency.indices.dtype == np.int64
         lines = Lines.of(graph.shape, window.radii)
-        radius, border = window.radius, lines.border
+        radius, border = lines.radius, lines.border
         self.bits = edges = new_edges(graph.shape, window, lines)
         dy, dx = _all_offsets(window)
         numbers = np.full((2 * border + 1, 2 * radius + 1), -1, np.int32)
@@ -88,9 +88,9 @@ class BlockMatrix:
         self._lines = lines = Lines.of(shape, window.radii)
         self.height, self.width, self.n_lines = lines.height, lines.width, len(lines.rows)
         self.has_gaps = self.n_lines < self.height
-        self.border, self._radius = max(1, lines.border), window.radius
+        self.border = max(1, lines.border)
         lanes = BLOCK_BYTES // dtype.itemsize
-        self.blocks, pad_blocks = -(-self.width // lanes), -(-window.radius // lanes)
+        self.blocks, pad_blocks = -(-self.width // lanes), -(-lines.radius // lanes)
         self._pad, self.stride = pad_blocks * lanes, (self.blocks + 2 * pad_blocks) * lanes
         self._inner = slice(self._pad, self._pad + self.width)  # the pixels of a padded row
         self._offsets = _all_offsets(window)
@@ -209,7 +209,7 @@ class BlockMatrix:
             self._pad,
             self.border,
             self.n_lines * self.width,
-            self._radius,
+            self._lines.radius,
             *self._offsets,
             self._lines.first_node,
             self._before,
