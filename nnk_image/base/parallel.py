@@ -120,6 +120,7 @@ class RowExecutor:
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
             self._bar = Bar(self._description)
+            self._progress = self._bar.update
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -204,9 +205,7 @@ class RowExecutor:
         if rows == 0:
             return
         self._done += rows
-        if self._bar is not None:
-            self._bar.update(self._done, max(self._total, self._done))
-        elif callable(self._progress):
+        if callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
 
     def _call(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,9 +95,7 @@ def gglr(
     stiffness = check_positive("stiffness", stiffness, "squared units of the coordinates")
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
     places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
-    with RowExecutor(n_jobs) as executor:
-        system = _PlanarSystem(problem, places, stiffness, executor)
-        return problem.solve(system.solve, system.shape, return_info)
+    return problem.solve(partial(_PlanarSystem, places, stiffness), n_jobs, return_info)
 
 
 def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> Array:
@@ -122,7 +121,7 @@ class _PlanarSystem:
     """The equations of values and slopes, (N, 1 + K)."""
 
     def __init__(
-        self, problem: Problem, places: Array, stiffness: float, executor: RowExecutor
+        self, places: Array, stiffness: float, problem: Problem, executor: RowExecutor
     ) -> None:
         self._problem, self._executor = problem, executor
         self._matrix, self._places, self._stiffness = problem.adjacency(), places, stiffness

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
 from nnk_image.base.image import Array
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.neighbors.features import plain_array
 
@@ -92,17 +93,19 @@ class Problem:
 
     def solve(
         self,
-        channel: Callable[[Array, Array], tuple[Array, SolverInfo]],
-        state: tuple[int, ...],
+        system_of: Callable[[Problem, RowExecutor], Any],
+        n_jobs: int | None,
         return_info: bool,
     ) -> Any:
-        """Call ``channel(values, start)`` for each channel; return the signals, with a report.
+        """Solve for each channel; return the signals, with a report.
 
-        `state` is the shape of the solver's state.
+        The system has a method ``solve(values, start)`` and, as `shape`, that of its state.
         """
-        if any(start.shape not in ((len(self.known),), state) for start in self.start):
-            raise ValueError("start is the SolverInfo of another solver, or of another graph")
-        found = [channel(*given) for given in zip(self.values, self.start, strict=True)]
+        with RowExecutor(n_jobs) as executor:
+            system = system_of(self, executor)
+            if any(start.shape not in (self.known.shape, system.shape) for start in self.start):
+                raise ValueError("start is the SolverInfo of another solver, or of another graph")
+            found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
         signal = self.scale * np.stack([x for x, _ in found], axis=-1).reshape(self.shape)
         infos = [info for _, info in found]
         report = SolverInfo(

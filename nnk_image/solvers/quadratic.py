@@ -112,9 +112,7 @@ def smooth(
     True
     """
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    with RowExecutor(n_jobs) as executor:
-        system = QuadraticSystem(problem, executor)
-        return problem.solve(system.solve, problem.known.shape, return_info)
+    return problem.solve(QuadraticSystem, n_jobs, return_info)
 
 
 class QuadraticSystem:
@@ -124,7 +122,7 @@ class QuadraticSystem:
     """
 
     def __init__(self, problem: Problem, executor: RowExecutor) -> None:
-        self._problem, self._executor = problem, executor
+        self._problem, self._executor, self.shape = problem, executor, problem.known.shape
         kind = problem.values.dtype
         self._recurrence = recurrence = recurrence_of(problem.graph, kind, executor)
         degrees = recurrence.degrees

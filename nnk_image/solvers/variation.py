@@ -94,9 +94,7 @@ def total_variation(
     array([0.4 , 0.4 , 0.4 , 8.85, 8.85])
     """
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    with RowExecutor(n_jobs) as executor:
-        flow = _Flow(problem, executor)
-        return problem.solve(flow.solve, flow.state_shape, return_info)
+    return problem.solve(_Flow, n_jobs, return_info)
 
 
 class _Flow:
@@ -123,7 +121,7 @@ class _Flow:
         self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
         limit = weight * matrix.data[upper]
         self._n_edges = len(tail)
-        self.state_shape = (self._n + self._n_edges + 1,)
+        self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
@@ -131,7 +129,7 @@ class _Flow:
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
-        if start.shape == self.state_shape:
+        if start.shape == self.shape:
             u[:] = start[self._n :]
         z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
         error, count, age = self._error(z, u, x, values, limits), 0, 1.0

@@ -109,7 +109,7 @@ class BlockMatrix:
         self._weights, self._kept, self._laplacian = weights, None, None
         if keep or self.has_gaps or self._bytes(in_all) <= KEPT:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
-            self._kept = self._new_operator(row_start, *self._room(in_all))
+            self._kept = self._new_operator(row_start, in_all)
         self._degrees = degrees = self.zeros()
 
         def sum_up(operator, y0, y1):
@@ -180,15 +180,14 @@ class BlockMatrix:
 
     def _hold(self, n_rows):
         n_rows = min(n_rows, self.height)
-        room = self._room(self._most * n_rows)
-        return self._new_operator(self._most * np.arange(n_rows)[:, None], *room)
+        return self._new_operator(self._most * np.arange(n_rows)[:, None], self._most * n_rows)
 
     def _bytes(self, numbers):
         n_entries, n_weights = numbers.tolist()
         return _ENTRY_BYTES * n_entries + self.dtype.itemsize * n_weights
 
-    def _room(self, numbers):
-        """Room for so many entries and weights, in one array.
+    def _new_operator(self, row_start, numbers):
+        """Return an operator with room for so many entries and weights, in one array.
 
         The C library returns freed memory to the system by the size of the largest array that a
         process has had.  With two smaller arrays it did so after each call, and each call took a
@@ -199,9 +198,7 @@ class BlockMatrix:
         )
         n_entries, n_weights = numbers.tolist()
         room = np.empty(1 + n_entries + -(-n_weights * self.dtype.itemsize // 8), np.uint64)
-        return room[: n_entries + 1], room[n_entries + 1 :].view(self.dtype)[:n_weights]
-
-    def _new_operator(self, row_start, entry, weight):
+        weights = room[n_entries + 1 :].view(self.dtype)[:n_weights]
         return _core.GridOperator(
             self.width,
             self.blocks,
@@ -214,8 +211,8 @@ class BlockMatrix:
             self._lines.first_node,
             self._before,
             row_start,
-            entry,
-            weight.view(np.uint8),
+            room[: n_entries + 1],
+            weights.view(np.uint8),
         )
 
     def _visit(self, work, executor):

@@ -106,7 +106,7 @@ class SkewedSweeps:
         return np.array_split(coefficients, n_blocks, axis=1)
 
     def add(self, scale, shift, images, coefficients, start, clenshaw):
-        """Return a block of orders after those before it (arguments: `_core.ChebyshevSweep`)."""
+        """Append a block of orders (arguments: `_core.ChebyshevSweep`)."""
         coefficients = np.ascontiguousarray(coefficients)
         n_orders = coefficients.shape[1]
         goes_on = self._n_done + n_orders < self._n_orders
