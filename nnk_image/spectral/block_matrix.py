@@ -149,10 +149,10 @@ class BlockMatrix:
     def operator(self, n_rows):
         """Return L as the C core takes it, for one pass over the image from top to bottom.
 
-        `set_laplacian` must be called before. If `keeps_entries`, all entries
-        of the adjacency are there. If not, there is room for those of `n_rows` rows: the caller
-        writes those of each row by ``fill(operator, y0, y1)`` before they are used, and they
-        overwrite those of the row `n_rows` above.
+        `set_laplacian` must be called before. If `keeps_entries`, all entries of the adjacency are
+        there. If not, there is room for those of `n_rows` rows: the caller writes those of each row
+        by ``fill(operator, y0, y1)`` before they are used, and they overwrite those of the row
+        `n_rows` above.
         """
         if self._kept is not None:
             return self._kept

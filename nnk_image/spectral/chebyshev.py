@@ -15,7 +15,6 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import ready_for_c
-from nnk_image.base.image import check_spacing
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.window import window_on
@@ -32,7 +31,7 @@ class GridRecurrence(BlockMatrix):
     @classmethod
     def of_graph(cls, graph, dtype, executor, keep=True):
         """Take the graph of an `ImageGraph` straight from its planes of bits where it has them."""
-        spacing = check_spacing(graph.spacing, len(graph.shape))
+        spacing = graph.spacing or (1.0,) * len(graph.shape)
         window, _ = window_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges
         has_planes = isinstance(edges, EdgePlanes) and edges.directed == graph.directed
