@@ -30,6 +30,7 @@ _UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
 _IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
+_OME_PIXELS = "{*}Image/{*}Pixels"  # of the first image
 _XMP_TAG = 700
 _DEFLATE = {"compression": "zlib", "compressionargs": {"level": 4}}
 
@@ -108,16 +109,12 @@ def gathered_complaints() -> Iterator[list[str]]:
 
 def _check_ome(file: tifffile.TiffFile) -> None:
     """Refuse an OME-TIFF that announces more planes than it has bytes for, or several files."""
-    files = set()
     root = ElementTree.fromstring(file.ome_metadata or "<none/>")
-    for element in root.iter():
-        if element.tag.endswith("}Pixels"):
-            planes = math.prod(int(element.get(f"Size{axis}", 1)) for axis in "ZCT")
-            if planes > file.filehandle.size // _LEAST_PLANE:
-                raise FormatError("is damaged or truncated: planes of it are missing")
-        if element.tag.endswith("}UUID"):
-            files.add(element.get("FileName"))
-    if len(files) > 1:
+    for pixels in root.iterfind(".//{*}Pixels"):
+        planes = math.prod(int(pixels.get(f"Size{axis}", 1)) for axis in "ZCT")
+        if planes > file.filehandle.size // _LEAST_PLANE:
+            raise FormatError("is damaged or truncated: planes of it are missing")
+    if len({uuid.get("FileName") for uuid in root.iterfind(".//{*}UUID")}) > 1:
         raise FormatError("is one of the files of an OME-TIFF; save them as one file")
 
 
@@ -208,12 +205,10 @@ def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
 
 
 def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
-    image = tifffile.xml2dict(file.ome_metadata or "")["OME"]["Image"]
-    about = (image[0] if isinstance(image, list) else image)["Pixels"]
-    keys = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if f"PhysicalSize{axis}" in about}
-    lengths, unit = meta.common_unit(
-        {axis: (float(about[key]), about.get(f"{key}Unit", "µm")) for axis, key in keys.items()}
-    )
+    about: Any = ElementTree.fromstring(file.ome_metadata or "").find(_OME_PIXELS)
+    keys = {axis: f"PhysicalSize{axis}" for axis in "ZYX"}
+    sizes = {a: (float(about.get(k, 0)), about.get(f"{k}Unit", "µm")) for a, k in keys.items()}
+    lengths, unit = meta.common_unit(sizes)
     if about.get("TimeIncrementUnit", "s") == "s":
         lengths |= _interval(about.get("TimeIncrement", 0))
     return lengths, unit
@@ -283,16 +278,15 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
         by_tifffile = text.lstrip(" \0").startswith(('{"shape', "shape=("))
         return "" if by_tifffile else text  # it holds for this layout only
     root = ElementTree.fromstring(text)
-    name = root.tag.rpartition("}")[0] + "}"
-    pixels = root.find(f"{name}Image/{name}Pixels")
-    if pixels is None or not (old := pixels.findall(f"{name}TiffData")):
+    pixels = root.find(_OME_PIXELS)
+    if pixels is None or not (old := pixels.findall("{*}TiffData")):
         return text
     planes = math.prod(series.shape) // math.prod(series.keyframe.shape)
     old[0].clear()
     old[0].attrib.update(IFD="0", PlaneCount=str(planes))
     for element in old[1:]:
         pixels.remove(element)
-    ElementTree.register_namespace("", name[1:-1])
+    ElementTree.register_namespace("", root.tag[1:].partition("}")[0])
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
 
 
