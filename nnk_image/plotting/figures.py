@@ -39,14 +39,14 @@ def one_axes(ax: Axes | None) -> Axes:
 
 
 def row_of_axes(axes: Any, number: int, width: float, height: float, **options: Any) -> list[Axes]:
-    """Return at least `number` axes: those given, or new ones side by side."""
+    """Return `number` axes: the first of those given, or new ones side by side."""
     if axes is None:
         figure = _pyplot().figure(figsize=(width * number, height), layout="constrained")
         axes = figure.subplots(1, number, squeeze=False, **options)
     row = list(np.ravel(axes))
     if len(row) < number:
         raise ValueError(f"{number} axes are needed, got {len(row)}")
-    return row
+    return row[:number]
 
 
 def value_range_of(image: npt.ArrayLike) -> tuple[float, float]:

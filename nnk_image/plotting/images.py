@@ -74,5 +74,5 @@ def plot_comparison(
         left, title = (errors[0], "removed") if clean is None else (errors[-1], "error left")
         left = left.mean(axis=2) if left.ndim == 3 else left
         top = 1.5 * rms[0] or 1.0
-        show(row[len(arrays)], left, (-top, top), title, cmap="RdBu_r")
-    return row[: len(arrays) + difference]
+        show(row[-1], left, (-top, top), title, cmap="RdBu_r")
+    return row

@@ -33,7 +33,8 @@ def plot_noise(
     -------
     list of two matplotlib.axes.Axes
         On the left a line for each channel; on the right the spectrum by frequency in cycles per
-        pixel, or the map of standard deviations if the model has one.
+        pixel, or the map of standard deviations if the model has one. Of volumes, both show the
+        middle plane: the spectrum is that within a slice.
 
     Examples
     --------
@@ -43,10 +44,10 @@ def plot_noise(
     >>> spectrum.get_title()
     'power by frequency'
     """
-    curve, field, *_ = row_of_axes(axes, 2, 4, 3.4)
+    curve, field = row_of_axes(axes, 2, 4, 3.4)
     _draw_curve(curve, model, value_range)
     if model.levels is not None:
-        shown = field.imshow(model.levels, cmap="magma")
+        shown = field.imshow(_middle_plane(model.levels), cmap="magma")
         field.set_title("standard deviation of each pixel", fontsize="medium")
     else:
         extent = (-0.5, 0.5, 0.5, -0.5)
@@ -70,13 +71,18 @@ def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -
     ax.set_title("standard deviation of the noise", fontsize="medium")
 
 
+def _middle_plane(values: Array) -> Array:
+    while values.ndim > 2:
+        values = values[len(values) // 2]
+    return values
+
+
 def _spectrum(model: NoiseModel, size: int = 65) -> Array:
     """Return the power over that of white noise, by frequency, as the mean of the channels."""
     own = model.mean_correlation()
     if own is None:
         return np.ones((size, size))
+    own = _middle_plane(own)
     size = max(size, *own.shape) | 1
-    around = np.zeros((size, size))
-    y, x = (slice((size - n) // 2, (size + n) // 2) for n in own.shape)
-    around[y, x] = own
+    around = np.pad(own, [((size - n) // 2,) * 2 for n in own.shape])
     return np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(around)).real.clip(0))

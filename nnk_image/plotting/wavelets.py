@@ -52,14 +52,14 @@ def plot_bands(
             f"coefficients must have shape (n_bands, H, W), got {coefficients.shape}; give those "
             "of one channel"
         )
-    row = row_of_axes(axes, len(coefficients), 2, 2.9)[: len(coefficients)]
+    row = row_of_axes(axes, len(coefficients), 2, 2.9)
     if limits is not None and len(limits) != len(coefficients):
         raise ValueError(
             f"limits has {len(limits)} values: give {len(coefficients)}, one for each band"
         )
     if limits is None:
         limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
-    for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=False)):
+    for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=True)):
         title = f"band {number + 1}\nvariance {band.var(dtype=float):.2g}"
         limits_of_band = (-top, top) if number else value_range_of(band)
         show(ax, band, limits_of_band, title, "RdBu_r" if number else "gray")
@@ -96,7 +96,7 @@ def plot_compaction(
     results = results if isinstance(results, Sequence) else [results]
     first = results[0]
     number = len(first.orders) + bool(first.blocks)
-    row = row_of_axes(axes, number, 3, 3.2, sharey=True)[:number]
+    row = row_of_axes(axes, number, 3, 3.2, sharey=True)
     for i, (ax, order) in enumerate(zip(row, first.orders, strict=False)):
         for name in first.energy:
             shares = np.array([result.cumulative[name][i] for result in results])

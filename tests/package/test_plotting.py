@@ -411,6 +411,20 @@ def test_levels_of_each_pixel_are_drawn_as_a_map(figure):
     np.testing.assert_array_equal(field.images[0].get_array(), levels)
 
 
+def test_the_noise_of_volumes_is_drawn_in_the_middle_plane(figure):
+    correlation = np.full((3, 3, 3), 0.1)
+    correlation[1, 1, 1] = 1
+    models = [NoiseModel(correlation=c) for c in (correlation, correlation[1])]
+    models.append(NoiseModel(levels=np.arange(60.0).reshape(3, 4, 5) + 1))
+    axes = figure.subplots(3, 2)
+    shown = [
+        plotting.plot_noise(m, row)[1].images[0].get_array()
+        for m, row in zip(models, axes, strict=True)
+    ]
+    np.testing.assert_array_equal(shown[0], shown[1])
+    np.testing.assert_array_equal(shown[2], models[2].levels[1])
+
+
 def test_what_is_drawn_without_axes_is_what_pyplot_saves(tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.close("all")
