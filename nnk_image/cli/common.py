@@ -87,6 +87,11 @@ def named(text: object) -> str:
     return result
 
 
+def say(text: str) -> None:
+    """Print at once what there is to report."""
+    print(named(text), flush=True)
+
+
 def complain(message: object) -> None:
     """Print one line on stderr, if the process has one."""
     asked = rf"\b(give|pass|check) ({'|'.join(_OPTIONS)})\b(?!=)"
@@ -116,14 +121,14 @@ def one_line(error: BaseException) -> str:
 def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Report]:
     """Call ``work(path)`` for all images and gather its reports.
 
-    If there are several images, one that fails is reported on stderr, and the others go on; its
-    report has the path as ``input`` and the ``error``.
+    Each report has the path as ``input``. If there are several images, one that fails is reported
+    on stderr, and the others go on; its report has the ``error``.
     """
     reports = []
     for path in paths:
         try:
             with plain_warnings(path):
-                reports.append(work(path))
+                reports.append({"input": named(path), **work(path)})
         except BrokenPipeError:
             raise
         except FAILURES as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def add_command(commands: Any) -> None:
         "slide.ome.tif clean.zarr --max-memory 4GiB",
     )
     add = command.add_argument
-    add("inputs", nargs="+", metavar="IN", help="files, folders or patterns; - is standard input")
+    add("images", nargs="+", metavar="IN", help="files, folders or patterns; - is standard input")
     add(
         "output",
         metavar="OUT",
@@ -77,37 +77,15 @@ def run(options: argparse.Namespace) -> None:
     """Denoise every image, write the report."""
     noise = _given_noise(options)
     _check_options(options)
-    if _in_tiles(options):
+    in_zarr = [Path(n).suffix.lower() == ".zarr" for n in (*options.images, options.output)]
+    if options.max_memory is not None or any(in_zarr):
         reports = [_denoise_in_tiles(noise, options)]
     else:
-        with paths.standard_streams(options.inputs, options.output) as (inputs, output):
-            reports = _denoise_files(inputs, output, noise, options)
+        formats = {"output": WRITABLE, "compare": WRITABLE, "map": paths.MAPS}
+        reports = paths.for_each_image(options, partial(_denoise_file, noise), **formats)
     about = {"version": nnk_image.__version__, "method": options.method}
     common.write_json(options.json, about | {"strength": options.strength, "images": reports})
     common.check_reports(reports)
-
-
-def _denoise_files(
-    inputs: Sequence[str],
-    output: str,
-    noise: nnk_image.NoiseModel | None,
-    options: argparse.Namespace,
-) -> list[common.Report]:
-    found = paths.image_paths(inputs, options.recursive, output)
-    outputs = paths.paired_outputs(found, inputs, output, WRITABLE)
-    if options.no_clobber:
-        outputs = paths.without_existing(outputs)
-    compared = paths.paired_outputs(list(outputs), inputs, options.compare, WRITABLE)
-    maps = paths.paired_outputs(list(outputs), inputs, options.map, paths.MAPS)
-    paths.check_targets([], options.overwrite, output=outputs.values())
-    extra = {"compare": compared.values(), "map": maps.values(), "json": [options.json]}
-    paths.check_targets([*outputs, *outputs.values()], options.overwrite, **extra)
-
-    def work(path: Path) -> common.Report:
-        files = outputs[path], compared.get(path), maps.get(path)
-        return _denoise_file(path, files, noise, options)
-
-    return common.for_each(list(outputs), work)
 
 
 def _given_noise(options: argparse.Namespace) -> nnk_image.NoiseModel | None:
@@ -115,10 +93,8 @@ def _given_noise(options: argparse.Namespace) -> nnk_image.NoiseModel | None:
     if options.gain is None and (options.read or options.offset):
         raise ValueError("--read and --offset need --gain; for noise of one level use --sigma")
     model = options.noise is not None or options.gain is not None
-    if options.map is not None and (model or options.sigma is not None or _in_tiles(options)):
-        raise ValueError(
-            "--map writes the estimated level: it needs no given noise, and no --max-memory"
-        )
+    if options.map is not None and (model or options.sigma is not None):
+        raise ValueError("--map writes the estimated level: it needs no given noise")
     if options.rician and model:
         raise ValueError(
             "--rician can be combined with --sigma only; a noise model in JSON includes it"
@@ -137,8 +113,6 @@ def _given_noise(options: argparse.Namespace) -> nnk_image.NoiseModel | None:
         return nnk_image.NoiseModel(options.read, gain=options.gain, offset=options.offset)
     if options.sigma is not None:
         return nnk_image.NoiseModel(options.sigma, rician=options.rician)
-    if options.rician and _in_tiles(options):
-        raise ValueError("--rician with --max-memory needs --sigma")
     return None
 
 
@@ -153,14 +127,11 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _denoise_file(
-    path: Path,
-    files: tuple[Path, Path | None, Path | None],
-    noise: nnk_image.NoiseModel | None,
-    options: argparse.Namespace,
+    noise: nnk_image.NoiseModel | None, path: Path, files: paths.Files, options: argparse.Namespace
 ) -> common.Report:
     from nnk_image.noise.words import described, typical_level
 
-    output, compared, level_map = files
+    output, compared = files["output"], files["compare"]
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
     if compared is not None:
@@ -169,7 +140,7 @@ def _denoise_file(
         check_writable(compared, source.pixels)
         before = source.pixels.copy()
     sources.print_axes(path, source)
-    labels, limits = zip(*((label, common.range_of(p)) for label, p in source.parts), strict=True)
+    limits = [common.range_of(pixels) for _, pixels in source.parts]
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
     seconds = time.perf_counter() - start
@@ -186,14 +157,15 @@ def _denoise_file(
             given = f"the given noise, {levels[0]:.2g} in the units of the file,"
             reason = f"{given} is too weak to change integers"
         common.complain(f"{path}: the image is unchanged: {reason}")
-    sources.write_map(level_map, source, models)
+    sources.write_map(files["map"], source, models)
     words = [described(model, *r) for model, r in zip(models, limits, strict=True)]
-    name, what = common.named(path), f"{words[0]} ({'estimated' if noise is None else 'given'})"
+    what = f"{words[0]} ({'estimated' if noise is None else 'given'})"
     if noise is None and len(models) > 1:
         what = f"noise estimated in each of {len(models)}"
-        print(*(f"{name}{at}: {text}" for at, text in zip(labels, words, strict=True)), sep="\n")
-    print(f"{name}: {source.size}, {what}, {seconds:.2f} s -> {common.named(output)}", flush=True)
-    about = {"input": name, "output": common.named(output), "sigma_estimated": noise is None}
+        for (label, _), text in zip(source.parts, words, strict=True):
+            common.say(f"{path}{label}: {text}")
+    common.say(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
+    about = {"output": common.named(output), "sigma_estimated": noise is None}
     about["sigma"] = sum(levels) / len(levels)
     return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
 
@@ -218,19 +190,19 @@ def _denoise_in_place(
     """Replace the pixels by the result; the noise of each part, and whether any sample changed."""
     from nnk_image.denoising.api import denoise_and_report
 
-    pixels, models, changed = source.pixels, [], False
+    models, changed, dtype = [], False, source.pixels.dtype
     # Stacks of 16 bits are denoised in float32, which holds them exactly in half the memory.
-    small = pixels.dtype.kind in "bui" and pixels.dtype.itemsize <= 2
+    small = dtype.kind in "bui" and dtype.itemsize <= 2
     as_float = small and not source.metadata.is_picture
-    calls, size, seen = len(source.places), pixels.size / 1e6, common.wants_progress()
+    calls, size, seen = len(source.places), source.pixels.size / 1e6, common.wants_progress()
     if seen and options.method == "best" and size > _LARGE:
         common.complain(f"{size:.0f} million values: --method fast takes about a tenth of the time")
     given: dict[str, Any] = {"method": options.method, "n_jobs": options.jobs}
     first = "estimating the noise" if noise is None else ""
     with closing(Bar("denoise", seen, first)) as bar:
-        for number, place in enumerate(source.places):
+        for number, (_, pixels) in enumerate(source.parts):
             given["progress"] = lambda done, total, n=number: bar.update(n + done / total, calls)
-            part = pixels[place].astype(np.float32) if as_float else pixels[place]
+            part = pixels.astype(np.float32) if as_float else pixels
             known = noise
             if (options.rician or options.map) and noise is None:
                 known = sources.estimate(part, source, options)
@@ -244,30 +216,26 @@ def _denoise_in_place(
             else:
                 about["strength"] = options.strength
                 result, found = denoise_and_report(part, known, **about, **given)
-            samples = to_samples(result, pixels.dtype)
-            changed = changed or not np.array_equal(samples, pixels[place])
-            pixels[place] = samples
+            samples = to_samples(result, dtype)
+            changed = changed or not np.array_equal(samples, pixels)
+            pixels[...] = samples
             models.append(found)
     return models, changed
-
-
-def _in_tiles(options: argparse.Namespace) -> bool:
-    """Return whether the options ask for tiles."""
-    names = (*options.inputs, options.output)
-    return options.max_memory is not None or any(Path(n).suffix.lower() == ".zarr" for n in names)
 
 
 def _denoise_in_tiles(
     noise: nnk_image.NoiseModel | None, options: argparse.Namespace
 ) -> common.Report:
     """Denoise one file that may be larger than memory."""
-    others = (options.slices, options.channels, options.compare, options.no_clobber)
-    if len(options.inputs) != 1 or any(others):
+    others = options.slices, options.channels, options.compare, options.map, options.no_clobber
+    if len(options.images) != 1 or any(others):
         raise ImageFileError(
             "--max-memory and .zarr files, for tiles, need a single IN, and no --slices, "
-            "--channels, --compare or --no-clobber"
+            "--channels, --compare, --map or --no-clobber"
         )
-    path, start = options.inputs[0], time.perf_counter()
+    if options.rician and noise is None:
+        raise ValueError("--rician with --max-memory needs --sigma")
+    path, start = options.images[0], time.perf_counter()
     taken = Path(path), Path(options.output)
     paths.check_targets(taken, options.overwrite, json=[options.json])
     with open_source(path, options.axes) as source:
@@ -288,7 +256,7 @@ def _denoise_in_tiles(
         )
     seconds = time.perf_counter() - start
     size = " ".join(filter(None, ["x".join(map(str, shape)), axes, str(stored)]))
-    print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}", flush=True)
+    common.say(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}")
     about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
     about["sigma"] = None if any(removed.gain) else float(np.mean(removed.sigma))
     return about | _result(shape, stored, [removed], seconds)

@@ -47,17 +47,9 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
     _build([[0.0]], options)  # reports a wrong option once, not for each image
-    with paths.standard_streams(options.images) as (images, _):
-        found = paths.image_paths(images, options.recursive)
-        files = paths.paired_outputs(found, images, options.out, (".npz",))
-        plots = paths.paired_outputs(found, images, options.plot, paths.PLOTS)
-        targets = {"out": files.values(), "plot": plots.values(), "json": [options.json]}
-        paths.check_targets(found, options.overwrite, **targets)
-        reports = common.for_each(
-            found, lambda path: _graph_file(path, files.get(path), plots.get(path), options)
-        )
-        common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
-        common.check_reports(reports)
+    reports = paths.for_each_image(options, _graph_file, out=(".npz",), plot=paths.PLOTS)
+    common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
+    common.check_reports(reports)
 
 
 def _build(pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
@@ -65,14 +57,13 @@ def _build(pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> A
     return getattr(nnk_image, BUILDERS[options.kind])(pixels, *kernel, n_jobs=options.jobs, **axes)
 
 
-def _graph_file(
-    path: Path, file: Path | None, plot: Path | None, options: argparse.Namespace
-) -> common.Report:
+def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
     from nnk_image.graph.summary import lines_of, summary
     from nnk_image.plotting import plot_comparison, plot_degrees
 
+    out, plot = files["out"], files["plot"]
     source = sources.read_source(path, options)
-    sources.check_single(path, source, file, plot)
+    sources.check_single(path, source, out, plot)
     if plot is not None and "spacing" in source.options:
         raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
     sources.print_axes(path, source)
@@ -81,17 +72,17 @@ def _graph_file(
         start = time.perf_counter()
         graph = _build(pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
-        if file is not None:
-            graph.save(file)
+        if out is not None:
+            graph.save(out)
         if plot is not None:
             with common.plot(plot, 3, (13, 4.2)) as axes:
                 plot_comparison({path.name: pixels}, axes)
                 plot_degrees(graph, axes[1], count=True)
                 plot_degrees(graph, axes[2])
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
-        written = [str(target) for target in (file, plot) if target is not None]
+        written = [str(target) for target in (out, plot) if target is not None]
         rows |= {"written": ", ".join(written)} if written else {}
-        print(f"{common.named(path)}{label}:")
-        print("\n".join(f"{name:>12}: {text}" for name, text in rows.items()), flush=True)
+        lines = (f"{name:>12}: {text}" for name, text in rows.items())
+        common.say("\n".join([f"{path}{label}:", *lines]))
         parts.append({**summary(graph), "seconds": seconds})
-    return {"input": common.named(path), **(parts[0] if len(parts) == 1 else {"parts": parts})}
+    return parts[0] if len(parts) == 1 else {"parts": parts}

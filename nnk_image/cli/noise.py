@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nnk_image
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.progress import Bar
 from nnk_image.cli import common, paths, sources
-
-if TYPE_CHECKING:
-    from nnk_image.noise.model import NoiseModel
 
 
 def add_command(commands: Any) -> None:
@@ -47,50 +43,39 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Estimate, print, write and draw every image's noise."""
-    with paths.standard_streams(options.images) as (images, _):
-        found = paths.image_paths(images, options.recursive)
-        files = paths.paired_outputs(found, images, options.out, (".json",))
-        plots = paths.paired_outputs(found, images, options.plot, paths.PLOTS)
-        maps = paths.paired_outputs(found, images, options.map, paths.MAPS)
-        targets = {"out": files.values(), "plot": plots.values(), "map": maps.values()}
-        paths.check_targets(found, options.overwrite, **targets)
-        outputs = files, plots, maps
-        reports = common.for_each(
-            found, lambda path: _noise_of_file(path, [each.get(path) for each in outputs], options)
-        )
-        common.check_reports(reports)
+    reports = paths.for_each_image(
+        options, _noise_of_file, out=(".json",), plot=paths.PLOTS, map=paths.MAPS
+    )
+    common.check_reports(reports)
 
 
-def _noise_of_file(
-    path: Path, outputs: Sequence[Path | None], options: argparse.Namespace
-) -> common.Report:
+def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
     from nnk_image.noise.words import described
 
-    file, plot, level_map = outputs
+    out, plot = files["out"], files["plot"]
     source = sources.read_source(path, options)
-    sources.check_single(path, source, file, plot)
+    sources.check_single(path, source, out, plot)
     sources.print_axes(path, source)
     models = []
     for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
-        name = f"{common.named(path)}{label}"
-        print(f"{name}: {described(model, *common.range_of(pixels))}: {model}", flush=True)
+        common.say(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}")
         if options.check:
-            print(f"{name}: {_checked(pixels, model, source)}", flush=True)
+            common.say(f"{path}{label}: {_checked(pixels, model, source)}")
         models.append(model)
-    sources.write_map(level_map, source, models)
-    if file is not None:
-        with atomic_output(file) as stream:
+    sources.write_map(files["map"], source, models)
+    if out is not None:
+        with atomic_output(out) as stream:
             stream.write(models[0].to_json().encode() + b"\n")
     if plot is not None:
         from nnk_image.plotting import plot_noise
 
         with common.plot(plot, 2, (8, 3.4)) as axes:
             plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
-    return {"input": common.named(path), "noise": list(map(repr, models))}
+    return {}
 
 
-def _checked(pixels: Any, model: NoiseModel, source: sources.Source) -> str:
+def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -> str:
     """Denoise with the estimated noise, and say by `residual_structure` what was removed."""
     from nnk_image.denoising.residual import MOST_STRUCTURE
 

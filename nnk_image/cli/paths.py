@@ -1,16 +1,18 @@
 """Paths of the command line: files, folders and patterns in; a file or a folder out."""
 
+import argparse
 import glob
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from nnk_image.base.atomic import ImageFileError, check_output
-from nnk_image.cli.common import STREAMS, complain
+from nnk_image.cli.common import STREAMS, Report, complain, for_each
 from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of
 
 PLOTS = (".png", ".pdf", ".svg")
@@ -21,6 +23,33 @@ MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
 
 FORMATS = {"plot": PLOTS, "map": MAPS}
 """Extensions of the files of options that are written in a few formats only."""
+
+Files = dict[str, Any]
+"""The files to write for one image, by the options that name them; None without the option."""
+
+
+def for_each_image(
+    options: argparse.Namespace,
+    work: Callable[[Path, Files, argparse.Namespace], Report],
+    **formats: Sequence[str],
+) -> list[Report]:
+    """Call ``work(path, files, options)`` for each image that the options name; gather reports.
+
+    `formats` holds, for each option that names a file or a folder to write, the extensions.
+    """
+    with standard_streams(options):
+        given = vars(options)
+        found = image_paths(options.images, options.recursive, given.get("output"))
+        targets = {
+            name: paired_outputs(found, options.images, given[name], extensions)
+            for name, extensions in formats.items()
+        }
+        if given.get("no_clobber"):
+            found = without_existing(targets["output"])
+        files = {path: {name: targets[name].get(path) for name in formats} for path in found}
+        by_option = {name: [files[path][name] for path in found] for name in formats}
+        check_targets(found, options.overwrite, **by_option, json=[given.get("json")])
+        return for_each(found, lambda path: work(path, files[path], options))
 
 
 def image_paths(
@@ -115,9 +144,9 @@ def paired_outputs(
     return {path: target for target, path in sources.items()}
 
 
-def without_existing(outputs: dict[Path, Path]) -> dict[Path, Path]:
-    """Return the outputs that do not exist yet, and say on stderr how many do."""
-    missing = {path: target for path, target in outputs.items() if not target.exists()}
+def without_existing(outputs: dict[Path, Path]) -> list[Path]:
+    """Return the images whose outputs do not exist yet, and say on stderr how many do."""
+    missing = [path for path, target in outputs.items() if not target.exists()]
     if len(missing) < len(outputs):
         complain(f"{len(outputs) - len(missing)} of {len(outputs)} results exist: skipped")
     return missing
@@ -128,12 +157,14 @@ def check_targets(
 ) -> None:
     """Refuse, before the long computation, files of options that cannot be written.
 
-    Nor may they exist, unless `overwrite`, or replace inputs, results or each other.
+    Nor may they exist, unless `overwrite`, or replace each other or what is `taken`; only the
+    output itself may replace an input.
     """
-    seen, existing = {path.resolve() for path in taken}, []
+    inputs, seen = {path.resolve() for path in taken}, set[Path]()
+    existing = []
     for option, targets in options.items():
         for path in (Path(target) for target in targets if target is not None):
-            if path.resolve() in seen:
+            if path.resolve() in (seen if option == "output" else seen | inputs):
                 raise ImageFileError(
                     f"{path}: --{option} would replace an input or a result; choose another name"
                 )
@@ -156,33 +187,33 @@ def check_targets(
 
 
 @contextmanager
-def standard_streams(
-    inputs: Sequence[str], output: str = ""
-) -> Iterator[tuple[Sequence[str], str]]:
-    """Let files stand for the name ``-``: standard input, and standard output.
+def standard_streams(options: argparse.Namespace) -> Iterator[None]:
+    """Let files stand for the name ``-`` in the options: standard input, and standard output.
 
     Reports go to standard error where the result goes to standard output. Without a name its
     format is that of the input, or PNG.
     """
-    if "-" not in (*inputs, output):
-        yield inputs, output
+    output = vars(options).get("output")
+    if "-" not in (*options.images, output):
+        yield
         return
-    if len(inputs) > 1:
+    if len(options.images) > 1:
         raise ImageFileError("'-' (standard input or output) is for a single image")
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
-        if inputs[0] == "-":
+        if options.images == ["-"]:
             file = Path(folder, "standard input")
             with open(file, "wb") as stream:
                 shutil.copyfileobj(sys.stdin.buffer, stream)
-            inputs = [str(file.rename(f"{file}{extension_by_content(file)}"))]
-            STREAMS[inputs[0]] = "standard input"
+            options.images = [str(file.rename(f"{file}{extension_by_content(file)}"))]
+            STREAMS[options.images[0]] = "standard input"
         if output != "-":
-            yield inputs, output
+            yield
             return
-        extension = extension_of(inputs[0])
+        extension = extension_of(options.images[0])
         result = Path(folder, f"result{extension if extension in WRITABLE else WRITABLE[0]}")
-        STREAMS[str(result)] = "standard output"
+        options.output = str(result)
+        STREAMS[options.output] = "standard output"
         with redirect_stdout(sys.stderr):
-            yield inputs, str(result)
+            yield
         with open(1, "wb", closefd=False) as stream:
             stream.write(result.read_bytes())
