@@ -35,8 +35,9 @@ _WRITES = {
     ".ome.tif": "TIFF",
     ".ome.tiff": "TIFF",
 }
+_READERS = {"TIFF": tiff.read, "NPY": volumes.read_npy, "NIFTI": volumes.read_nifti}
 _WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
-"""Those of all other formats are pictures."""
+"""All other formats are of pictures."""
 
 WRITABLE = tuple(_WRITES)
 """Extensions of the files that `write` writes."""
@@ -118,12 +119,8 @@ def read(
             if extension_of(path) in _RAW:
                 raise FormatError("is a raw file of a camera; convert it to PNG or TIFF first")
             kind = _kind(stream)
-            if kind == "TIFF":
-                return tiff.read(stream, max_pixels, axes)
-            if kind == "NPY":
-                return volumes.read_npy(path, max_pixels, axes)
-            if kind == "NIFTI":
-                return volumes.read_nifti(stream, max_pixels, axes)
+            if kind in _READERS:
+                return _READERS[kind](stream, max_pixels, axes)
             if axes is not None:
                 raise FormatError(f"is a picture ({kind}), whose axes are known; leave out axes")
             return pictures.read(stream, kind, max_pixels)
@@ -215,7 +212,6 @@ def write(
     ('ZYX', (2.0, 0.5, 0.5), 'um')
     """
     kind, lost, save = _prepared(path, array, metadata)
-    check_output(path)
     if lost:
         problem = (
             f"{lost} will be lost: nnk_image does not write it to {kind}; write .png to keep it"

@@ -155,7 +155,7 @@ def picture_of(
     **about: Any,
 ) -> tuple[Pixels, Metadata]:
     """Return the upright pixels of (H, W) or (H, W, 1..4) samples, and their metadata."""
-    samples = upright(samples if samples.ndim == 3 else samples[..., None], orientation)
+    samples = upright(np.atleast_3d(samples), orientation)
     channels = samples.shape[2]
     pixels = _own(samples[..., 0] if channels < 3 else samples[..., :3])
     alpha = _own(samples[..., -1]) if channels in (2, 4) else None

@@ -17,9 +17,9 @@ _LONGEST = 2**15 - 1  # axis of NIfTI 1
 _SILENT = logging.NullHandler()
 
 
-def read_npy(path: Any, limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
+def read_npy(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read an array of real numbers."""
-    stored = np.load(path, mmap_mode="r", allow_pickle=False)
+    stored = np.load(stream.name, mmap_mode="r", allow_pickle=False)
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
     meta.check_size(stored.shape, stored.dtype, limit)
