@@ -92,6 +92,10 @@ def test_no_clobber(capsys, folders, tmp_path):
     status, text, err = run(capsys, *arguments)
     assert (status, text) == (0, "")
     assert run(capsys, *arguments, "--overwrite")[0] == 2
+    single = ("denoise", folders / "photo.png", out / "photo.png", "--no-clobber", *SIGMA)
+    both = tmp_path / "both.png"
+    assert run(capsys, *single, "--compare", both)[0] == 0
+    assert not both.exists()
 
 
 # --- folders -----------------------------------------------------------------------------
