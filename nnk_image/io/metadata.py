@@ -1,6 +1,7 @@
 """What a file says beside its pixels, and the conversions that all formats share."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -152,16 +153,21 @@ def picture_of(
     *,
     orientation: int = 1,
     dpi: tuple[float, float] | None = None,
+    xmp: Any = None,
     **about: Any,
 ) -> tuple[Pixels, Metadata]:
     """Return the upright pixels of (H, W) or (H, W, 1..4) samples, and their metadata."""
+    if isinstance(xmp, bytes):  # programs turn a picture as it asks: once upright, not again
+        xmp = re.sub(rb"""(tiff:Orientation(?:=["']|>))\d""", rb"\g<1>1", xmp)
+    else:  # nothing, or damaged
+        xmp = None
     samples = upright(np.atleast_3d(samples), orientation)
     channels = samples.shape[2]
     pixels = _own(samples[..., 0] if channels < 3 else samples[..., :3])
     alpha = _own(samples[..., -1]) if channels in (2, 4) else None
     axes = "YX" if channels < 3 else "YXS"
-    turned = dpi[::-1] if dpi and orientation >= 5 else dpi
-    return pixels, Metadata(axes=axes, dtype=pixels.dtype, alpha=alpha, dpi=turned, **about)
+    dpi = dpi[::-1] if dpi and orientation >= 5 else dpi
+    return pixels, Metadata(axes=axes, dtype=pixels.dtype, alpha=alpha, dpi=dpi, xmp=xmp, **about)
 
 
 def samples_of(array: Pixels, metadata: Metadata) -> Pixels:

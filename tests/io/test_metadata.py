@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tifffile
 from image_files import noise
-from PIL import ExifTags, Image, features
+from PIL import ExifTags, Image, ImageOps, features
 
 from nnk_image.io import read, write
 
@@ -64,6 +64,33 @@ def test_exif_place_and_xmp_survive(tmp_path, extension, orientation):
             assert (found.encode() if isinstance(found, str) else found) == XMP
             assert picture.size == pixels.shape[1::-1]
         pixels, about = read(path)
+
+
+@pytest.mark.parametrize("extension", [*EXTENSIONS, ".tif"])
+@pytest.mark.parametrize("text", [b'<a tiff:Orientation="6"/>', b"<tiff:Orientation>6</...>"])
+@pytest.mark.parametrize("stored", [None, 6])
+@pytest.mark.filterwarnings("ignore:.*EXIF data will be lost")
+def test_pictures_are_not_turned_again_as_xmp_asks(tmp_path, stored, text, extension):
+    options = {} if stored is None else {"exif": exif(stored)}
+    Image.fromarray(noise((8, 12, 3))).save(tmp_path / "a.jpg", xmp=text, **options)
+    pixels, about = read(tmp_path / "a.jpg")
+    assert pixels.shape == (12, 8, 3)
+    assert about.xmp == text.replace(b"6", b"1")
+    path = tmp_path / f"b{extension}"
+    for _ in range(2):
+        write(path, pixels, about)
+        with Image.open(path) as picture:
+            assert ImageOps.exif_transpose(picture).size == (8, 12)
+        pixels, about = read(path)
+        assert pixels.shape == (12, 8, 3)
+
+
+def test_damaged_xmp_does_not_cost_the_picture(tmp_path):
+    pixels = noise((8, 12), np.uint16)  # of 8 bits, Pillow itself refuses it
+    tifffile.imwrite(tmp_path / "a.tif", pixels, extratags=[(700, "H", 3, (1, 2, 3), True)])
+    array, about = read(tmp_path / "a.tif")
+    np.testing.assert_array_equal(array, pixels)
+    assert about.xmp is None
 
 
 def test_upright_exif_stays_byte_for_byte(tmp_path):
