@@ -1,24 +1,4 @@
-"""The table of kernels known by name.
-
-In the formulas ``x.y`` is the inner product, ``|x - y|`` the Euclidean distance, ``sigma`` the
-width, and ``a_i = x_i - q`` a candidate as seen from the query q.
-
-==================  ==============================================  ============================
-Name                Similarity                                      Remarks
-==================  ==============================================  ============================
-``gaussian``        ``exp(-|x - y|^2 / (2 sigma^2))``
-``laplacian``       ``exp(-|x - y| / sigma)``
-``cosine``          ``x.y / (|x| |y|)``                             0 for zero vectors
-``shifted_cosine``  ``(1 + x.y / (|x| |y|)) / 2``                   0 for zero vectors
-``linear``          ``x.y``
-``polynomial``      ``(gamma x.y + coef0)^degree``                  degree 3, gamma 1 / d,
-                                                                    coef0 1 by default
-``lle``             ``a_i.a_j + c``, with the query ``c``           locally linear embedding with
-                                                                    weights >= 0 that sum to 1
-``angular``         ``1/2 + a_i.a_j / (2 |a_i| |a_j|)``,            eq. 7 of the NNK paper
-                    with the query 1/2
-``precomputed``     X is the matrix of similarities
-==================  ==============================================  ============================
+"""The kernels known by name, which `nnk_neighbors` lists.
 
 The C core computes them (``src_c/neighbors/kernels.h``); `FORMULAS` holds the same in numpy.
 """

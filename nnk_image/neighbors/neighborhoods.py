@@ -58,7 +58,7 @@ def nnk_neighbors(
         - 'lle': none; the weights are those of locally linear embedding: they reconstruct the
           query best in the space of the points, and are non-negative with sum 1
         - 'angular': ``(1 + cos) / 2`` of the angle between two candidates as seen from the query;
-          each candidate has the similarity 1/2 to the query
+          each candidate has the similarity 1/2 to the query (eq. 7 of Shekkizhar et al.)
         - 'precomputed': the entries of X and `queries`
         - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
           points A, (n, d) ndarray, and m points B; distances instead of similarities
