@@ -1,7 +1,8 @@
 """Where candidates come from: the points that may become neighbors of a query.
 
-A search has one method, ``candidates(queries, n, exclude_self)``, which returns `Candidates`: CSR
-lists of at least the `n` most similar points it knows of for each query. `search_for` chooses it.
+A search has one method, ``candidates(queries, n)``, which returns `Candidates`: CSR lists of at
+least the `n` most similar points it knows of for each query. A query that is itself one of the
+points may be among them. `search_for` chooses the search.
 """
 
 from dataclasses import dataclass
@@ -97,10 +98,9 @@ class NearestSearch:
         self._query = (_kd_tree if few else _all_pairs)(points - self._center, n_jobs)
         self._n_points = len(points)
 
-    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
-        """Return the nearest `n` points of each query, those as near as the last, and itself."""
+    def candidates(self, queries: Array, n: int) -> Candidates:
+        """Return the nearest `n` points of each query, and those as near as the last."""
         queries = queries - self._center
-        n = min(n + exclude_self, self._n_points)
         asked = min(n + 1, self._n_points)
         distances, found = self._query(queries, asked)
         tied = np.flatnonzero(self._unsettled(distances, n))
@@ -135,8 +135,8 @@ class FittedSearch:
         self._estimator = estimator if _is_fitted(estimator) else estimator.fit(points)
         self._n_points = len(points)
 
-    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
-        """Return the nearest `n` points of each query and itself, or those the graph has."""
+    def candidates(self, queries: Array, n: int) -> Candidates:
+        """Return the nearest `n` points of each query, or those the graph has."""
         if not hasattr(self._estimator, "kneighbors"):
             found = self._estimator.transform(queries)
             if not issparse(found):
@@ -145,7 +145,6 @@ class FittedSearch:
                     f"to {type(found).__name__}"
                 )
         else:
-            n = min(n + exclude_self, self._n_points)
             found = self._estimator.kneighbors(queries, n, return_distance=False)
         return _named(found, self._n_points)
 
@@ -163,7 +162,7 @@ class GivenSearch:
     def __init__(self, given: Candidates) -> None:
         self._given = given
 
-    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
+    def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the lists given, whatever their lengths."""
         if len(self._given) != len(queries):
             raise ValueError(
@@ -180,9 +179,8 @@ class SimilaritySearch:
         self._kernel = kernel
         self._points = unit_rows(points) if kernel.formula.unit else points
 
-    def candidates(self, queries: Array, n: int, exclude_self: bool) -> Candidates:
+    def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
-        n = min(n + exclude_self, len(self._points))
         found = np.empty((len(queries), n), np.int64)
         rows = max(1, _CHUNK // len(self._points))
         for i in range(0, len(queries), rows):

@@ -149,8 +149,8 @@ class NeighborhoodModel:
         """Return checked queries, or the points themselves, with their candidates."""
         own = queries is None
         rows = self.points if queries is None else self.check_queries(queries)
-        n = min(self.n_neighbors, len(self.points) - own)
-        return Queries(rows, self.search.candidates(rows, n, own), own)
+        n = min(self.n_neighbors + own, len(self.points))  # a point finds itself as well
+        return Queries(rows, self.search.candidates(rows, n), own)
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""

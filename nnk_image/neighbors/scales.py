@@ -202,7 +202,7 @@ class _MergedPoints:
     def nearest(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Distance and index of the nearest other point; ties to the lower index."""
         n = len(self.points)
-        found = NearestSearch(self.points, self.n_jobs).candidates(self.points, 1, True)
+        found = NearestSearch(self.points, self.n_jobs).candidates(self.points, 2)
         row, start = np.repeat(np.arange(n), np.diff(found.indptr)), found.indptr[:-1]
         distance = np.sqrt(np.square(self.points[row] - self.points[found.indices]).sum(axis=1))
         distance[row == found.indices] = np.inf
