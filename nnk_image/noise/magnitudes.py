@@ -83,8 +83,6 @@ def magnitudes(coils: int) -> Magnitudes:
 
 def _density(signals: Floats, z: Floats, coils: int) -> Floats:
     """Return what is proportional to the density of magnitudes z, for each signal."""
-    if coils == 1:
-        return z * np.exp(-((z - signals) ** 2) / 2) * ive(0, z * signals)
     safe = np.where(signals > 0, signals, 1)
     some = z * (z / safe) ** (coils - 1) * np.exp(-((z - safe) ** 2) / 2)
     none = np.exp(xlogy(2 * coils - 1, z) - z**2 / 2 - (coils - 1) * np.log(2) - gammaln(coils))

@@ -15,13 +15,16 @@ L. Azzari, A. Foi, "Variance stabilization for noisy+estimate combination in ite
 denoising", IEEE Signal Processing Letters 23 (2016).
 """
 
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, xlogy
 
-from nnk_image.base.checks import check_number, check_positive
+Floats = npt.NDArray[np.floating[Any]]
 
 _MANY = 50.0
 """Variance, in squared counts, from which four moments of the noise say everything: the error of
@@ -33,13 +36,14 @@ _LARGEST = 1e6  # variance where the table ends, over `_MANY` or that of the rea
 _FAR = 10.0  # standard deviations between a Gaussian's mean and zero that put zero out of reach
 
 
+@dataclass(frozen=True)
 class Stabilizer:
     """A transform of an image with Poisson-Gaussian noise to noise of standard deviation 1.
 
     It also serves the mixture ``share * z + (1 - share) * estimate`` of a noisy image with an
     estimate of its true intensities, whose noise is only that of the first part.
 
-    Parameters
+    Attributes
     ----------
     gain : float
         Image units per count, above zero.
@@ -58,42 +62,23 @@ class Stabilizer:
     counts.  So it tends to ``(z - offset) / read`` where read noise outweighs that of the counts.
     """
 
-    def __init__(self, gain, read=0.0, offset=0.0, share=1.0):
-        self.gain = check_positive("gain", gain, "image units per count of light")
-        self.read = check_positive("read", read, "standard deviation of read noise", True)
-        self.offset = check_number("offset", offset, least=-np.inf)
-        self.share = check_positive("share", share, "share of the noisy image, at most 1")
-        if self.share > 1:
-            raise ValueError(f"share={share!r} must be at most 1: a part of the mixture")
+    gain: float
+    read: float = 0.0
+    offset: float = 0.0
+    share: float = 1.0
 
-    def forward(self, z):
-        """Transform an image so that its noise has standard deviation 1.
+    def forward(self, z: Floats) -> Floats:
+        """Transform a noisy image, or a mixture, so that its noise has standard deviation 1.
 
-        Parameters
-        ----------
-        z : ndarray of float32 or float64
-            A noisy image; or a mixture, if `share` is less than 1.
-
-        Returns
-        -------
-        ndarray
-            Of the same shape and dtype; 0 where `z` is the offset.
+        The offset becomes 0.
         """
         counts = (z - z.dtype.type(self.offset)) / z.dtype.type(self.gain * self.share**2)
         return _root(counts, self._lift)
 
-    def inverse(self, d):
-        """Return the intensities x for which a transformed noisy pixel has the mean `d`.
+    def inverse(self, d: Floats) -> Floats:
+        """Return the intensities for which a transformed noisy pixel has the mean `d`.
 
-        Parameters
-        ----------
-        d : ndarray of float32 or float64
-            A denoised transformed image.
-
-        Returns
-        -------
-        ndarray
-            Of the same shape and dtype, in image units.  No intensity is below the offset.
+        No intensity is below the offset.
         """
         root, less = self._table
         counts = self.share**2 * d * (d / 4 + float(np.sqrt(self._lift)))
@@ -101,14 +86,11 @@ class Stabilizer:
         np.maximum(counts, 0, out=counts)
         return counts * d.dtype.type(self.gain) + d.dtype.type(self.offset)
 
-    def mean(self, x):
+    def mean(self, x: npt.ArrayLike) -> Floats:
         """Return the mean of a transformed noisy pixel of intensity `x`, not below the offset."""
-        counts = (np.atleast_1d(np.asarray(x, np.float64)) - self.offset) / self.gain
+        counts = (np.asarray(x, np.float64) - self.offset) / self.gain
         many = counts + self._counts_read**2 >= _MANY
-        means = np.empty(counts.shape)
-        means[many] = self._mean_of_many(counts[many])
-        means[~many] = self._mean_of_few(counts[~many])
-        return means.reshape(np.shape(x))
+        return np.where(many, self._mean_of_many(counts), self._mean_of_few(counts))
 
     @property
     def _counts_read(self):
@@ -132,14 +114,12 @@ class Stabilizer:
 
     def _mean_of_few(self, counts):
         """Exact: the sum over all numbers of counts of the means over the Gaussian."""
-        if not counts.size:
-            return counts
-        share, counts = self.share, counts[:, None]
+        share, counts = self.share, counts[..., None]
         k = np.arange(int(_MANY + 10 * np.sqrt(_MANY)) + 20)
         probability = np.exp(xlogy(k, counts) - counts - gammaln(k + 1))
         mean = k / share + (1 - share) / share**2 * counts + self._lift
         roots = 2 * _mean_root(mean, self._counts_read / share)
-        return (probability * roots).sum(axis=1) - 2 * np.sqrt(self._lift)
+        return (probability * roots).sum(axis=-1) - 2 * np.sqrt(self._lift)
 
     def _mean_of_many(self, counts):
         """Taylor series of the root about the mean, to the fourth moment of the noise."""

@@ -83,14 +83,3 @@ def test_dark_and_absent_pixels():
     assert d[0, 1] == 0
     assert np.isnan(d[0, 2])
     np.testing.assert_array_equal(stabilizer.inverse(d)[0, :1], [10])
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="gain=0 must be"):
-        Stabilizer(0)
-    with pytest.raises(ValueError, match="read=-1 must be"):
-        Stabilizer(1, -1)
-    with pytest.raises(ValueError, match="share=2 must be at most 1"):
-        Stabilizer(1, share=2)
-    with pytest.raises(TypeError, match="gain must be a number"):
-        Stabilizer("1")
