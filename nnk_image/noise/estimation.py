@@ -43,8 +43,7 @@ from nnk_image.noise.blocks import (
     usable_pixels,
 )
 from nnk_image.noise.brightness import Line, by_brightness, curve
-from nnk_image.noise.given import check_magnitudes
-from nnk_image.noise.levels import Blocks, level_map, level_of
+from nnk_image.noise.levels import UNCERTAINTY, noise_of_levels
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale
@@ -67,7 +66,7 @@ _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
 _NEGLIGIBLE = 0.04  # correlation that counts as none
 _DARK, _FAR = 0.001, 5.0  # share of pixels far below an offset, and how many times the noise
 _IN_VOLUMES = 0.7  # of the factor of the correlated part, which the filter raises there by itself
-_UNCERTAINTY = 0.05, 0.3  # relative error of the level: of white noise, and of correlated noise
+_UNCERTAINTY = UNCERTAINTY, 0.3  # of the level of white noise, and of correlated noise
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """Least number of slices of a volume that are used, and pixels from which on no more are added."""
 
@@ -163,16 +162,6 @@ def estimate_noise(
         checked = check_image(image, channel_axis, mask)
         return noise_of_levels(checked, int(kind == "rician"), uneven)
     return estimated_noise(check_image(image, channel_axis, mask), kind)
-
-
-def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
-    """Estimate white noise, or that of magnitudes, of a level that may change in space."""
-    if rician:
-        check_magnitudes(image)
-    blocks = Blocks.of(image)
-    levels = level_map(blocks, image.shape, rician) if uneven else None
-    level = None if levels is not None else [level_of(blocks, rician)] * image.channels
-    return NoiseModel(level, levels=levels, rician=rician, uncertainty=_UNCERTAINTY[0])
 
 
 def estimated_noise(image: Image, kind: str | None = None, correlated: bool = True) -> NoiseModel:

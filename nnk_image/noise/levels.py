@@ -19,17 +19,22 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
-from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.ndimage import gaussian_filter, map_coordinates, zoom
 
 from nnk_image.base.image import Image
+from nnk_image.noise.given import check_magnitudes
 from nnk_image.noise.magnitudes import magnitudes
+from nnk_image.noise.model import NoiseModel
 
 Floats = npt.NDArray[np.floating[Any]]
 
-_SIDES = {2: (8, 8), 3: (4, 4, 4)}  # of a block, by the axes that it has
+UNCERTAINTY = 0.05  # relative error of the level of white noise
+
+_SIDES = {2: (8, 8), 3: (4, 4, 4), 4: (1, 4, 4, 4)}  # of a block, by the axes of the image
+_CELLS = {2: (4, 4), 3: (2, 2, 2), 4: (1, 2, 2, 2)}  # blocks of a cell, the grain of the map
 _FEWEST = 16  # pixels of a block
-_CELL = {2: 4, 3: 2}  # blocks along each axis of a cell, the grain of the map
 _LOW = 0.2  # quantile of the energies from which the iteration starts
 _MOST_LOWEST = 0.05  # share of a block that may have the image's lowest value: there is no noise
 _NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken to have none
@@ -40,6 +45,21 @@ _EVERYWHERE = 1e-3  # weight of all cells together in the smoothing, for cells f
 _MOST = 3.0  # ratio of an energy to the level, for texture of high frequencies alone
 _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
 _ABOVE = 0.6  # of log energy above that, from which a block counts less
+
+
+def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
+    """Estimate white noise, or that of magnitudes, of a level that may change in space."""
+    if rician:
+        check_magnitudes(image)
+    blocks = Blocks.of(image)
+    variances = _variances(blocks, rician) if blocks.means.size else np.zeros(1)
+    if uneven and variances.max() > 0:
+        cells = np.sqrt(variances).reshape(blocks.grid)
+        levels = zoom(cells, blocks.sizes, order=1, mode="nearest", grid_mode=True)
+        levels = np.ascontiguousarray(levels[tuple(map(slice, image.shape))])
+        return NoiseModel(levels=levels, rician=rician, uncertainty=UNCERTAINTY)
+    level = np.sqrt(np.median(blocks.of_cells(variances))) if blocks.means.size else 0.0
+    return NoiseModel([float(level)] * image.channels, rician=rician, uncertainty=UNCERTAINTY)
 
 
 @dataclass(frozen=True)
@@ -70,28 +90,27 @@ class Blocks:
     @classmethod
     def of(cls, image: Image) -> Self:
         """Measure all blocks, a slab of them at a time; ValueError if the image is too small."""
-        axes = min(len(image.shape), 3)
-        sides = tuple(map(min, _SIDES[axes], image.shape[-axes:]))
+        shape = image.shape
+        sides = tuple(map(min, _SIDES[len(shape)], shape))
         if math.prod(sides) < _FEWEST and image.high > image.low:
             raise ValueError(
-                f"the level of noise in an image of shape {image.shape} cannot be estimated: it "
+                f"the level of noise in an image of shape {shape} cannot be estimated: it "
                 f"has no block of {_FEWEST} neighboring pixels; give sigma"
             )
-        leading = (1,) * (len(image.shape) - axes)
-        sizes = (*leading, *(_CELL[axes] * side for side in sides))
-        grid = tuple(-(-n // size) for n, size in zip(image.shape, sizes, strict=True))
-        along = zip(image.shape, (*leading, *sides), sizes, strict=True)
+        sizes = tuple(map(math.prod, zip(_CELLS[len(shape)], sides, strict=True)))
+        grid = tuple(-(-n // size) for n, size in zip(shape, sizes, strict=True))
+        along = zip(shape, sides, sizes, strict=True)
         middles = [(np.arange(n // side) + 0.5) * side / size - 0.5 for n, side, size in along]
         places = np.stack(np.meshgrid(*middles, indexing="ij"))
         parts = []
-        for place in np.ndindex(places.shape[1 : len(leading) + 2]):
-            slab = (*place[:-1], slice(place[-1] * sides[0], (place[-1] + 1) * sides[0]))
+        for number in range(places.shape[1]):
+            slab = slice(number * sides[0], (number + 1) * sides[0])
             valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
             for channel in range(image.channels):
-                values = _split(image.pixels[slab][..., channel], sides)
+                values = _split(image.pixels[slab, ..., channel], sides)
                 kept = _usable(values, valid, image.low)
                 means = values[kept].mean(axis=tuple(range(1, values.ndim)), dtype=np.float64)
-                own = places[(slice(None), *place)].reshape(len(sizes), -1)[:, kept]
+                own = places[:, number].reshape(len(shape), -1)[:, kept]
                 parts.append((_energies(values[kept]), means, own))
         energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
         cells = np.ravel_multi_index(tuple(np.rint(places).astype(int)), grid)
@@ -102,33 +121,10 @@ class Blocks:
         return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 
-def level_of(blocks: Blocks, rician: int = 0) -> float:
-    """Return the median of the levels at all blocks, 0 if there is none."""
-    if not blocks.means.size:
-        return 0.0
-    return float(np.sqrt(np.median(blocks.of_cells(_variances(blocks, rician)))))
-
-
-def level_map(blocks: Blocks, shape: tuple[int, ...], rician: int = 0) -> Floats | None:
-    """Return the level of each pixel of an image of this shape, None if there is no noise."""
-    if not blocks.means.size:
-        return None
-    levels = np.sqrt(_variances(blocks, rician)).reshape(blocks.grid)
-    for axis, (n, size) in enumerate(zip(shape, blocks.sizes, strict=True)):
-        places = (np.arange(n) + 0.5) / size - 0.5
-        identity = np.eye(blocks.grid[axis])
-        weights = [np.interp(places, np.arange(len(identity)), row) for row in identity]
-        levels = np.moveaxis(np.tensordot(levels, np.array(weights), (axis, 0)), -1, axis)
-    return np.ascontiguousarray(levels) if levels.max() > 0 else None
-
-
-def _split(array: Floats, sides: tuple[int, ...]) -> Floats:
+def _split(array: npt.NDArray[Any], sides: tuple[int, ...]) -> npt.NDArray[Any]:
     """Return the (n, *sides) blocks of an array, without what is left at the ends."""
-    counts = [n // side for n, side in zip(array.shape, sides, strict=True)]
-    array = array[tuple(slice(n * side) for n, side in zip(counts, sides, strict=True))]
-    parts = array.reshape([k for pair in zip(counts, sides, strict=True) for k in pair])
-    order = (*range(0, parts.ndim, 2), *range(1, parts.ndim, 2))
-    return parts.transpose(order).reshape(-1, *sides)
+    every = tuple(slice(None, None, side) for side in sides)
+    return sliding_window_view(array, sides)[every].reshape(-1, *sides)
 
 
 def _usable(values: Floats, valid: npt.NDArray[np.bool_] | None, low: float) -> Any:
