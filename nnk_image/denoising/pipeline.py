@@ -264,7 +264,7 @@ def _without_row_and_column_noise(image, noise, executor):
     for share in _REMAINING:
         rest = without_offsets(image, offsets)
         statistics = Statistics.of(rest)
-        model = offsets_as_correlation(noise, rest.shape, statistics.means, share)
+        model = offsets_as_correlation(noise, rest, statistics.means, share)
         steps = plan(rest, model, "fast", statistics)
         estimate = denoise_pixels(rest, model, steps, statistics, executor)
         offsets = offsets + remaining_offsets(rest, estimate, noise)

@@ -11,7 +11,7 @@ from nnk_image.base.checks import check_positive
 from nnk_image.base.image import MOST_AXES, place_of
 
 REACH = 48
-"""Largest offset that is kept of the autocovariance of a power spectrum."""
+"""Largest displacement at which row and column noise, or a power spectrum, correlates pixels."""
 
 _NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
 _ASYMMETRY = 0.1  # difference of opposite frequencies of a spectrum, relative to its sum

@@ -9,15 +9,18 @@ that explain the medians best, given their standard deviation.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Image
-from nnk_image.noise.checks import cut
+from nnk_image.noise.checks import REACH, cut
 from nnk_image.noise.model import NoiseModel
 
-_REACH = 48  # offsets between pixels up to which row and column noise counts as correlation
+Floats = npt.NDArray[np.floating[Any]]
+
 _LEAST_ROWS = 32  # for an estimate
 _SECOND = 5.0
 """Differences between rows with independent offsets do not correlate with the second next, but for
@@ -42,37 +45,59 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     return half * _level(channels, image.valid), half * _level(*_turned(channels, image.valid))
 
 
-def estimate_offsets(image, rows, columns):
-    """Estimate the offsets of rows and columns from differences between neighboring ones.
-
-    Parameters
-    ----------
-    image : Image
-    rows, columns : float
-        Standard deviations of the offsets.
-
-    Returns
-    -------
-    (C, H, W) ndarray
-    """
+def estimate_offsets(image: Image, rows: float, columns: float) -> Floats:
+    """Estimate the (C, H, W) offsets of rows and columns, given their standard deviations."""
     channels = np.moveaxis(image.pixels, -1, 0).astype(np.float64)
-    found = np.zeros(channels.shape)
-    if rows:
-        found += _offsets(channels, image.valid, rows)[:, :, None]
-    if columns:
-        turned, valid = _turned(channels - found, image.valid)
-        found += _offsets(turned, valid, columns)[:, None, :]
-    return found
+    return _rows_and_columns(channels, image.valid, rows, columns, _offsets)
 
 
-def without_offsets(image, offsets):
+def remaining_offsets(image: Image, estimate: Floats, noise: NoiseModel) -> Floats:
+    """Return the (C, H, W) offsets in what denoising has removed from an image.
+
+    `estimate` holds the (H, W, C) denoised pixels.
+    """
+    removed = np.moveaxis(image.pixels - estimate, -1, 0).astype(np.float64)
+    return _rows_and_columns(removed, image.valid, noise.rows, noise.columns, _centered_means)
+
+
+def without_offsets(image: Image, offsets: Floats) -> Image:
     """Return the image minus (C, H, W) offsets; masked pixels stay as they are."""
+    inside: Any = ... if image.valid is None else image.valid
     pixels = image.pixels.astype(image.dtype)
-    less = pixels - np.moveaxis(offsets, 0, -1).astype(image.dtype)
-    if image.valid is not None:
-        less[~image.valid] = pixels[~image.valid]
-    there = less if image.valid is None else less[image.valid]
-    return replace(image, pixels=less, low=float(there.min()), high=float(there.max()))
+    pixels[inside] -= np.moveaxis(offsets, 0, -1)[inside].astype(image.dtype)
+    low, high = float(pixels[inside].min()), float(pixels[inside].max())
+    return replace(image, pixels=pixels, low=low, high=high)
+
+
+def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float) -> NoiseModel:
+    """Return a model of one level, whose correlation includes row and column noise.
+
+    `noise` has one value per channel, `means` are those of the channels, and `share` is the share
+    of the offsets' standard deviation that remains in the image.
+    """
+    light = np.maximum(np.array(means) - noise.offset, 0)
+    variance = np.mean(np.array(noise.sigma) ** 2 + np.array(noise.gain) * light)
+    a, b = (min(REACH, n - 1) for n in image.shape)
+    correlation = noise.mean_correlation()
+    covariance = variance * cut(np.ones((1, 1)) if correlation is None else correlation, (a, b))
+    covariance[a] += (share * noise.rows) ** 2
+    covariance[:, b] += (share * noise.columns) ** 2
+    middle = covariance[a, b]
+    return NoiseModel(np.sqrt(middle), correlation=covariance / middle).for_channels(len(means))
+
+
+def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
+    """Return the (C, H, W) offsets that `find` finds of rows, and then of columns.
+
+    ``find(channels, valid, sigma)`` returns the (C, H) offsets of rows, given their standard
+    deviation.
+    """
+    offsets = np.zeros(channels.shape)
+    if rows:
+        offsets += find(channels, valid, rows)[:, :, None]
+    if columns:
+        offsets += find(*_turned(channels - offsets, valid), columns)[:, None, :]
+    return offsets
 
 
 def _turned(channels, valid):
@@ -123,72 +148,19 @@ def _offsets(channels, valid, sigma):
     offsets = np.zeros(channels.shape[:2])
     if not known.any():
         return offsets
-    for number, steps in enumerate(medians):
+    for own, steps in zip(offsets, medians, strict=True):
         scale = 1.4826 * np.median(np.abs(steps[known]))
         change = max(scale**2 - 2 * sigma**2, (_LEAST_CHANGE * sigma) ** 2)
         weights = np.where(known, 1 / change, 0.0)
-        bands = np.zeros((2, channels.shape[1]))
-        bands[1] = 1 / sigma**2
-        bands[1, :-1] += weights
-        bands[1, 1:] += weights
-        bands[0, 1:] = -weights
-        sums = np.zeros(channels.shape[1])
-        sums[:-1] -= weights * steps
-        sums[1:] += weights * steps
-        offsets[number] = solveh_banded(bands, sums)
+        diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
+        sums = -np.diff(weights * steps, prepend=0, append=0)
+        own[:] = solveh_banded(np.stack([np.append(0, -weights), diagonal]), sums)
     return offsets - offsets.mean(axis=1, keepdims=True)
 
 
-def remaining_offsets(image: Image, estimate, noise: NoiseModel):
-    """Return the (C, H, W) offsets in what denoising has removed from an image.
-
-    `estimate` holds the (H, W, C) denoised pixels.
-    """
-    removed = np.moveaxis(image.pixels - estimate, -1, 0).astype(np.float64)
-    offsets = np.zeros(removed.shape)
-    if noise.rows:
-        means = _centered_means(removed, image.valid)[:, :, None]
-        offsets, removed = offsets + means, removed - means
-    if noise.columns:
-        offsets = offsets + _centered_means(*_turned(removed, image.valid))[:, None, :]
-    return offsets
-
-
-def offsets_as_correlation(noise: NoiseModel, shape, means, share) -> NoiseModel:
-    """Return a model of one level whose correlation includes a share of the offsets.
-
-    Parameters
-    ----------
-    noise : NoiseModel
-        One value per channel.
-    shape : (int, int)
-        Of the image.
-    means : sequence of float
-        Of its channels.
-    share : float
-        Share of the standard deviation of the offsets.
-    """
-    light = np.maximum(np.array(means) - noise.offset, 0)
-    shot = np.mean(np.array(noise.gain) * light)
-    variance = float(np.mean(np.array(noise.sigma) ** 2) + shot)
-    a, b = (min(_REACH, n - 1) for n in shape)
-    covariance = np.zeros((2 * a + 1, 2 * b + 1))
-    covariance[a, b] = variance
-    correlation = noise.mean_correlation()
-    if correlation is not None:
-        covariance = variance * cut(correlation, (a, b))
-    covariance[a] += (share * noise.rows) ** 2
-    covariance[:, b] += (share * noise.columns) ** 2
-    middle = covariance[a, b]
-    sigma = (float(np.sqrt(middle)),) * len(means)
-    return NoiseModel(sigma, (0.0,) * len(means), (0.0,) * len(means), covariance / middle)
-
-
-def _centered_means(channels, valid):
+def _centered_means(channels, valid, _sigma):
     """Return the (C, H) means of the rows minus their mean; 0 where no pixel is valid."""
-    if valid is None:
-        means = channels.mean(axis=2)
-        return means - means.mean(axis=1, keepdims=True)
+    valid = np.ones(channels.shape[1:], bool) if valid is None else valid
     count = valid.sum(axis=1)
     means = np.where(valid, channels, 0).sum(axis=2) / np.maximum(count, 1)
     means -= means[:, count > 0].mean(axis=1, keepdims=True)
