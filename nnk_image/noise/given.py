@@ -1,7 +1,5 @@
 """The noise that a caller gives, checked against the image."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from nnk_image.base.image import Image
@@ -16,23 +14,18 @@ def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
     TypeError, ValueError
         If `sigma` is no such thing, or does not fit the image.
     """
-    if isinstance(sigma, NoiseModel):
-        _check_fits(sigma, image)
-        return sigma
     if isinstance(sigma, (str, dict)):
         raise TypeError(
             "sigma must be a number, one number per channel, or a NoiseModel such as "
             f"NoiseModel(gain=2.0), not {sigma!r}"
         )
-    if isinstance(sigma, np.ndarray) and sigma.ndim > 1:
-        if sigma.shape != image.shape:
-            raise ValueError(
-                f"sigma has shape {sigma.shape}: give one map of levels for all channels, of "
-                f"the image's shape {image.shape}, or one number per channel"
-            )
-        return NoiseModel(levels=sigma)
-    model = NoiseModel(sigma)
-    _check_channels("sigma", model.sigma if np.ndim(sigma) < 2 else (), image)
+    if isinstance(sigma, NoiseModel):
+        model = sigma
+    elif isinstance(sigma, np.ndarray) and sigma.ndim > 1:
+        model = NoiseModel(levels=sigma)
+    else:
+        model = NoiseModel(sigma)
+    _check_fits(model, image)
     return model
 
 
@@ -41,11 +34,16 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
     if model.rician:
         check_magnitudes(image)
     for name in ("sigma", "gain", "offset"):
-        _check_channels(name, getattr(model, name), image)
+        values = getattr(model, name)
+        if len(values) not in (1, image.channels):
+            raise ValueError(
+                f"{name} has {len(values)} values, the image {image.channels} channels: give one "
+                "number, or one per channel"
+            )
     if model.levels is not None and model.levels.shape != image.shape:
         raise ValueError(
-            f"the noise model's levels have shape {model.levels.shape}, the image "
-            f"{image.shape}: give the standard deviation of each pixel"
+            f"the map of noise levels has shape {model.levels.shape}, the image {image.shape}: "
+            "give one standard deviation for each pixel, the same for all channels"
         )
     axes = 2 if model.correlation is None else model.correlation.ndim
     if axes == 4 and len(model.correlation) != image.channels:
@@ -72,13 +70,4 @@ def check_magnitudes(image: Image) -> None:
             f"magnitudes cannot be negative, but the image goes down to {image.low:g}: for Rician "
             "noise give the magnitudes as the scanner stores them; real and imaginary parts, and "
             "differences of magnitudes, have Gaussian noise"
-        )
-
-
-def _check_channels(name: str, values: Sequence[float], image: Image) -> None:
-    """Raise a ValueError unless there is one value, or one per channel of `image`."""
-    if len(values) not in (1, image.channels):
-        raise ValueError(
-            f"{name} has {len(values)} values, the image {image.channels} channels: give one "
-            "number, or one per channel"
         )
