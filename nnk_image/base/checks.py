@@ -46,7 +46,8 @@ def check_number(name: str, value: Any, least: float = 0.0) -> float:
     """Return a finite real argument of at least `least`."""
     number = _real(name, value)
     if not (np.isfinite(number) and number >= least):
-        raise ValueError(f"{name}={value} must be finite and at least {least:g}")
+        allowed = "finite" if least == -np.inf else f"finite and at least {least:g}"
+        raise ValueError(f"{name}={value} must be {allowed}")
     return number
 
 

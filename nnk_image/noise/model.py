@@ -13,21 +13,26 @@ from scipy.ndimage import gaussian_filter
 
 from nnk_image.base.checks import check_count, check_positive
 from nnk_image.base.image import Image
-from nnk_image.noise.checks import (
+from nnk_image.noise.autocovariance import (
     autocovariance_of_spectrum,
     checked_autocovariance,
-    checked_curve,
-    checked_levels,
     correlation_of,
-    per_channel,
-    root_mean_square,
+    cut,
     split_row_and_column_noise,
     variances_of,
 )
+from nnk_image.noise.checks import checked_curve, checked_levels, per_channel, root_mean_square
 
 PerChannel = float | Sequence[float] | npt.NDArray[Any]
 
-_VERSION = 2
+_PER_CHANNEL = "sigma", "gain", "offset"
+_EXCLUSIVE = (
+    *(("gain", "levels"), ("gain", "curve"), ("levels", "curve")),
+    *(("rician", other) for other in ("gain", "offset", "curve", "rows", "columns")),
+)
+"""Pairs of arguments that cannot be combined."""
+
+_VERSION = 2  # of the format of `to_json`
 _MOST_SHOWN = 6  # channels whose levels are shown one by one
 _BRIGHTNESS_WIDTH = 2.0  # pixels, standard deviation of the Gaussian that smooths the brightness
 
@@ -117,58 +122,41 @@ class NoiseModel:
     rician: int = 0
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
-
+        checked: dict[str, Any] = {
+            "gain": per_channel("gain", self.gain, "growth of the variance with the intensity"),
+            "offset": per_channel("offset", self.offset, "value without light", any_sign=True),
+            "rician": check_count("rician", int(self.rician), 0),
+        }
         for name in ("rows", "columns"):
             what = f"standard deviation of the offsets of {name}"
-            put(name, check_positive(name, getattr(self, name), what, True))
-        put("gain", per_channel("gain", self.gain, "growth of the variance with the intensity"))
-        put("offset", per_channel("offset", self.offset, "value without light", any_sign=True))
-        if self.uncertainty is not None:
-            put("uncertainty", check_positive("uncertainty", self.uncertainty, "error", True))
+            checked[name] = check_positive(name, getattr(self, name), what, True)
+        relative = None
         if self.levels is not None:
-            put("levels", checked_levels(self.levels))
+            relative = checked["levels"] = checked_levels(self.levels)
         if self.curve is not None:
-            put("curve", checked_curve(self.curve))
-        if (self.levels is not None or self.curve is not None) and any(self.gain):
-            raise ValueError(
-                "gain cannot be combined with levels or a curve: leave one of them out"
-            )
-        put("rician", check_count("rician", int(self.rician), 0))
-        if self.rician and (any(self.gain) or any(self.offset) or self.curve is not None):
-            raise ValueError(
-                "rician cannot be combined with gain, offset or curve: give sigma or levels alone"
-            )
-        if self.rician and self.has_row_or_column_noise:
-            raise ValueError(
-                "rician cannot be combined with rows or columns: leave one of them out"
-            )
-        if self.levels is not None and self.curve is not None:
-            raise ValueError("levels and curve cannot be combined: leave one of them out")
+            checked["curve"] = checked_curve(self.curve)
+            relative = checked["curve"][1]
+        for first, second in _EXCLUSIVE:
+            if np.any(checked.get(first, 0)) and np.any(checked.get(second, 0)):
+                raise ValueError(f"{first} cannot be combined with {second}: leave one of them out")
         if self.correlation is not None:
-            put("correlation", checked_autocovariance(self.correlation, "correlation"))
-            if not np.allclose(variances_of(self.correlation), 1):
+            checked["correlation"] = checked_autocovariance(self.correlation, "correlation")
+            if not np.allclose(variances_of(checked["correlation"]), 1):
                 raise ValueError(
                     "correlation must be 1 in the middle; for a covariance use "
                     "NoiseModel.from_autocovariance"
                 )
-        put("sigma", self._checked_sigma())
-        if self.curve is not None:
-            level = root_mean_square(self.curve[1])
-            if abs(level - 1) > 1e-12:  # a stored curve stays as it is
-                put("curve", np.stack([self.curve[0], self.curve[1] / level]))
-
-    def _checked_sigma(self) -> tuple[float, ...]:
-        if self.sigma is not None:
-            return per_channel("sigma", self.sigma, "standard deviation of the noise")
-        if self.levels is not None:
-            return (root_mean_square(self.levels),)
-        if self.curve is not None:
-            return (root_mean_square(self.curve[1]),)
-        return (0.0,)
+        if self.uncertainty is not None:
+            checked["uncertainty"] = check_positive("uncertainty", self.uncertainty, "error", True)
+        level = 0.0 if relative is None else root_mean_square(relative)
+        sigma = level if self.sigma is None else self.sigma
+        checked["sigma"] = per_channel("sigma", sigma, "standard deviation of the noise")
+        if self.curve is not None and abs(level - 1) > 1e-12:  # a stored curve stays as it is
+            checked["curve"][1] /= level
+        for name, value in checked.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_autocovariance(
@@ -301,7 +289,7 @@ class NoiseModel:
 
     def for_channels(self, n: int) -> Self:
         """Return the model with single values of `sigma`, `gain` and `offset` repeated n times."""
-        values = {name: getattr(self, name) for name in ("sigma", "gain", "offset")}
+        values = {name: getattr(self, name) for name in _PER_CHANNEL}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
@@ -311,7 +299,7 @@ class NoiseModel:
         all channels is kept. IndexError if there is no such channel.
         """
         model = self.for_channels(n)
-        own = {name: getattr(model, name)[channel] for name in ("sigma", "gain", "offset")}
+        own = {name: getattr(model, name)[channel] for name in _PER_CHANNEL}
         if self.is_joint:
             own["correlation"] = self.correlation[channel, channel]
         return replace(model, **own)
@@ -325,11 +313,8 @@ class NoiseModel:
         own = self.mean_correlation()
         if own is None:
             return 0.0, 0.0
-        own = own[own.shape[0] // 2] if own.ndim == 3 else own
-        y, x = (n // 2 for n in own.shape)
-        down = own[y + 1, x] if y else 0.0
-        right = own[y, x + 1] if x else 0.0
-        return float(down), float(right)
+        near = cut(own, (0,) * (own.ndim - 2) + (1, 1)).reshape(3, 3)
+        return float(near[2, 1]), float(near[1, 2])
 
     def mean_correlation(self) -> npt.NDArray[np.float64] | None:
         """Return `correlation` averaged over the channels, without the axes of channels.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Image
-from nnk_image.noise.checks import REACH, cut
+from nnk_image.noise.autocovariance import REACH, cut
 from nnk_image.noise.model import NoiseModel
 
 Floats = npt.NDArray[np.floating[Any]]

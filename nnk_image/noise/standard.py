@@ -8,16 +8,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import correlate1d, uniform_filter
+from scipy.ndimage import uniform_filter
 
 from nnk_image.base.geometry import BLOCK_BYTES
 from nnk_image.base.image import opponent_matrix
 from nnk_image.base.pyramid import halve
-from nnk_image.noise.checks import cut, root_mean_square
+from nnk_image.noise.autocovariance import halved, middle, patch_covariance, regularized
+from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel
-
-_LEAST_EIGENVALUE = 0.02
-"""Eigenvalues below 2 % of the mean are raised to it before whitening."""
 
 _LEAST_RATIO = 1e-6
 """Least noise of a channel, relative to that of the noisiest, that opponent channels allow for."""
@@ -76,8 +74,10 @@ class StandardNoise:
         own = [correlation] * number
         if noise.is_joint:
             own = np.einsum("kc,kd,cdyx->kyx", matrix, matrix, correlation)
-        correlations = np.stack([regularized(c / _middle(c)) for c in own])
-        return cls(_in_all_axes(correlations, axes), variances, opponent)
+        correlations = np.stack([regularized(c / middle(c)) for c in own])
+        others = (1,) * (axes + 1 - correlations.ndim)  # slices not covered are independent
+        correlations = correlations.reshape(number, *others, *correlations.shape[1:])
+        return cls(correlations, variances, opponent)
 
     @property
     def is_white(self):
@@ -105,10 +105,8 @@ class StandardNoise:
         """
         if self.correlations is None and self.variances is None:
             return None
-        correlation = np.zeros([2 * r + 1 for r in radius])
-        correlation[tuple(radius)] = 1
-        if self.correlations is not None:
-            correlation = cut(self.correlations[0], radius)
+        white = np.ones((1,) * len(radius))
+        correlation = cut(white if self.correlations is None else self.correlations[0], radius)
         return (2 * math.prod(patch) * (1 - correlation)).astype(dtype).reshape(-1)
 
     def patch_variances(self, patch, dtype):
@@ -130,7 +128,8 @@ class StandardNoise:
         if self.correlations is None:
             return None
         mean = np.mean([patch_covariance(c, patch) for c in self.correlations], axis=0)
-        return _padded(mean, dtype)
+        lanes = BLOCK_BYTES // np.dtype(dtype).itemsize
+        return np.pad(mean, ((0, 0), (0, -len(mean) % lanes))).astype(dtype)
 
     def halved(self, shape):
         """Return the noise of an image of this shape after `pyramid.halve` and division by levels.
@@ -142,16 +141,14 @@ class StandardNoise:
             Standard deviations of the channels before the division; of one element if noise is
             white, which stays as strong.
         """
-        correlations, levels = None, np.ones(1)
-        if self.correlations is not None:
-            halves = [_halved(c) for c in self.correlations]
-            variances = np.array([_middle(half) for half in halves])
-            levels = np.sqrt(variances)
-            correlations = np.stack([h / v for h, v in zip(halves, variances, strict=True)])
-        variances = None
-        if self.variances is not None:
-            variances = halve(self.variances[None])[0] / 2 ** (len(shape) / 2)
-        return StandardNoise(correlations, variances), levels
+        variances = self.variances
+        if variances is not None:
+            variances = halve(variances[None])[0] / 2 ** (len(shape) / 2)
+        if self.correlations is None:
+            return StandardNoise(variances=variances), np.ones(1)
+        covariances = [halved(c) for c in self.correlations]
+        correlations = np.stack([c / middle(c) for c in covariances])
+        return StandardNoise(correlations, variances), np.sqrt([middle(c) for c in covariances])
 
 
 WHITE = StandardNoise()
@@ -167,56 +164,3 @@ def _to_unit_noise(sigmas, among):
     matrix = opponent_matrix(covariance)
     variances = np.einsum("kc,kd,cd->k", matrix, matrix, covariance)
     return matrix * sigmas / np.sqrt(variances)[:, None]
-
-
-def _in_all_axes(correlations, axes):
-    """Return correlations (C, ...) by offset along all axes; slices not covered are independent."""
-    missing = axes + 1 - correlations.ndim
-    return correlations.reshape(len(correlations), *(1,) * missing, *correlations.shape[1:])
-
-
-def regularized(correlation):
-    """Return the nearest possible correlation by offset, with power at every frequency."""
-    shape, axes = correlation.shape, tuple(range(correlation.ndim))
-    around = np.zeros([2 * n for n in shape])
-    around[tuple(slice(n) for n in shape)] = correlation
-    power = np.fft.fftn(np.roll(around, [-(n // 2) for n in shape], axes)).real
-    power = np.maximum(power, _LEAST_EIGENVALUE * power.mean())
-    result = np.roll(np.fft.ifftn(power).real, [n // 2 for n in shape], axes)
-    result = result[tuple(slice(n) for n in shape)]
-    return result / _middle(result)
-
-
-def patch_covariance(correlation, patch):
-    """(n, n) covariance of the n pixels of a patch of these sides, in units of their variance."""
-    table = cut(correlation, [side - 1 for side in patch])
-    return table[_differences(patch)]
-
-
-def _differences(patch):
-    """Where, in an array by offset, the offsets between all pixels of a patch are."""
-    places = np.indices(patch).reshape(len(patch), -1)
-    offsets = zip(places, patch, strict=True)
-    return tuple(place[:, None] - place + side - 1 for place, side in offsets)
-
-
-def _middle(correlation):
-    return correlation[tuple(n // 2 for n in correlation.shape)]
-
-
-def _padded(matrix, dtype):
-    """Rows padded with zeros to whole SIMD blocks."""
-    lanes = BLOCK_BYTES // np.dtype(dtype).itemsize
-    padded = np.zeros((len(matrix), -(-len(matrix) // lanes) * lanes), dtype)
-    padded[:, : len(matrix)] = matrix
-    return padded
-
-
-def _halved(correlation):
-    """Return the covariance by offset after `halve`, from the correlation before it."""
-    for axis, n in enumerate(correlation.shape):
-        wide = [(2, 2) if a == axis else (0, 0) for a in range(correlation.ndim)]
-        sums = correlate1d(np.pad(correlation, wide), [0.5, 1, 0.5], axis, mode="constant")
-        middle = n // 2 + 2
-        correlation = sums[(slice(None),) * axis + (slice(middle % 2, None, 2),)]
-    return correlation

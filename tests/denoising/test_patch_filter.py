@@ -15,7 +15,8 @@ from nnk_image.denoising import patch_filter, patch_shapes, patches
 from nnk_image.denoising.efforts import Grouping
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.noise.standard import WHITE, StandardNoise, patch_covariance, regularized
+from nnk_image.noise.autocovariance import patch_covariance, regularized
+from nnk_image.noise.standard import WHITE, StandardNoise
 
 CORRELATION = regularized(
     np.outer([0.1, 0.5, 1, 0.5, 0.1], [0.05, 0.4, 1, 0.4, 0.05])  # differs along the axes

@@ -7,7 +7,8 @@ from pictures import assert_same_everywhere, psnr
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise, image_graph
 from nnk_image.denoising.methods import METHODS
-from nnk_image.noise.standard import StandardNoise, patch_covariance
+from nnk_image.noise.autocovariance import patch_covariance
+from nnk_image.noise.standard import StandardNoise
 
 RNG = np.random.default_rng(40)
 CAMERA = nnk_image.standard_image("camera").astype(float)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from nnk_image.base.pyramid import halve
+from nnk_image.noise.autocovariance import patch_covariance, regularized
 from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.standard import WHITE, StandardNoise, patch_covariance, regularized
+from nnk_image.noise.standard import WHITE, StandardNoise
 
 KERNEL = np.outer([1, 2, 1], [1, 3, 1]).astype(float)
 

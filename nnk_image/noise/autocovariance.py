@@ -1,0 +1,178 @@
+"""Covariance of the noise of two pixels, as an array by the displacement between them.
+
+The array goes from displacement (-a, -b) to (a, b), with the variance in the middle. It is 0
+beyond. A correlation is one with 1 in the middle.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import correlate1d
+
+from nnk_image.noise.checks import real_array
+
+Array = npt.NDArray[np.float64]
+
+REACH = 48
+"""Largest displacement at which row and column noise, or a power spectrum, correlates pixels."""
+
+_NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
+_ASYMMETRY = 0.1  # difference of opposite frequencies of a spectrum, relative to its sum
+_LEAST_LENGTH = 8  # pixels over which row noise must stay constant to differ from smooth noise
+_LEAST_POWER = 0.02  # of a correlation at each frequency, relative to the mean
+
+
+def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") -> Array:
+    """Check an autocovariance: odd sides, symmetric, positive variance; returns float64."""
+    array = real_array(name, autocovariance)
+    offsets = array.shape[-2:] if array.ndim == 4 else array.shape
+    if array.ndim not in (2, 3, 4) or not all(n % 2 for n in offsets):
+        raise ValueError(
+            f"{name} has shape {array.shape}: give the covariance for offsets from "
+            "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width); for "
+            "volumes also (depth, height, width)"
+        )
+    if array.ndim == 4 and array.shape[0] != array.shape[1]:
+        raise ValueError(
+            f"{name} has shape {array.shape}: the first two axes must both have one "
+            "element per channel, (C, C, height, width)"
+        )
+    variances = variances_of(array)
+    if not np.isfinite(array).all() or variances.min() <= 0:
+        raise ValueError(
+            f"{name} must be finite, and positive in the middle, which is the variance"
+        )
+    reflected = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
+    if not np.allclose(array, reflected, atol=1e-6 * variances.max()):
+        raise ValueError(f"{name} must be symmetric: the same for an offset and its opposite")
+    return array
+
+
+def autocovariance_of_spectrum(psd: Any) -> Array:
+    """Return the autocovariance, up to `REACH`, of a power spectral density of shape (H, W)."""
+    psd = real_array("psd", psd)
+    if psd.ndim != 2:
+        raise ValueError(f"psd has shape {psd.shape}: give one power spectral density, (H, W)")
+    if not np.isfinite(psd).all() or psd.min() < 0 or psd.max() == 0:
+        raise ValueError(
+            f"psd must be finite and nowhere negative, its smallest value is {psd.min():g}: it is "
+            "the mean of abs(fft2(noise)) ** 2 / (H * W)"
+        )
+    opposite = np.roll(psd[::-1, ::-1], 1, axis=(0, 1))
+    # A formula may have any value at half the sampling rate, which is its own opposite.
+    compared = np.ix_(*(2 * np.arange(n) != n for n in psd.shape))
+    if np.abs(psd - opposite)[compared].sum() > _ASYMMETRY * psd.sum():
+        raise ValueError(
+            "psd differs between opposite frequencies, psd[i, j] and psd[-i, -j]: give all "
+            "frequencies in the order of numpy.fft.fft2, not those of rfft2, and undo a shift with "
+            "numpy.fft.ifftshift"
+        )
+    covariance = np.fft.fftshift(np.fft.ifft2(psd).real)
+    y, x = (n // 2 for n in psd.shape)
+    a, b = (min(REACH, (n - 1) // 2) for n in psd.shape)
+    covariance = covariance[y - a : y + a + 1, x - b : x + b + 1]
+    return (covariance + covariance[::-1, ::-1]) / 2
+
+
+def variances_of(covariance: Array) -> Array:
+    """Return the (C,) variances of the channels, (1,) where there is one for all."""
+    if covariance.ndim == 4:
+        y, x = (n // 2 for n in covariance.shape[-2:])
+        return np.asarray(np.diagonal(covariance[..., y, x]))
+    return np.reshape(middle(covariance), 1)
+
+
+def correlation_of(covariance: Array) -> Array:
+    """Return the autocovariance divided by the variance, 1 in the middle."""
+    sigma = np.sqrt(variances_of(covariance))
+    if covariance.ndim < 4:
+        return np.asarray(covariance / sigma[0] ** 2)
+    return np.asarray(covariance / (sigma[:, None] * sigma)[..., None, None])
+
+
+def middle(covariance: Array) -> Any:
+    """Return the variance: the covariance without displacement, of the same channel."""
+    return covariance[tuple(n // 2 for n in covariance.shape)]
+
+
+def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> Array:
+    """Return a correlation at offsets from -reach to reach along each axis, 0 where unknown."""
+    result = np.zeros([2 * r + 1 for r in reach])
+    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
+    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
+    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
+    return result
+
+
+def regularized(correlation: Array) -> Array:
+    """Return the nearest possible correlation, with power at every frequency."""
+    shape, axes = correlation.shape, tuple(range(correlation.ndim))
+    inside = tuple(map(slice, shape))
+    around = np.zeros([2 * n for n in shape])
+    around[inside] = correlation
+    power = np.fft.fftn(np.roll(around, [-(n // 2) for n in shape], axes)).real
+    power = np.maximum(power, _LEAST_POWER * power.mean())
+    result = np.roll(np.fft.ifftn(power).real, [n // 2 for n in shape], axes)[inside]
+    return result / middle(result)
+
+
+def patch_covariance(correlation: Array, patch: Sequence[int]) -> Array:
+    """Return the (n, n) covariance of the n pixels of a patch, in units of their variance."""
+    table = cut(correlation, [side - 1 for side in patch])
+    places = np.indices(patch).reshape(len(patch), -1)
+    between = (place[:, None] - place + side - 1 for place, side in zip(places, patch, strict=True))
+    return table[tuple(between)]
+
+
+def halved(correlation: Array) -> Array:
+    """Return the covariance after `nnk_image.base.pyramid.halve`."""
+    for axis, n in enumerate(correlation.shape):
+        wide = [(2, 2) if a == axis else (0, 0) for a in range(correlation.ndim)]
+        sums = correlate1d(np.pad(correlation, wide), [0.5, 1, 0.5], axis, mode="constant")
+        correlation = np.moveaxis(np.moveaxis(sums, axis, 0)[n // 2 % 2 :: 2], 0, axis)
+    return correlation
+
+
+def split_row_and_column_noise(
+    correlation: Array,
+) -> tuple[float, float, float, Array | None]:
+    """Split a correlation into shares of row noise, of column noise, and the remaining correlation.
+
+    Returns
+    -------
+    rows, columns, rest : float
+        Shares of the variance.
+    correlation : ndarray or None
+        Of the rest, None if that is white.
+    """
+    if correlation.ndim != 2:
+        return 0.0, 0.0, 1.0, correlation
+    rows, columns = _share_of_rows(correlation), _share_of_rows(correlation.T)
+    if rows == columns == 0:
+        return 0.0, 0.0, 1.0, correlation
+    rest = correlation.copy()
+    y, x = (n // 2 for n in rest.shape)
+    rest[y] -= rows
+    rest[:, x] -= columns
+    share = max(float(rest[y, x]), 0.0)
+    if share <= _NEGLIGIBLE:
+        return rows, columns, share, None
+    rest /= share
+    others = np.delete(rest.ravel(), rest.size // 2)
+    return rows, columns, share, None if np.abs(others).max() < _NEGLIGIBLE else rest
+
+
+def _share_of_rows(correlation: Array) -> float:
+    """Return the share of the variance common to all pixels of a row.
+
+    Far along the row the correlation is then constant, and far off the row it is absent.
+    """
+    y, x = (n // 2 for n in correlation.shape)
+    far = np.abs(np.arange(-x, x + 1)) > max(x // 2, _LEAST_LENGTH)
+    if not far.any() or y < 2:
+        return 0.0
+    along, beside = correlation[y, far], correlation[y + 2 :, far]
+    share = float(np.median(along) - np.median(beside))
+    return share if share > _NEGLIGIBLE and along.min() > share / 2 else 0.0
