@@ -22,7 +22,8 @@ from nnk_image import denoise, standard_image, standard_images
 from nnk_image.base.image import check_image
 from nnk_image.io import read
 from nnk_image.noise import trust
-from nnk_image.noise.estimation import measured, model_of
+from nnk_image.noise.estimation import measured
+from nnk_image.noise.fit import model_of
 
 FACTORS = 0.0, 0.3, 0.7, 1.2, 2.0, 3.2
 SIDE = 256  # pixels of a crop

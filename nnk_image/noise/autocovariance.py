@@ -13,7 +13,7 @@ from scipy.ndimage import correlate1d
 
 from nnk_image.noise.checks import real_array
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[np.floating[Any]]
 
 REACH = 48
 """Largest displacement at which row and column noise, or a power spectrum, correlates pixels."""

@@ -5,14 +5,6 @@ of a block about its center are uncorrelated whatever the spectrum, while edges 
 both. Blocks are chosen by the energy of one part and measured by the other: the choice does not
 make noise seem weaker than it is. The parts are the discrete cosine coefficients (u, v) with
 u + v even, and those with u + v odd.
-
-References
-----------
-N. Ponomarenko, V. Lukin, M. Zriakhov, A. Kaarna, J. Astola, "An automatic approach to lossy
-compression of AVIRIS images", IGARSS 2007: noise from the cosine coefficients of quiet blocks.
-
-G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
-ICCV 2015: texture is in few directions, whose removal makes mean and median of the variances equal.
 """
 
 import numpy as np

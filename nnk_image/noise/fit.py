@@ -1,0 +1,153 @@
+"""The noise model that fits what was measured in flat blocks, at all sizes of an image.
+
+Noise is a white part, of one level for each channel, and a correlated part of the opponent
+channels; the level of both may depend on the brightness. The white part is what texture cannot
+explain: the variance in the directions that it does not reach. The correlated part is what the
+flattest blocks hold beyond it, times a factor that says how far it is noise and not texture.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nnk_image.base.image import Image
+from nnk_image.noise.autocovariance import correlation_of
+from nnk_image.noise.blocks import SIDE, WAVES, U, V, cosines
+from nnk_image.noise.brightness import Line, by_brightness, curve
+from nnk_image.noise.levels import UNCERTAINTY
+from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.scale import Scale
+from nnk_image.noise.trust import white_trust
+
+Floats = npt.NDArray[np.floating[Any]]
+
+_REACH = 7  # offset up to which pixels may correlate
+_LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
+_COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
+_CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
+_MOST_RAISED = 100  # factor of their variances, which are 0 in a gray picture stored in color
+_LEAST = 1e-6  # level, relative to half the range, that counts as none
+_NEGLIGIBLE = 0.04  # correlation that counts as none
+_DARK, _FAR = 0.001, 5.0  # share of pixels far below an offset, and how many times the noise
+_UNCERTAINTY = UNCERTAINTY, 0.3  # of the level of white noise, and of correlated noise
+
+
+def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
+    """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
+    full, matrix = found[0], found[0].opponent.matrix
+    believed = white_trust(found) if kind in (None, "white") else 1
+    most_by_bin = np.inf if kind == "correlated" else full.most_luminance
+    most = float(np.median(most_by_bin))
+    independent = full.typical_white - full.shared_white
+    if image.channels == 1:
+        independent *= believed
+    left = (most - independent.mean()) / image.channels
+    shared = max(0.0, min(believed * full.shared_white, left))
+    white = independent + shared
+    in_opponent = matrix**2 @ independent
+    in_opponent[0] += image.channels * shared
+    correlated = _correlated_part(found, in_opponent, share)
+    middle = correlated[0, _REACH, _REACH]
+    if middle > 0:
+        correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
+    back = np.linalg.inv(matrix)
+    covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
+    covariance[..., _REACH, _REACH] += np.diag(np.maximum(independent, 1e-24)) + shared
+    sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
+    if sigma.max() < _LEAST:
+        return NoiseModel([0.0] * image.channels)
+    half, center = image.high / 2 - image.low / 2, image.low / 2 + image.high / 2
+    shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
+    model = NoiseModel(
+        half * sigma,
+        correlation=_correlation(covariance),
+        uncertainty=float(np.linalg.norm(_UNCERTAINTY * shares)),
+    )
+    if kind == "white":
+        return model
+    middle = correlated[0, _REACH, _REACH]
+    variances = by_brightness(full, in_opponent[0], middle, most_by_bin)
+    line = Line.through(full.brightness, variances)
+    if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
+        counts = _counts(line, model, half, center, full.range[0])
+        if kind == "poisson" or _is_possible(counts, image, center):
+            return counts
+    levels = curve(center + half * full.brightness, variances / (in_opponent[0] + middle))
+    if levels is None:
+        return model
+    power = np.sqrt(np.mean(levels[1] ** 2))
+    return replace(model, sigma=tuple(power * s for s in model.sigma), curve=levels)
+
+
+def _counts(
+    line: Line, model: NoiseModel, half: float, center: float, darkest: float
+) -> NoiseModel:
+    """Return the model with the variances of a line, whose units are `half`, from `center` on.
+
+    No light is less than that of the `darkest` block.
+    """
+    slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
+    at_zero = line.intercept - slope * (center / half)
+    read, offset = (half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope)
+    offset = min(offset, max(0.0, center + half * darkest))
+    return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
+
+
+def _is_possible(counts: NoiseModel, image: Image, center: float) -> bool:
+    """Whether hardly any pixel is so far below the offset that noise cannot explain it."""
+    some = image.pixels.ravel()[:: 1 + (image.pixels.size >> 18)]
+    (gain,), (read,), (offset,) = counts.gain, counts.sigma, counts.offset
+    level = np.sqrt(gain * max(center - offset, 0) + read**2)
+    return bool(np.quantile(some, _DARK) >= offset - _FAR * level)
+
+
+def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
+    """Return covariances by offset, (C, 2 reach + 1, 2 reach + 1), of the opponent channels.
+
+    Their spectra are those of flat blocks less `white`, that of the opponent channels, times
+    `share`. Those of smaller images, which show what is wider than a block, count as far as these
+    have flat places.
+    """
+    size = 2 * _REACH + 1
+    if share == 0:
+        return np.zeros((len(white), size, size))
+    u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
+    certain = np.exp(np.minimum.accumulate([0, *(2 * scale.flatness for scale in found[1:])]))
+    weights = np.repeat(certain, [len(a) for a in u])
+    basis = cosines(np.concatenate(u), np.concatenate(v), WAVES)
+    fit = np.linalg.pinv(basis * weights[:, None]) * weights
+    around = 2 * np.pi * np.fft.fftfreq(2 * size)
+    rows, columns = np.meshgrid(around, around, indexing="ij")
+    everywhere = cosines(rows.ravel(), columns.ravel(), WAVES)
+    covariances = np.empty((len(white), size, size))
+    for own, spectrum, covariance in zip(white, np.hstack(spectra), covariances, strict=True):
+        beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
+        smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
+        by_offset = np.fft.ifft2(smooth.reshape(2 * size, 2 * size)).real
+        covariance[:] = np.roll(by_offset, (_REACH, _REACH), (0, 1))[:size, :size]
+    total = covariances[:, _REACH, _REACH] + white
+    raised = np.clip(_CHROMA**2 * total[0] / total[1:], 1, _MOST_RAISED)
+    covariances[1:] *= raised[:, None, None]
+    return covariances
+
+
+def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
+    """Return the angular frequencies, at full size, of a scale's spectra, and (C, n) spectra."""
+    kept = np.full(len(U), True) if halvings == 0 else _COARSE
+    u, v = (np.pi * i[kept] / (SIDE * 2**halvings) for i in (U, V))
+    passed = np.ones(len(u))
+    for i in range(halvings):
+        passed *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
+    return u, v, scale.typical_opponent[:, None] * scale.opponent.spectra[:, kept] / passed
+
+
+def _correlation(covariance: Floats) -> Floats | None:
+    """Return the correlation by offset, (C, C, ...) or that of one channel; None if negligible."""
+    correlation = correlation_of(covariance)
+    white = np.zeros_like(correlation)
+    white[..., _REACH, _REACH] = np.eye(len(correlation))
+    if np.abs(correlation - white).max() < _NEGLIGIBLE:
+        return None
+    return correlation[0, 0] if len(correlation) == 1 else correlation
