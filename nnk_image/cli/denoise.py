@@ -129,7 +129,7 @@ def _check_options(options: argparse.Namespace) -> None:
 def _denoise_file(
     noise: nnk_image.NoiseModel | None, path: Path, files: paths.Files, options: argparse.Namespace
 ) -> common.Report:
-    from nnk_image.noise.words import described, typical_level
+    from nnk_image.cli.words import described, typical_level
 
     output, compared = files["output"], files["compare"]
     source = sources.read_source(path, options)

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
-    from nnk_image.noise.words import described
+    from nnk_image.cli.words import described
 
     out, plot = files["out"], files["plot"]
     source = sources.read_source(path, options)

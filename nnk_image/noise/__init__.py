@@ -6,5 +6,4 @@
 and curves by brightness, and `slices.py` adds the correlation across slices of a volume.
 `levels.py` estimates a level that changes in space, or that of magnitudes.
 `standard.py`, `stabilization.py` and `magnitudes.py` derive from a model what denoising needs.
-`words.py` describes one.
 """

@@ -54,21 +54,11 @@ _SMOOTHING = _BASIS @ np.linalg.pinv(_BASIS)
 
 
 def scales(channels, usable, constant):
-    """Measure an image at its size, half its size, and so on.
+    """Return the list of `Scale` of an image at its size, half its size, and so on.
 
-    Parameters
-    ----------
-    channels : (C, H, W) ndarray
-        Opponent channels, those of `cosine_matrix`.
-    usable : (H, W) bool ndarray
-        False where pixels are absent or clipped.
-    constant : (H, W) bool ndarray
-        True in constant areas.
-
-    Returns
-    -------
-    list of Scale
-        Empty if there is no block.
+    `channels` are the (C, H, W) opponent channels of `cosine_matrix`; `usable` and `constant` are
+    (H, W) bools: pixels that are neither absent nor clipped, and those of constant areas. The list
+    is empty if there is no block.
     """
     found, matrix = [], None
     while len(found) < _MOST_SCALES and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
@@ -97,16 +87,12 @@ def constant_pixels(pixels):
 
     On the border they are as one pixel inside.
     """
-    height, width = (n - 2 for n in pixels.shape[:2])
-    if min(height, width) < 1:
+    if min(pixels.shape[:2]) < 3:
         return np.zeros(pixels.shape[:2], bool)
     right = (pixels[:, 1:] == pixels[:, :-1]).all(axis=2)
     down = (pixels[1:] == pixels[:-1]).all(axis=2)
-    same = np.ones((height, width), bool)
-    for equal in (right, down):
-        rows, columns = equal.shape[0] - height + 1, equal.shape[1] - width + 1
-        for y, x in np.ndindex(rows, columns):
-            same &= equal[y : y + height, x : x + width]
+    squares = right[1:] & right[:-1] & down[:, 1:]  # of 2 x 2 pixels
+    same = squares[1:, 1:] & squares[1:, :-1] & squares[:-1, 1:] & squares[:-1, :-1]
     return np.pad(same, 1, mode="edge")
 
 
@@ -229,16 +215,10 @@ def _level_and_spectrum(variances):
 
 
 def _white(coefficients, chosen, logarithms, independent):
-    """Return the variances in the directions of (n, frequencies) coefficients without texture.
+    """Return the (B,) variances of (n, frequencies) coefficients in directions without texture.
 
-    `logarithms` of the variances by bin are a first guess, so that directions can be found in all
-    bins together.
-
-    Returns
-    -------
-    variances : (B,) ndarray
-    directions : list of two (d, m) ndarray
-        Of the odd and of the even part.
+    The directions are returned as well: (d, m), of the odd and of the even part. `logarithms` of
+    the variances by bin are a first guess, so that directions can be found in all bins together.
     """
     for _ in range(2):
         directions = []

@@ -21,16 +21,11 @@ class Line:
 
     @classmethod
     def through(cls, brightness, variances, certainty=1.0):
-        """Fit a line to variances, whose errors are relative; texture can only increase them.
+        """Fit a line to (B,) variances, whose errors are relative; texture can only increase them.
 
         So the farther a variance is above the line, the less it counts. Nowhere between the darkest
-        and the brightest place is the line negative.
-
-        Parameters
-        ----------
-        brightness, variances : (B,) ndarray
-        certainty : float or (B,) ndarray
-            Weight of each variance.
+        and the brightest place is the line negative. `certainty` holds the weights of the
+        variances.
         """
         darkest, span = brightness.min(), np.ptp(brightness)
         variances = np.maximum(variances, 1e-24)

@@ -58,10 +58,9 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
     if sigma.max() < _LEAST:
         return NoiseModel([0.0] * image.channels)
-    half, center = image.high / 2 - image.low / 2, image.low / 2 + image.high / 2
     shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
     model = NoiseModel(
-        half * sigma,
+        (image.high / 2 - image.low / 2) * sigma,
         correlation=_correlation(covariance),
         uncertainty=float(np.linalg.norm(_UNCERTAINTY * shares)),
     )
@@ -69,12 +68,28 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
         return model
     middle = correlated[0, _REACH, _REACH]
     variances = by_brightness(full, in_opponent[0], middle, most_by_bin)
+    return _with_brightness(model, full, variances, in_opponent[0] + middle, image, kind)
+
+
+def _with_brightness(
+    model: NoiseModel,
+    full: Scale,
+    variances: Floats,
+    typical: float,
+    image: Image,
+    kind: str | None,
+) -> NoiseModel:
+    """Return the model as Poisson noise, or with a curve, if the variances in the bins say so.
+
+    `typical` is the variance in the middle bin.
+    """
+    half, center = image.high / 2 - image.low / 2, image.low / 2 + image.high / 2
     line = Line.through(full.brightness, variances)
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
         counts = _counts(line, model, half, center, full.range[0])
         if kind == "poisson" or _is_possible(counts, image, center):
             return counts
-    levels = curve(center + half * full.brightness, variances / (in_opponent[0] + middle))
+    levels = curve(center + half * full.brightness, variances / typical)
     if levels is None:
         return model
     power = np.sqrt(np.mean(levels[1] ** 2))

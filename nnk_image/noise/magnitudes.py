@@ -41,8 +41,8 @@ class Magnitudes:
     -----
     The derivative of the transform is one over the standard deviation of the noise at each mean
     magnitude. That of the transformed noise is then 0.89 without a signal, at most 1.07 for a weak
-    one, and 1 for others. Dividing the derivative by it until it is 1 everywhere gains nothing
-    in denoised volumes, and leaves two to four times as much bias in the background.
+    one, and 1 for others. To make it 1 everywhere gains nothing in denoised volumes, and leaves
+    more bias in the background.
     """
 
     def __init__(self, coils: int = 1) -> None:
@@ -75,10 +75,8 @@ class Magnitudes:
         return _interpolate(d, self._stable_means, self._signals)
 
 
-@lru_cache(maxsize=4)
-def magnitudes(coils: int) -> Magnitudes:
-    """Return the `Magnitudes` of a number of coils."""
-    return Magnitudes(coils)
+magnitudes = lru_cache(maxsize=4)(Magnitudes)
+"""The `Magnitudes` of a number of coils, computed once."""
 
 
 def _density(signals: Floats, z: Floats, coils: int) -> Floats:

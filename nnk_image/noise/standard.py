@@ -13,7 +13,7 @@ from scipy.ndimage import uniform_filter
 from nnk_image.base.geometry import BLOCK_BYTES
 from nnk_image.base.image import opponent_matrix
 from nnk_image.base.pyramid import halve
-from nnk_image.noise.autocovariance import halved, middle, patch_covariance, regularized
+from nnk_image.noise.autocovariance import cut, halved, middle, patch_covariance, regularized
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel
 
@@ -43,17 +43,11 @@ class StandardNoise:
     opponent: np.ndarray | None = None
 
     @classmethod
-    def of(cls, noise: NoiseModel, channels, axes):
-        """Return the noise of an image standardized by `noise`.
+    def of(cls, noise: NoiseModel, channels, axes: int):
+        """Return the noise of an image with so many spatial axes, standardized by `noise`.
 
-        Parameters
-        ----------
-        noise : NoiseModel
-            With one value per channel, and `levels` instead of a curve.
-        channels : (n,) ndarray of int
-            The channels that were standardized, and then become opponent channels.
-        axes : int
-            Spatial axes of the image.
+        `noise` has one value per channel, and `levels` instead of a curve. `channels` are the
+        numbers of the channels that were standardized, and then become opponent channels.
         """
         variances = None
         if noise.is_uneven:
@@ -92,22 +86,14 @@ class StandardNoise:
     def bias(self, patch, radius, dtype):
         """Return what noise adds to squared distances of patches of the first channel.
 
-        Parameters
-        ----------
-        patch, radius : tuple of int
-            Sides of a patch, reach of the search.
-        dtype : numpy.dtype
-
-        Returns
-        -------
-        1-D ndarray or None
-            By offset, 2 radius + 1 along each axis. None if it is the same for all.
+        That is a 1-D array by offset between the patches, from -radius to radius along each axis;
+        None if it is the same for all.
         """
         if self.correlations is None and self.variances is None:
             return None
         white = np.ones((1,) * len(radius))
         correlation = cut(white if self.correlations is None else self.correlations[0], radius)
-        return (2 * math.prod(patch) * (1 - correlation)).astype(dtype).reshape(-1)
+        return (2 * math.prod(patch) * (1 - correlation)).astype(dtype).ravel()
 
     def patch_variances(self, patch, dtype):
         """Return the mean variance in the patch that begins at each pixel; None if all are 1."""
@@ -120,10 +106,7 @@ class StandardNoise:
     def covariance(self, patch, dtype):
         """Return the covariance of the n pixels of a patch, the mean of the channels'.
 
-        Returns
-        -------
-        (n, row) ndarray or None
-            Rows are padded with zeros to whole SIMD blocks. None if noise is white.
+        Its n rows are padded with zeros to whole SIMD blocks. None if noise is white.
         """
         if self.correlations is None:
             return None
@@ -132,14 +115,10 @@ class StandardNoise:
         return np.pad(mean, ((0, 0), (0, -len(mean) % lanes))).astype(dtype)
 
     def halved(self, shape):
-        """Return the noise of an image of this shape after `pyramid.halve` and division by levels.
+        """Return the noise of an image of this shape after `halve` and division by levels.
 
-        Returns
-        -------
-        noise : StandardNoise
-        levels : (C,) ndarray
-            Standard deviations of the channels before the division; of one element if noise is
-            white, which stays as strong.
+        The levels are returned as well: (C,) standard deviations of the halved channels, or (1,) if
+        noise is white, which stays as strong.
         """
         variances = self.variances
         if variances is not None:

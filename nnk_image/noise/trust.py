@@ -15,23 +15,15 @@ _LEAST_EXCESS = 0.02  # of a variance, that is beyond white noise
 
 
 def signs(scales):
-    """Return signs of noise and of texture in an image.
+    """Return four signs of noise and of texture in an image, from its list of `Scale`.
 
-    Parameters
-    ----------
-    scales : list of nnk_image.noise.scale.Scale
-
-    Returns
-    -------
-    (4,) ndarray
-        - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
-        - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5: 0 for
-          white noise, most for texture.
-        - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
-          seen everywhere.
-        - Logarithm of the level of the chroma relative to that of the luminance, at half the size,
-          over a typical one, -1.5 to 2: channels share texture, but hardly noise. 0 in a gray
-          image.
+    - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
+    - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5: 0 for white
+      noise, most for texture.
+    - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
+      seen everywhere.
+    - Logarithm of the level of the chroma relative to that of the luminance, at half the size, over
+      a typical one, -1.5 to 2: channels share texture, but hardly noise. 0 in a gray image.
     """
     full, half = scales[0], scales[min(1, len(scales) - 1)]
     level, white = full.typical[0], full.typical_white.mean()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nnk_image import NoiseModel
+from nnk_image.cli.words import described
 from nnk_image.noise.model import deviations
-from nnk_image.noise.words import described
 
 GRAINS = [[0.2, 0.4, 0.2], [0.4, 1.0, 0.4], [0.2, 0.4, 0.2]]
 DARK = [[0, 255], [3.0, 1.5]]
