@@ -154,7 +154,7 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    found = measured(plane, image.shape)
+    found = measured(plane)
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
@@ -169,24 +169,13 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
     return replace(model, correlation=np.multiply.outer(across, within))
 
 
-def measured(image: Image, shape: tuple[int, ...] | None = None) -> list[Scale]:
+def measured(image: Image) -> list[Scale]:
     """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size.
 
-    The list is empty if the image is constant, or a drawing filled by constant areas. An error
-    names the `shape` that the caller gave, which may be that of a volume; by default, it is the
-    image's own.
+    The list is empty if the image is constant, or a drawing filled by constant areas.
     """
-    shape = shape or image.shape
     if image.low == image.high:
         return []
-    if min(image.shape) < SIDE:
-        count = f"{image.channels} channel" + "s" * (image.channels > 1)
-        along = " along the last two axes" if len(shape) > 2 else ""
-        raise ValueError(
-            f"the noise of {count} of {'x'.join(map(str, shape))} pixels cannot be estimated: "
-            f"at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give sigma to "
-            "denoise"
-        )
     center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
     units = image.pixels.astype(image.dtype) / half - center / half
     channels, constant = to_opponent(units), constant_pixels(units)
@@ -261,7 +250,7 @@ def estimate_sigma(
     spatial_shape(image, channel_axis, spacing is not None)
     checked = check_image(image, channel_axis, mask)
     plane = _plane(checked)
-    found = measured(plane, checked.shape)
+    found = measured(plane)
     if not found:
         return np.zeros(plane.channels) if per_channel else 0.0
     sigmas = np.array(model_of(found, plane, 0.0, "white").sigma)
@@ -282,10 +271,18 @@ def _plane(image: Image) -> Image:
     Of a volume some slices, one below the other, with a masked row between them. Masked pixels
     have the values of the nearest valid ones.
     """
+    height, width = image.shape[-2:]
+    if min(height, width) < SIDE and image.low < image.high:
+        count = f"{image.channels} channel" + "s" * (image.channels > 1)
+        along = " along the last two axes" if len(image.shape) > 2 else ""
+        raise ValueError(
+            f"the noise of {count} of {'x'.join(map(str, image.shape))} pixels cannot be "
+            f"estimated: at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give "
+            "sigma to denoise"
+        )
     if len(image.shape) == 2:
         pixels = np.ascontiguousarray(filled(image.pixels, image.valid))
         return replace(image, pixels=pixels)
-    height, width = image.shape[-2:]
     pixels = image.pixels.reshape(-1, height, width, image.channels)
     number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
     chosen = np.unique(np.linspace(0, len(pixels) - 1, number).round().astype(int))

@@ -12,7 +12,6 @@ signal each block has, and that says by how much its variance is less than the l
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, Self
@@ -52,14 +51,16 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
     if rician:
         check_magnitudes(image)
     blocks = Blocks.of(image)
-    variances = _variances(blocks, rician) if blocks.means.size else np.zeros(1)
-    if uneven and variances.max() > 0:
-        cells = np.sqrt(variances).reshape(blocks.grid)
-        levels = zoom(cells, blocks.sizes, order=1, mode="nearest", grid_mode=True)
-        levels = np.ascontiguousarray(levels[tuple(map(slice, image.shape))])
-        return NoiseModel(levels=levels, rician=rician, uncertainty=UNCERTAINTY)
-    level = np.sqrt(np.median(blocks.of_cells(variances))) if blocks.means.size else 0.0
-    return NoiseModel([float(level)] * image.channels, rician=rician, uncertainty=UNCERTAINTY)
+    if not blocks.means.size:
+        return NoiseModel([0.0] * image.channels, rician=rician)
+    variances = _variances(blocks, rician)
+    if not uneven or variances.max() == 0:
+        level = float(np.sqrt(np.median(blocks.of_cells(variances))))
+        return NoiseModel([level] * image.channels, rician=rician, uncertainty=UNCERTAINTY)
+    cells = np.sqrt(variances).reshape(blocks.grid)
+    levels = zoom(cells, blocks.sizes, order=1, mode="nearest", grid_mode=True)
+    levels = levels[tuple(map(slice, image.shape))]
+    return NoiseModel(levels=levels, rician=rician, uncertainty=UNCERTAINTY)
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def _energies(values: Floats) -> Floats:
 
 def _variances(blocks: Blocks, rician: int) -> Floats:
     """Return the squared level of each cell."""
-    cells, number, smooth = blocks.cells, math.prod(blocks.grid), _smoother(blocks.grid)
+    cells, number = blocks.cells, math.prod(blocks.grid)
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
     variances = np.full(number, np.quantile(blocks.energies[0], _LOW) / factors[0])
     for _ in range(_ROUNDS):
@@ -156,7 +157,7 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
         ratios = _without_texture(np.minimum(ratios, _MOST), low, weights)
         sums = np.bincount(cells, weights * ratios, number)
         weights = np.bincount(cells, weights, number).astype(np.float64)
-        changes = smooth(sums / np.maximum(weights, 1e-30), weights)
+        changes = _smooth(sums / np.maximum(weights, 1e-30), weights, blocks.grid)
         variances = variances * np.maximum(changes, 1 / _MOST)
         if rician:
             table = magnitudes(rician)
@@ -177,8 +178,8 @@ def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
     return high - (centered @ high) / max(centered @ texture, 1e-30) * texture
 
 
-def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
-    """Return a function of values and weights that fits parabolas around each cell of a grid."""
+def _smooth(values: Floats, weights: Floats, grid: tuple[int, ...]) -> Floats:
+    """Fit a parabola to the values around each cell of a grid, and return what it is there."""
     places = 2 * np.indices(grid).reshape(len(grid), -1) / max(grid) - 1
     # Along an axis of few cells, a parabola would follow the noise of the estimates.
     long = [place for place, n in zip(places, grid, strict=True) if n >= 2 * _WIDTH]
@@ -191,12 +192,9 @@ def _smoother(grid: tuple[int, ...]) -> Callable[[Floats, Floats], Floats]:
         near = gaussian_filter(values.reshape(shape), _WIDTH, axes=axes, mode="constant")
         return near.reshape(values.shape) + _EVERYWHERE * values.mean(axis=-1, keepdims=True)
 
-    def smooth(values: Floats, weights: Floats) -> Floats:
-        products = np.moveaxis(around(weights * terms[:, None] * terms), -1, 0)
-        right = around(weights * terms * values).T[..., None]
-        least = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None]
-        parabolas = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
-        known = values[weights > 0]
-        return np.clip((parabolas * terms.T).sum(axis=1), known.min(), known.max())
-
-    return smooth
+    products = np.moveaxis(around(weights * terms[:, None] * terms), -1, 0)
+    right = around(weights * terms * values).T[..., None]
+    least = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None]
+    parabolas = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
+    known = values[weights > 0]
+    return np.clip((parabolas * terms.T).sum(axis=1), known.min(), known.max())

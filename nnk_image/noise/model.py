@@ -370,22 +370,19 @@ class NoiseModel:
         return hash((self.sigma, self.gain, self.offset, self.rows, self.columns))
 
     def __repr__(self) -> str:
-        parts = []
+        parts, level = [], root_mean_square(np.array(self.sigma))
         if self.levels is not None:
-            scale = root_mean_square(np.array(self.sigma)) / root_mean_square(self.levels)
-            low, high = scale * self.levels.min(), scale * self.levels.max()
+            factor = level / root_mean_square(self.levels)
+            low, high = factor * self.levels.min(), factor * self.levels.max()
             parts.append(f"levels={low:.4g}..{high:.4g}")
         elif any(self.sigma) or not any(self.gain):
             parts.append(f"sigma={_short(self.sigma)}")
         if self.rician:
             parts.append("rician" + f"={self.rician}" * (self.rician > 1))
-        if any(self.gain):
-            parts.append(f"gain={_short(self.gain)}")
-        if any(self.offset):
-            parts.append(f"offset={_short(self.offset)}")
+        per_channel = {"gain": self.gain, "offset": self.offset}
+        parts += [f"{name}={_short(values)}" for name, values in per_channel.items() if any(values)]
         if self.curve is not None:
-            levels = self.curve[1] * root_mean_square(np.array(self.sigma))
-            parts.append(f"curve={', '.join(f'{level:.3g}' for level in levels)}")
+            parts.append(f"curve={', '.join(f'{level * c:.3g}' for c in self.curve[1])}")
         offsets = {"rows": self.rows, "columns": self.columns}
         parts += [f"{name}={value:.4g}" for name, value in offsets.items() if value]
         own = self.mean_correlation()
