@@ -69,10 +69,8 @@ def autocovariance_of_spectrum(psd: Any) -> Array:
             "frequencies in the order of numpy.fft.fft2, not those of rfft2, and undo a shift with "
             "numpy.fft.ifftshift"
         )
-    covariance = np.fft.fftshift(np.fft.ifft2(psd).real)
-    y, x = (n // 2 for n in psd.shape)
-    a, b = (min(REACH, (n - 1) // 2) for n in psd.shape)
-    covariance = covariance[y - a : y + a + 1, x - b : x + b + 1]
+    reach = [min(REACH, (n - 1) // 2) for n in psd.shape]
+    covariance = cut(np.fft.fftshift(np.fft.ifft2(psd).real), reach)
     return (covariance + covariance[::-1, ::-1]) / 2
 
 
@@ -86,24 +84,23 @@ def variances_of(covariance: Array) -> Array:
 
 def correlation_of(covariance: Array) -> Array:
     """Return the autocovariance divided by the variance, 1 in the middle."""
-    sigma = np.sqrt(variances_of(covariance))
     if covariance.ndim < 4:
-        return np.asarray(covariance / sigma[0] ** 2)
+        return np.asarray(covariance / middle(covariance))
+    sigma = np.sqrt(variances_of(covariance))
     return np.asarray(covariance / (sigma[:, None] * sigma)[..., None, None])
 
 
 def middle(covariance: Array) -> Any:
-    """Return the variance: the covariance without displacement, of the same channel."""
+    """Return the variance: the covariance of one channel without displacement."""
     return covariance[tuple(n // 2 for n in covariance.shape)]
 
 
 def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> Array:
     """Return a correlation at offsets from -reach to reach along each axis, 0 where unknown."""
-    result = np.zeros([2 * r + 1 for r in reach])
-    both = [(r, n // 2, min(r, n // 2)) for r, n in zip(reach, correlation.shape, strict=True)]
-    inside = tuple(slice(r - common, r + common + 1) for r, _, common in both)
-    result[inside] = correlation[tuple(slice(n - c, n + c + 1) for _, n, c in both)]
-    return result
+    wider = [max(0, r - n // 2) for r, n in zip(reach, correlation.shape, strict=True)]
+    padded = np.pad(correlation, [(w, w) for w in wider])
+    middles = zip((n // 2 for n in padded.shape), reach, strict=True)
+    return padded[tuple(slice(m - r, m + r + 1) for m, r in middles)]
 
 
 def regularized(correlation: Array) -> Array:

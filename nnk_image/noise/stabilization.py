@@ -93,17 +93,17 @@ class Stabilizer:
         return np.where(many, self._mean_of_many(counts), self._mean_of_few(counts))
 
     @property
-    def _counts_read(self):
+    def _counts_read(self) -> float:
         """Read noise in counts."""
         return self.read / self.gain
 
     @property
-    def _lift(self):
+    def _lift(self) -> float:
         """What is added to the counts before the root: c in the notes of the class."""
         return 0.375 + (self._counts_read / self.share) ** 2
 
     @cached_property
-    def _table(self):
+    def _table(self) -> tuple[Floats, Floats]:
         """Means of the transform, and what the root's own inverse lacks there, in counts."""
         read = self._counts_read**2
         few = np.linspace(0, np.sqrt(max(_MANY - read, 0)), _KNOTS, endpoint=False) ** 2
@@ -112,7 +112,7 @@ class Stabilizer:
         root = self.mean(self.offset + self.gain * counts)
         return root, counts - self.share**2 * root * (root / 4 + np.sqrt(self._lift))
 
-    def _mean_of_few(self, counts):
+    def _mean_of_few(self, counts: Floats) -> Floats:
         """Exact: the sum over all numbers of counts of the means over the Gaussian."""
         share, counts = self.share, counts[..., None]
         k = np.arange(int(_MANY + 10 * np.sqrt(_MANY)) + 20)
@@ -121,7 +121,7 @@ class Stabilizer:
         roots = 2 * _mean_root(mean, self._counts_read / share)
         return (probability * roots).sum(axis=-1) - 2 * np.sqrt(self._lift)
 
-    def _mean_of_many(self, counts):
+    def _mean_of_many(self, counts: Floats) -> Floats:
         """Taylor series of the root about the mean, to the fourth moment of the noise."""
         share, c = self.share, self._lift
         mean = counts / share**2 + c
@@ -131,13 +131,13 @@ class Stabilizer:
         return _root(counts / share**2, c) - 2 * np.sqrt(mean) * less
 
 
-def _root(counts, lift):
+def _root(counts: Floats, lift: float) -> Floats:
     """``2 sqrt(max(counts + lift, 0)) - 2 sqrt(lift)``, without cancellation."""
-    lift = counts.dtype.type(lift)
-    return 2 * np.maximum(counts, -lift) / (np.sqrt(np.maximum(counts + lift, 0)) + np.sqrt(lift))
+    c = counts.dtype.type(lift)
+    return 2 * np.maximum(counts, -c) / (np.sqrt(np.maximum(counts + c, 0)) + np.sqrt(c))
 
 
-def _mean_root(mean, deviation):
+def _mean_root(mean: Floats, deviation: float) -> Floats:
     """Mean of ``sqrt(max(g, 0))`` over a Gaussian g."""
     if deviation == 0:
         return np.sqrt(mean)
@@ -147,7 +147,7 @@ def _mean_root(mean, deviation):
 
 
 @lru_cache(maxsize=1)
-def _standard_mean_root():
+def _standard_mean_root() -> CubicSpline:
     """Mean of ``sqrt(max(t + n, 0))`` over a standard Gaussian n, as a function of t from 0 on.
 
     With ``v = sqrt(t + n)`` the integrand is ``2 v^2 phi(v^2 - t)``, even and smooth, for which
