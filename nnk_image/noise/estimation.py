@@ -269,7 +269,7 @@ def _plane(image: Image) -> Image:
     """Return the image in C order, so that sums do not depend on its layout.
 
     Of a volume some slices, one below the other, with a masked row between them. Masked pixels
-    have the values of the nearest valid ones.
+    have the values of the nearest valid ones. ValueError if the image has no room for a block.
     """
     height, width = image.shape[-2:]
     if min(height, width) < SIDE and image.low < image.high:

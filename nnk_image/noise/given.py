@@ -42,7 +42,7 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
             )
     if model.levels is not None and model.levels.shape != image.shape:
         raise ValueError(
-            f"the map of noise levels has shape {model.levels.shape}, the image {image.shape}: "
+            f"sigma has levels of shape {model.levels.shape}, the image has shape {image.shape}: "
             "give one standard deviation for each pixel, the same for all channels"
         )
     axes = 2 if model.correlation is None else model.correlation.ndim

@@ -215,7 +215,7 @@ def test_three_axes_that_may_be_colour_are_asked_about():
     [
         ({"spacing": (1, 1)}, r"spacing must be one number, or one per axis \(3\), got \(1, 1\)"),
         ({"spacing": (1, 0, 1)}, "spacing"),
-        ({"sigma": np.ones((20, 20))}, r"sigma has shape \(20, 20\).*\(6, 20, 20\)"),
+        ({"sigma": np.ones((20, 20))}, r"sigma has levels of shape \(20, 20\).*\(6, 20, 20\)"),
         (
             {"sigma": NoiseModel(5, rows=3)},
             r"row and column noise .* denoise its slices one by one",

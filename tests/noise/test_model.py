@@ -129,11 +129,11 @@ def test_psd_and_autocovariance_agree():
         (lambda: NoiseModel.from_json("mic.json"), "name of a file, pass its content"),
         (lambda: NoiseModel.from_json('{"noise_model": 1}'), "has format 1"),
         (lambda: NoiseModel.from_json('{"noise_model": 2, "sigmas": 3}'), "unknown entries"),
-        (lambda: denoise(CLEAN, np.ones((5, 5))), r"map of noise levels has shape \(5, 5\)"),
+        (lambda: denoise(CLEAN, np.ones((5, 5))), r"sigma has levels of shape \(5, 5\)"),
         (lambda: denoise(CLEAN, np.ones((*CLEAN.shape, 1))), "each pixel, the same for all"),
         (lambda: denoise(CLEAN, NoiseModel([1, 2])), "sigma has 2 values, the image 1 channels"),
         (lambda: denoise(CLEAN, NoiseModel(gain=[1, 2])), "gain has 2 values"),
-        (lambda: denoise(CLEAN, NoiseModel(levels=np.ones((3, 3)))), r"levels has shape \(3, 3\)"),
+        (lambda: denoise(CLEAN, NoiseModel(levels=np.ones((3, 3)))), r"levels of shape \(3, 3\)"),
         (lambda: denoise(CLEAN, 5, strength=0), "strength=0 must be"),
     ],
 )  # fmt: skip
