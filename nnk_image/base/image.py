@@ -54,6 +54,16 @@ class Image:
         return int(self.pixels.shape[-1])
 
     @property
+    def center(self) -> float:
+        """Middle of the range of values."""
+        return self.low / 2 + self.high / 2
+
+    @property
+    def half_range(self) -> float:
+        """Half the range of values; the whole range may be infinite."""
+        return self.high / 2 - self.low / 2
+
+    @property
     def largest_square(self) -> float:
         """Largest squared distance between the values of two pixels; may be infinite."""
         with np.errstate(over="ignore"):

@@ -155,7 +155,7 @@ def _denoised(
     n, mean, covariance, differences = _moments(image)
     noise = _estimated(image, n, covariance, differences) if noise is None else noise
     levels = np.array(noise.sigma)
-    levels[levels <= LEAST_NOISE * (image.high / 2 - image.low / 2)] = 0
+    levels[levels <= LEAST_NOISE * image.half_range] = 0
     vectors = _signal(covariance, levels, n)[1]
     basis = vectors @ np.linalg.eigh(vectors.T @ _over(differences, levels) @ vectors)[1]
     components = basis.shape[1]
@@ -182,7 +182,7 @@ def _denoised_magnitudes(
 ) -> tuple[Floats, dict[str, Any]]:
     """Return what `_denoised` returns of magnitudes whose noise is brought to level 1, and back."""
     table, levels = magnitudes(noise.rician), np.array(noise.sigma)
-    some = levels > LEAST_NOISE * (image.high / 2 - image.low / 2)
+    some = levels > LEAST_NOISE * image.half_range
     levels = np.where(some, levels, 1)
     if noise.levels is not None:
         levels = levels * (noise.levels / root_mean_square(noise.levels))[..., None]

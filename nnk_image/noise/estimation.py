@@ -176,8 +176,8 @@ def measured(image: Image) -> list[Scale]:
     """
     if image.low == image.high:
         return []
-    center, half = image.low / 2 + image.high / 2, image.high / 2 - image.low / 2
-    units = image.pixels.astype(image.dtype) / half - center / half
+    half = image.half_range
+    units = image.pixels.astype(image.dtype) / half - image.center / half
     channels, constant = to_opponent(units), constant_pixels(units)
     found = scales(channels, usable_pixels(units, image.valid), constant)
     valid = np.full(image.shape, True) if image.valid is None else image.valid

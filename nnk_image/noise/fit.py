@@ -60,7 +60,7 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
         return NoiseModel([0.0] * image.channels)
     shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
     model = NoiseModel(
-        (image.high / 2 - image.low / 2) * sigma,
+        image.half_range * sigma,
         correlation=_correlation(covariance),
         uncertainty=float(np.linalg.norm(_UNCERTAINTY * shares)),
     )
@@ -83,38 +83,36 @@ def _with_brightness(
 
     `typical` is the variance in the middle bin.
     """
-    half, center = image.high / 2 - image.low / 2, image.low / 2 + image.high / 2
     line = Line.through(full.brightness, variances)
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
-        counts = _counts(line, model, half, center, full.range[0])
-        if kind == "poisson" or _is_possible(counts, image, center):
+        counts = _counts(line, model, image, full.range[0])
+        if kind == "poisson" or _is_possible(counts, image):
             return counts
-    levels = curve(center + half * full.brightness, variances / typical)
+    levels = curve(image.center + image.half_range * full.brightness, variances / typical)
     if levels is None:
         return model
     power = np.sqrt(np.mean(levels[1] ** 2))
     return replace(model, sigma=tuple(power * s for s in model.sigma), curve=levels)
 
 
-def _counts(
-    line: Line, model: NoiseModel, half: float, center: float, darkest: float
-) -> NoiseModel:
-    """Return the model with the variances of a line, whose units are `half`, from `center` on.
+def _counts(line: Line, model: NoiseModel, image: Image, darkest: float) -> NoiseModel:
+    """Return the model with the variances of a line, in an image scaled to -1..1.
 
     No light is less than that of the `darkest` block.
     """
+    half, center = image.half_range, image.center
     slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
     at_zero = line.intercept - slope * (center / half)
-    read, offset = (half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope)
+    read, offset = half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope
     offset = min(offset, max(0.0, center + half * darkest))
     return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
 
 
-def _is_possible(counts: NoiseModel, image: Image, center: float) -> bool:
+def _is_possible(counts: NoiseModel, image: Image) -> bool:
     """Whether hardly any pixel is so far below the offset that noise cannot explain it."""
     some = image.pixels.ravel()[:: 1 + (image.pixels.size >> 18)]
     (gain,), (read,), (offset,) = counts.gain, counts.sigma, counts.offset
-    level = np.sqrt(gain * max(center - offset, 0) + read**2)
+    level = np.sqrt(gain * max(image.center - offset, 0) + read**2)
     return bool(np.quantile(some, _DARK) >= offset - _FAR * level)
 
 

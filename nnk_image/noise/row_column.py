@@ -37,7 +37,7 @@ _LEAST_CHANGE = 0.2
 
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
-    half = image.high / 2 - image.low / 2
+    half = image.half_range
     if half == 0:
         return 0.0, 0.0
     channels = np.ascontiguousarray(np.moveaxis(image.pixels, -1, 0))

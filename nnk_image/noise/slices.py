@@ -65,7 +65,7 @@ def _blocks(image: Image) -> Floats | None:
         usable &= (np.ptp(blocks, axis=(2, 3)) > 0).all(axis=0)
         if valid is not None:
             usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
-        units = blocks[:, usable] / (image.high / 2 - image.low / 2)  # no square is too large
+        units = blocks[:, usable] / image.half_range  # no square is too large
         parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
     coefficients = np.concatenate(parts, axis=1)
     return coefficients if coefficients.shape[1] >= _FEWEST else None
