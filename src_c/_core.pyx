@@ -524,8 +524,9 @@ cdef class Patches:
         self.kept = bias, variances
 
     def keep(self, wanted):
-        """Drop the groups outside `wanted`, a bool mask (n_lines, n_columns)."""
-        np.asarray(self.n_members)[~wanted] = 0
+        """Leave out the groups outside `wanted`, a bool mask (n_lines, n_columns) or True."""
+        n_members = abs(np.asarray(self.n_members))
+        self.n_members = np.where(wanted, n_members, -n_members)
 
     def groups(self):
         """Numbers of the members' first pixels, int64 (n_lines, n_columns, group), and how many they are."""

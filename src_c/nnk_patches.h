@@ -15,7 +15,7 @@ enum { NNK_AXES = 4 };
  *   members     int32 [n_lines][n_columns][group]: the member's position minus that of the reference.
  *               So images may have any number of pixels, as long as the positions within a search
  *               window differ by less than 2^31
- *   n_members   int32 [n_lines][n_columns]; passes skip groups without members
+ *   n_members   int32 [n_lines][n_columns]; negative where passes leave a group out
  *   bias        NULL, or [2 radius + 1 along each axis], type of the image: what the noise adds to the
  *               squared distance of patches, by their offset; it is taken off
  *   variances   NULL, or of the image's shape and type: mean variance of the noise in the patch that

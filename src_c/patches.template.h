@@ -315,7 +315,7 @@ static int CAT(patch_pass, S)(const nnk_patches *p, const nnk_patch_pass *pass, 
     const int64_t end = g1 * p->n_columns;
     for (int64_t g = g0 * p->n_columns; g < end;) {
         for (b.n = 0; g < end && b.n < CAT(BLOCK, S); g++)
-            if (n_members[g])
+            if (n_members[g] > 0)
                 b.number[b.n++] = g;
         for (int lane = 0; lane < b.n; lane++) {
             const int64_t number = b.number[lane];

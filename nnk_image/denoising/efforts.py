@@ -44,11 +44,10 @@ class Effort:
         rounding costs 0.05 dB.
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
-    one_search : bool
-        Whether the groups of the first estimate of the luminance serve all passes, over the colors
-        too, if the image at half size came first and noise is coarse.
-    thinned : bool
-        Whether every second group is enough where an image has no detail finer than half size.
+    light : bool
+        Whether, if an image at half size came first and noise is coarse, the groups of the first
+        estimate of the luminance serve all passes, over the colors too, and every second group is
+        enough where the image has no detail finer than half size.
     """
 
     first: Grouping
@@ -59,8 +58,7 @@ class Effort:
     color_left: tuple[float, ...]
     single: bool
     polished: bool = False
-    one_search: bool = False
-    thinned: bool = False
+    light: bool = False
 
 
 _IMAGES = {
@@ -73,7 +71,6 @@ _IMAGES = {
         color_left=(0.3, 0.0),
         single=True,
         polished=True,
-        thinned=True,
     ),
     "best": Effort(
         first=Grouping(6, 64, 8, 6),
@@ -143,5 +140,5 @@ def effort(name, axes, channels):
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
         searches, left = (Grouping(6, 64, 14, 6),), ((0.3, 0.0),)
-        return replace(settings, searches=searches, left=left, one_search=True, polished=False)
+        return replace(settings, searches=searches, left=left, light=True, polished=False)
     return settings

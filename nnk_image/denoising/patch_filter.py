@@ -101,12 +101,14 @@ class PatchGroups:
             counts_as=PASS_ROWS * math.prod(self.shape[:-1]),
         )
 
-    def keep(self, where, elsewhere=0):
-        """Keep the groups whose reference patch has its center in a mask (H, W).
+    def keep(self, where=None, elsewhere=0):
+        """Leave out the groups whose reference patch has its center outside a mask (H, W).
 
-        `elsewhere`, the share of the others that is kept, is 0 or 0.5: every second one, as the
-        white fields of a chessboard.
+        `elsewhere`, the share of those that is kept all the same, is 0 or 0.5: every second one,
+        as the white fields of a chessboard.  Without a mask no group is left out.
         """
+        if where is None:
+            return self.core.keep(True)
         lines = [p + side // 2 for p, side in zip(self._grid, self.patch, strict=False)]
         wanted = where[np.ix_(*lines, self.columns + self.patch[-1] // 2)]
         if elsewhere:
@@ -135,7 +137,7 @@ class PatchGroups:
         first : bool
             Whether x is noisy itself, and this is the first estimate.
         rest : (C, H, W) ndarray, optional
-            Estimate of the pixels that are in no group, if some groups were dropped.
+            Estimate of the pixels that are in no group, if some groups are left out.
 
         Returns
         -------

@@ -101,7 +101,7 @@ class _Run:
         groups = self._groups(corrected(noisy)[0], noise, settings.first, coarse is None)
         self._thin(groups, fine)
         pilot = corrected(groups.first_estimate(noisy, noise, self._executor, rest))
-        if settings.one_search and coarse is not None and coarse.coarseness > _COARSE:
+        if settings.light and coarse is not None and coarse.coarseness > _COARSE:
             pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1], rest)
             return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
         found_on, work = pilot, noisy
@@ -127,7 +127,7 @@ class _Run:
         rest, fine = _rest_and_detail(noisy, coarse)
         mixed = fine is not None and halvings == _HALVINGS
         if mixed:
-            if not self._settings.one_search:
+            if not self._settings.light:
                 groups = self._groups(guide[0], noise, grouping)
             groups.keep(fine > 0)
         else:
@@ -146,9 +146,9 @@ class _Run:
         return groups
 
     def _thin(self, groups, fine):
-        """Drop every second group where there is no fine detail, if the method does so."""
-        if self._settings.thinned and fine is not None:
-            groups.keep(fine == 1, elsewhere=0.5)
+        """Leave out every second group where there is no fine detail, if that is enough."""
+        thinned = self._settings.light and fine is not None
+        groups.keep(fine == 1 if thinned else None, elsewhere=0.5)
 
     def _passes(self, groups, noisy, work, pilot, noise, left, rest=None):
         for tau in left:
