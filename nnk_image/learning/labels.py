@@ -185,7 +185,7 @@ def few_shot_labels(
     check_count("n_neighbors", n_neighbors)
     check_count("n_accept", n_accept)
     points = check_features("X", X)
-    queries = check_features("Q", Q, points.shape[1], points.dtype == np.float32)
+    queries = check_features("Q", Q, points)
     y, n = np.asarray(y), len(points)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")

@@ -110,11 +110,8 @@ n_jobs : optional
         if len(new) == 0:
             return self.graph_[known]
         found = self._model.neighborhoods(queries[new]).to_csr()
-        if len(new) == len(known):
-            return found
-        place = known.copy()
-        place[new] = self.n_samples_fit_ + np.arange(len(new))
-        return csr_array(vstack([self.graph_, found]))[place]
+        known[new] = self.n_samples_fit_ + np.arange(len(new))
+        return csr_array(vstack([self.graph_, found]))[known]
 
     def fit_transform(self, X: npt.ArrayLike, y: Any = None) -> csr_array:
         """Compute the graph of the points, and return it.

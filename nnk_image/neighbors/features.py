@@ -19,14 +19,13 @@ LARGEST = 1e150
 def check_features(
     name: str,
     points: ArrayLike | sparray | spmatrix,
-    n_features: int | None = None,
-    single: bool | None = None,
+    like: Array | None = None,
 ) -> Array:
     """Return points as contiguous float32 or float64 rows; copied only if necessary.
 
     They may come as an array, a sparse matrix or a table of pandas or polars; `name` is what
-    messages call them. With `n_features` they must have so many. `single` is whether the result is
-    float32; by default it is if the points are.
+    messages call them. With `like`, the points X, they must have as many features, and the result
+    is of the same dtype.
     """
     if isinstance(points, str | bytes | PathLike):
         raise TypeError(
@@ -58,11 +57,10 @@ def check_features(
         raise ValueError(
             f"{name} of shape {array.shape} is empty; give at least one point with one feature"
         )
-    if n_features is not None and array.shape[1] != n_features:
-        raise ValueError(f"{name} has {array.shape[1]} features, X has {n_features}")
-    if single is None:
-        single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
-    checked: Array = ready_for_c(array, np.float32 if single else np.float64)
+    if like is not None and array.shape[1] != like.shape[1]:
+        raise ValueError(f"{name} has {array.shape[1]} features, X has {like.shape[1]}")
+    dtype = working_dtype(array.dtype) if like is None else like.dtype
+    checked: Array = ready_for_c(array, dtype)
     _check_finite(name, checked)
     return checked
 

@@ -58,7 +58,7 @@ class NeighborhoodModel:
 
     Arguments are those of `nnk_neighbors`, and `sigma_scale`, which multiplies the kernel's width.
     The width is that of the points, whatever is queried; it is computed when first needed, and
-    kept. The attribute `points` is X as the C core reads it, `single` whether that is float32.
+    kept. The attribute `points` is X as the C core reads it.
     """
 
     def __init__(
@@ -78,17 +78,19 @@ class NeighborhoodModel:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.method = check_choice("method", method, METHODS)
         self.params = check_method_params(method_params)
-        self._width = check_sigma(sigma)
+        width = check_sigma(sigma)
         self._scale = check_number("sigma_scale", sigma_scale, 1e-100)
         resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
         self.n_jobs = n_jobs
         self.points = check_features("X", X)
-        self.single = self.points.dtype == np.float32
         self._set_kernel(kernel, dict(kernel_params or {}))
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(neighbors, self.kernel, self.points, n_jobs)
-        self._sigma: Sigma | None = None
+        self._rule = width if isinstance(width, str) and self.has_sigma else ""
+        self._sigma: Sigma | None = None if self._rule else np.nan
+        if self.has_sigma and not isinstance(width, str):
+            self._sigma = self._scale * width
 
     def _set_kernel(self, kernel: str | Callable[..., Any], params: dict[str, Any]) -> None:
         """Choose the kernel of the weights."""
@@ -96,7 +98,6 @@ class NeighborhoodModel:
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
         self.kernel = check_kernel(kernel, params, self.points.shape[1])
         if is_matrix:
-            self.single = False
             self.points = _check_square(np.asarray(self.points, np.float64))
 
     def _check_method(self) -> None:
@@ -105,21 +106,18 @@ class NeighborhoodModel:
             raise ValueError(
                 f"method={method!r} uses distances of points; leave kernel at its default"
             )
-        if name == "callable" and method not in ("nnk", "knn", "mutual_knn"):
+        duplicates = self.params.duplicates
+        if name == "callable" and (
+            method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
+        ):
             raise ValueError(
-                f"method={method!r} needs a kernel known by name; pass the matrix of your function "
-                "with kernel='precomputed'"
+                "a function as kernel works only with method='nnk', 'knn' or 'mutual_knn' and "
+                f"duplicates='first', not with method={method!r} and duplicates={duplicates!r}; "
+                "pass the matrix of your function with kernel='precomputed'"
             )
-        if name == "callable" and self.params.duplicates == "share":
+        if l1 > 0 and (method not in _REGRESSIONS or name == "lle"):
             raise ValueError(
-                "duplicates='share' needs a kernel known by name; pass the matrix of your function "
-                "with kernel='precomputed'"
-            )
-        if method not in _REGRESSIONS and l1 > 0:
-            raise ValueError(f"l1={l1:g} has no effect on method={method!r}; use 0")
-        if name == "lle" and l1 > 0:
-            raise ValueError(
-                f"l1={l1:g} has no effect on kernel='lle', whose weights sum to 1; use 0"
+                f"l1={l1:g} has no effect on method={method!r} with kernel={name!r}; use 0"
             )
 
     @property
@@ -131,17 +129,12 @@ class NeighborhoodModel:
     def sigma(self) -> Sigma:
         """Width of the kernel: a float; one per point for 'local'; NaN where it has none."""
         if self._sigma is None:
-            if not self.has_sigma:
-                self._sigma = np.nan
-            elif not isinstance(self._width, str):
-                self._sigma = self._scale * sigma_of(self._width, _EMPTY, _EMPTY)
-            else:
-                self._sigma = self._sigma_from(self._queries())
+            self._sigma = self._sigma_from(self._queries())
         return self._sigma
 
     def check_queries(self, queries: ArrayLike) -> Array:
         """Return queries as the C core reads them, in the floating type of the points."""
-        checked = check_features("queries", queries, self.points.shape[1], self.single)
+        checked = check_features("queries", queries, self.points)
         check_largest(self.kernel, self.points, checked)
         return checked
 
@@ -181,16 +174,16 @@ class NeighborhoodModel:
 
     def _sigma_for(self, given: Queries) -> Sigma:
         """Return the width for some queries: that of the points, or their own where it is local."""
-        if self.has_sigma and isinstance(self._width, str):
-            if given.own and self._sigma is None:
-                self._sigma = self._sigma_from(given)
-            if not given.own and (self._width == "local" or isinstance(self.search, GivenSearch)):
-                return self._sigma_from(given)
+        if given.own and self._sigma is None:
+            self._sigma = self._sigma_from(given)
+        of_queries = self._rule == "local" or isinstance(self.search, GivenSearch)
+        if self._rule and of_queries and not given.own:
+            return self._sigma_from(given)
         return self.sigma
 
     def _sigma_from(self, given: Queries) -> Sigma:
         """Compute the width by the rule, from the distances of queries to their candidates."""
-        return self._scale * sigma_of(self._width, self._distances(given), given.candidates.indptr)
+        return self._scale * sigma_of(self._rule, self._distances(given), given.candidates.indptr)
 
     def _distances(self, given: Queries) -> NDArray[np.float64]:
         """Return distances to the candidates, NaN for missing ones and the query itself."""

@@ -81,11 +81,6 @@ def subvector_neighbors(
         ``parts`` has the neighborhoods in each part, ``joint`` those in all features; ``graph`` is
         the undirected graph of `joint`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the parts have different numbers of points, or points or options are invalid.
-
     Notes
     -----
     For two candidates alone: if one is hidden behind the other in every part, it is hidden behind

@@ -29,15 +29,13 @@ def check_sigma(sigma: object) -> float | str:
     return float(sigma)
 
 
-def sigma_of(rule: str | float, distances: Array, starts: Array) -> float | NDArray[np.float64]:
-    """Return the width of a kernel, as given or by a rule; one per query for 'local'.
+def sigma_of(rule: str, distances: Array, starts: Array) -> float | NDArray[np.float64]:
+    """Return the width of a kernel by a rule, one per query for 'local'.
 
     `distances` are those from all queries to their candidates, NaN for missing ones; query i has
     ``distances[starts[i]:starts[i + 1]]``.
     """
     sigma: float | NDArray[np.float64]
-    if not isinstance(rule, str):
-        return rule
     if rule == "median":
         sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
     else:
