@@ -14,6 +14,13 @@ def working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
+def plain_array(values: Any) -> npt.NDArray[Any]:
+    """Return an array; masked entries of a masked array become NaN."""
+    if np.ma.is_masked(values):
+        values = values.astype(working_dtype(values.dtype)).filled(np.nan)
+    return np.asarray(values)
+
+
 def ready_for_c(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
     """Return the array contiguous and aligned, as the C core reads it; copy only if it is not.
 

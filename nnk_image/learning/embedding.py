@@ -1,7 +1,5 @@
 """Locally linear embedding with given weights."""
 
-import warnings
-
 import numpy as np
 from scipy.linalg import eigh, null_space
 from scipy.sparse import csr_array, diags_array, eye_array
@@ -13,6 +11,7 @@ from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import factorized
 from nnk_image.learning.inputs import Weights, check_weights
+from nnk_image.neighbors.options import warn
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to make it invertible
@@ -82,10 +81,9 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
         )
     parts = connected_components(matrix, directed=False)[0]
     if parts > 1:
-        warnings.warn(
+        warn(
             f"the neighborhoods fall into {parts} parts, so the first {parts - 1} coordinates only "
-            "tell the parts apart; use more candidates, or embed each part by itself",
-            stacklevel=2,
+            "tell the parts apart; use more candidates, or embed each part by itself"
         )
     residual = eye_array(n, format="csr") - diags_array(1 / total) @ matrix
     vectors = _smallest(csr_array(residual.T @ residual), n_components)

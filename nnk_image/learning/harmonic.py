@@ -1,6 +1,5 @@
 """Values of all nodes of a graph from those of some: harmonic interpolation."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,13 +8,14 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.learning.inputs import Graph, check_graph
-from nnk_image.neighbors.features import plain_array
-from nnk_image.solvers.problem import Problem, check_known
+from nnk_image.neighbors.options import warn
+from nnk_image.solvers.problem import Problem, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
@@ -33,9 +33,9 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph of N nodes with non-negative weights; others raise ValueError.
     values : array_like of real numbers
-        One value per node, in the shape of `known`, or C values per node, such as the channels of
-        an image, along one more axis: (N, C) or (H, W, C). Channels are interpolated independently.
-        Values of unknown nodes are ignored and may be NaN.
+        N values, in any shape, or C values per node, such as the channels of an image, along one
+        more axis: (N, C) or (H, W, C). Channels are interpolated independently. Values of unknown
+        nodes are ignored and may be NaN.
     known : (N,) or (H, W) array_like of bool
         True at nodes whose values are known, at least one; any shape of N elements.
 
@@ -88,7 +88,8 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     True
     """
     adjacency = check_graph(graph)
-    fixed, given = _check_values(values, known, adjacency.shape[0])
+    fixed = check_known(known, adjacency.shape[0])
+    given = known_channels("values", plain_array(values), fixed).T.astype(np.float64, order="C")
     scale = np.abs(given).max() or 1.0
     given /= scale  # whose squares neither overflow nor vanish
     found, chance = harmonic(graph, adjacency, fixed, given)
@@ -96,32 +97,12 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     found[reached] /= chance[reached, None]
     if not reached.all():
         found[~reached] = given[fixed].mean(axis=0)
-        warnings.warn(
+        warn(
             f"{int((~reached).sum())} of {len(reached)} nodes, the first "
             f"{int(np.argmin(reached))}, are not linked to any known one; they get the mean of the "
-            "known values",
-            stacklevel=2,
+            "known values"
         )
     return (scale * found).reshape(np.shape(values))
-
-
-def _check_values(values: npt.ArrayLike, known: npt.ArrayLike, n: int) -> tuple[Array, Array]:
-    """Return which nodes are known, (N,) bool, and their values as (N, C) float64, 0 elsewhere."""
-    known, values = np.asarray(known), plain_array(values)
-    mask = check_known(known, n)
-    if values.dtype.kind not in "buif":
-        raise TypeError(f"values must be real numbers, not {values.dtype}")
-    if values.shape[: known.ndim] != known.shape or values.ndim > known.ndim + 1 or not values.size:
-        raise ValueError(
-            f"values have shape {values.shape}, known {known.shape}: they must be the same, or "
-            "values have one more axis, of the channels"
-        )
-    values = values.reshape(n, -1)
-    given = np.where(mask[:, None], values, 0).astype(np.float64)
-    if not np.isfinite(given).all():
-        node = int(np.argmin(np.isfinite(given).all(axis=1)))
-        raise ValueError(f"known values must be finite, got {values[node]} at node {node}")
-    return mask, given
 
 
 def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:

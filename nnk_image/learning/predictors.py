@@ -51,15 +51,14 @@ class NeighborhoodEstimator(KernelEstimator):
     Subclasses give the options of `NeighborhoodModel` by `_options`.
     """
 
-    _own_points_only = False  # whether the fitted points are the queries as well
-
     def _candidates_asked(self, n_points: int) -> int:
         """Return the number of candidates requested for each query."""
         return check_count("n_neighbors", self.n_neighbors)
 
-    def _fit_model(self, X: Array) -> None:
+    def _fit_model(self, X: Array, own: bool = False) -> None:
+        """Set the model of the points; with `own`, they are the queries as well."""
         n_neighbors = self._candidates_asked(len(X))
-        warn_of_few_points(n_neighbors, len(X), self._own_points_only)
+        warn_of_few_points(n_neighbors, len(X), own)
         self._model = NeighborhoodModel(
             X,
             min(n_neighbors, len(X)),

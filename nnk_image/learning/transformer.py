@@ -66,8 +66,6 @@ n_jobs : optional
 
     symmetrize: str | None = field(default="min_error", kw_only=True)
 
-    _own_points_only = True
-
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Compute the graph of the points.
 
@@ -78,7 +76,7 @@ n_jobs : optional
         y : ignored
         """
         check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
-        self._fit_model(self._checked(X))
+        self._fit_model(self._checked(X), own=True)
         solved = self._model.solve()
         self._model.warn_if_narrow(solved)
         self.error_ = solved.error

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
-from nnk_image.base.checks import ready_for_c, working_dtype
+from nnk_image.base.checks import plain_array, ready_for_c, working_dtype
 from nnk_image.base.image import Array
 
 LARGEST = 1e150
@@ -63,13 +63,6 @@ def check_features(
     checked: Array = ready_for_c(array, dtype)
     _check_finite(name, checked)
     return checked
-
-
-def plain_array(values: Any) -> Array:
-    """Return an array; masked entries of a masked array become NaN."""
-    if np.ma.is_masked(values):
-        values = values.astype(working_dtype(values.dtype)).filled(np.nan)
-    return np.asarray(values)
 
 
 def _as_array(points: Any) -> Array:

@@ -28,6 +28,7 @@ from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
     check_diagonal,
+    check_symmetric,
     nearest_psd,
     report_indefinite,
     solve_given,
@@ -337,9 +338,8 @@ def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:
 def _check_square(matrix: Array) -> Array:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
-    asymmetry, rounding = np.abs(matrix - matrix.T).max(), 1e-8 * np.abs(matrix).max()
-    if asymmetry > rounding:
-        raise ValueError(f"X must be a symmetric Gram matrix; |X - X'| is up to {asymmetry:g}")
-    if matrix.diagonal().max() <= rounding:  # where some are positive, these points are of use
+    check_symmetric("X", matrix)
+    # The matrix is of use as long as some points are similar to themselves.
+    if matrix.diagonal().max() <= 1e-8 * np.abs(matrix).max():
         check_diagonal("X", matrix)
     return matrix

@@ -161,16 +161,13 @@ class Solved:
         matrix.has_canonical_format = True
         return matrix
 
-    def _pairs(self) -> csr_array:
-        """Return 1 for each candidate, whatever its weight."""
-        return self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
-
     def keep_mutual(self) -> None:
         """Set the weights of candidates to 0 that do not have the query among their own."""
+        given = self.index >= 0
         query = np.repeat(np.arange(self.n_points), self.count)
-        candidate = self._pairs().indices.astype(np.int64)
+        candidate = self.index[given].astype(np.int64)
         both = np.isin(candidate * self.n_points + query, query * self.n_points + candidate)
-        self.weight[self.index >= 0] *= both
+        self.weight[given] *= both
 
     def neighborhoods(self) -> Neighborhoods:
         """Return the candidates with a positive weight, as `Neighborhoods`."""
@@ -189,7 +186,8 @@ class Solved:
             return weights.minimum(weights.T)
         if rule == "mean":
             return 0.5 * (weights + weights.T)
-        mutual = csr_array(weights.multiply(self._pairs().T))  # each other's candidates
+        candidates = self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
+        mutual = csr_array(weights.multiply(candidates.T))  # each other's candidates
         own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]
         chosen, equal = (_where(keep, mutual) for keep in (own < other, own == other))
         graph = chosen + chosen.T + equal.maximum(equal.T)

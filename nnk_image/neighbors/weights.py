@@ -223,14 +223,18 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
             f"K of shape {kernel.shape} and b of shape {to_query.shape} do not fit; "
             "(..., k, k) and (..., k) are expected"
         )
-    if kernel.size:
-        asymmetry = np.abs(kernel - kernel.swapaxes(-1, -2)).max()
-        if asymmetry > 1e-8 * np.abs(kernel).max():
-            raise ValueError(
-                f"K is not symmetric: |K - K'| is up to {asymmetry:g}; if this is rounding, pass "
-                "the mean of K and K'"
-            )
+    check_symmetric("K", kernel)
     return kernel, to_query
+
+
+def check_symmetric(name: str, K: Array) -> None:
+    """Raise ValueError unless kernel matrices (..., k, k) are symmetric up to rounding."""
+    asymmetry = np.abs(K - K.swapaxes(-1, -2)).max(initial=0)
+    if asymmetry > 1e-8 * np.abs(K).max(initial=0):
+        raise ValueError(
+            f"{name} is not symmetric: |{name} - {name}'| is up to {asymmetry:g}; if this is "
+            f"rounding, pass the mean of {name} and {name}'"
+        )
 
 
 def check_diagonal(name: str, K: Array) -> None:

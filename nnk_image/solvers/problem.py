@@ -12,11 +12,16 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from nnk_image.base.checks import check_count, check_number, check_positive, working_dtype
+from nnk_image.base.checks import (
+    check_count,
+    check_number,
+    check_positive,
+    plain_array,
+    working_dtype,
+)
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
-from nnk_image.neighbors.features import plain_array
 
 Graph: TypeAlias = Any
 
@@ -139,7 +144,6 @@ def check_problem(
     graph = check_undirected(graph)
     n = graph.n_nodes if isinstance(graph, ImageGraph) else graph.shape[0]
     signal = plain_array(signal)
-    channels = _channels("signal", signal, n)
     if known is None and strength == 0:
         raise ValueError(
             "strength=0 keeps known values, and all are known: give a positive strength, or known"
@@ -153,10 +157,7 @@ def check_problem(
             "get the mean of the known values",
             stacklevel=3,
         )
-    values = np.where(mask, channels, 0).astype(working_dtype(signal.dtype), order="C")
-    if not np.isfinite(values).all():
-        node = int(np.argmin(np.isfinite(values).all(axis=0)))
-        raise ValueError(f"the signal must be finite where it is known; it is not at node {node}")
+    values = known_channels("signal", signal, mask).astype(working_dtype(signal.dtype), order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
     values /= scale
     if start is None:
@@ -183,6 +184,15 @@ def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
     adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
     _, part = connected_components(adjacency, directed=False)
     return np.isin(part, part[known])
+
+
+def known_channels(name: str, signal: Array, known: Array) -> Array:
+    """Return a signal as (C, N), which is 0 where it is not known, and must be finite elsewhere."""
+    values = np.where(known, _channels(name, signal, len(known)), 0)
+    if not np.isfinite(values).all():
+        node = int(np.argmin(np.isfinite(values).all(axis=0)))
+        raise ValueError(f"{name} must be finite where known; it is not at node {node}")
+    return values
 
 
 def _channels(name: str, signal: Array, n: int) -> Array:

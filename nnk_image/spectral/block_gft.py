@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_count
+from nnk_image.base.checks import check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.neighbors.features import plain_array
 
 
 def block_gft(
