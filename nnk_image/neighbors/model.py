@@ -88,6 +88,7 @@ class NeighborhoodModel:
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(neighbors, self.kernel, self.points, n_jobs)
+        # The rule for the width; empty where the width is given, or the kernel has none.
         self._rule = width if isinstance(width, str) and self.has_sigma else ""
         self._sigma: Sigma | None = None if self._rule else np.nan
         if self.has_sigma and not isinstance(width, str):

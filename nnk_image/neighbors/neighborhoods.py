@@ -59,7 +59,7 @@ def nnk_neighbors(
         - 'lle': none; the weights are those of locally linear embedding: they reconstruct the
           query best in the space of the points, and are non-negative with sum 1
         - 'angular': ``(1 + cos) / 2`` of the angle between two candidates as seen from the query;
-          each candidate has the similarity 1/2 to the query (eq. 7 of Shekkizhar et al.)
+          each candidate has the similarity 1/2 to the query (Shekkizhar and Ortega, eq. 7)
         - 'precomputed': the entries of X and `queries`
         - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
           points A, (n, d) ndarray, and m points B; distances instead of similarities
@@ -118,8 +118,6 @@ def nnk_neighbors(
 
     Raises
     ------
-    TypeError, ValueError
-        If points or options are invalid; the message names them and says what to do.
     MemoryError
         If more memory is needed than is free.
 
@@ -200,7 +198,7 @@ def nnk_graph(
         a candidate keeps its weight. 'max', 'mean', 'min': that of the two weights. None: the graph
         stays directed, and row i holds the weights that point i chose.
     kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
-        As for `nnk_neighbors`, with the same defaults and the same errors.
+        As for `nnk_neighbors`, with the same defaults.
 
     Returns
     -------

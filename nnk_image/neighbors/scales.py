@@ -92,7 +92,7 @@ def nnk_scales(
     sigmas : sequence of float, optional
         Widths of the Gaussian kernel, in ascending order. Default: each is sqrt(2) times the last;
         at the first, half of the points are near enough to their nearest one to merge (duplicates
-        aside).
+        aside; if all points have duplicates, `sigmas` must be given).
     max_coherence : float, default: 0.5
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
@@ -104,12 +104,6 @@ def nnk_scales(
     list of NNKScale
         One for each width, from fine to coarse. The list ends before the first width at which
         fewer than three points remain, so it may be shorter than `sigmas`, or empty.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If points or options are invalid, or all points have duplicates and `sigmas` is not given;
-        the message says what to do.
 
     Notes
     -----
