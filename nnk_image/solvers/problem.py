@@ -148,6 +148,7 @@ def check_problem(
         raise ValueError(
             "strength=0 keeps known values, and all are known: give a positive strength, or known"
         )
+    check_axes(graph, signal=signal, known=known, start=start)
     mask = np.ones(n, bool) if known is None else check_known(known, n)
     reached = _reached(graph, mask)
     if not reached.all():
@@ -206,6 +207,19 @@ def _channels(name: str, signal: Array, n: int) -> Array:
         f"{name} has shape {signal.shape}, but the graph has {n} nodes: give one value per "
         "node, or one more axis, of channels"
     )
+
+
+def check_axes(graph: Any, **arrays: Any) -> None:
+    """Raise ValueError if arrays are images of another shape than the graph, such as transposed."""
+    if not isinstance(graph, ImageGraph):
+        return
+    axes = len(graph.shape)
+    for name, array in arrays.items():
+        shape = np.shape(array)[:axes] if array is not None else ()
+        if len(shape) == axes and graph.n_nodes not in shape and shape != graph.shape:
+            raise ValueError(
+                f"{name} is an image of shape {shape}, but the graph has {graph.shape}"
+            )
 
 
 def check_known(known: npt.ArrayLike, n: int) -> Array:

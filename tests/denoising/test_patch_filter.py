@@ -208,6 +208,15 @@ def test_groups_that_are_left_out(image):
             assert 0 < np.mean(expected == rest) < 1
 
 
+def test_every_second_group_and_all_of_them_again(image):
+    groups = groups_of(image)
+    every = {reference: len(members) for reference, members in all_groups(groups)}
+    groups.keep(np.zeros(image.shape, bool), elsewhere=0.5)
+    assert 0.4 < np.mean([len(members) > 0 for _, members in all_groups(groups)]) < 0.6
+    groups.keep()
+    assert {reference: len(members) for reference, members in all_groups(groups)} == every
+
+
 def test_members_are_nearest_after_what_noise_adds():
     image = nnk_image.standard_image("camera")[90:121, 100:138] / 10
     noise = noise_of("uneven and correlated", image).of_channels(slice(1, None))

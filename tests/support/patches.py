@@ -15,11 +15,11 @@ def patches_at(image, members, patch):
 
 
 def all_groups(groups):
-    """(number of the reference, numbers of the members) of every group."""
+    """(number of the reference, numbers of the members) of every group; none if it is left out."""
     members, counts = groups.core.groups()
     for i, line in enumerate(groups.lines):
         for j, column in enumerate(groups.columns):
-            yield line * groups.shape[-1] + column, members[i, j, : counts[i, j]]
+            yield line * groups.shape[-1] + column, members[i, j, : max(0, counts[i, j])]
 
 
 def candidates_of(reference, groups):
