@@ -218,7 +218,8 @@ def check_axes(graph: Any, **arrays: Any) -> None:
         shape = np.shape(array)[:axes] if array is not None else ()
         if len(shape) == axes and graph.n_nodes not in shape and shape != graph.shape:
             raise ValueError(
-                f"{name} is an image of shape {shape}, but the graph has {graph.shape}"
+                f"{name} is an image of shape {shape}, but the graph is one of {graph.shape}: "
+                "bring the axes into the same order"
             )
 
 
