@@ -31,6 +31,9 @@ which it grows."""
 
 _MOST_SHARE = 0.85
 
+_SHARES_IN_VOLUMES = 0.65, 0.7
+"""Shares of the image in the last two rounds from `_FEW` counts on, in volumes."""
+
 _CORRECTIONS = 3
 """Corrections after which interpolated sums have the right sums again."""
 
@@ -100,10 +103,14 @@ def rounds_for(method, counts, axes=2):
     """
     if method == "sgw" or counts >= (_ENOUGH if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
-    at_half = Round("wide" if axes == 2 else "best", 2)
-    share = float(np.clip(_SHARE * counts**_POWER, 0.2, _MOST_SHARE))
-    rounds = [at_half, Round(method, 1, share)]
-    return rounds if counts >= _FEW else [Round("fast", 4), at_half._replace(share=0.6), rounds[1]]
+    at_half = Round("wide" if axes == 2 else "fast", 2)
+    if counts >= _FEW and axes > 2:
+        before, last = _SHARES_IN_VOLUMES
+        return [at_half, Round("fast", 1, before), Round(method, 1, last)]
+    last = Round(method, 1, float(np.clip(_SHARE * counts**_POWER, 0.2, _MOST_SHARE)))
+    if counts >= _FEW:
+        return [at_half, last]
+    return [Round("fast", 4), at_half._replace(share=0.6), last]
 
 
 class PoissonUnits:
