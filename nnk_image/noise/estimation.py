@@ -99,8 +99,9 @@ def estimate_noise(
     Raises
     ------
     TypeError, ValueError
-        If the image is invalid or has too few pixels; if it has negative values, for "rician"; or
-        if `uneven` is combined with "poisson" or "correlated".
+        If the image is invalid or has too few pixels; if the mask leaves no complete block of
+        pixels; if the image has negative values, for "rician"; or if `uneven` is combined with
+        "poisson" or "correlated".
 
     Notes
     -----

@@ -52,6 +52,11 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
         check_magnitudes(image)
     blocks = Blocks.of(image)
     if not blocks.means.size:
+        if image.valid is not None and image.high > image.low:
+            raise ValueError(
+                "the noise cannot be estimated, because the mask leaves no complete block of "
+                f"{'x'.join(map(str, _SIDES[len(image.shape)]))} pixels; give sigma"
+            )
         return NoiseModel([0.0] * image.channels, rician=rician)
     variances = _variances(blocks, rician)
     if not uneven or variances.max() == 0:

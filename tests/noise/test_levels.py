@@ -134,3 +134,12 @@ def test_wrong_calls_are_explained():
     with pytest.raises(ValueError, match=r"shape \(1, 2\) cannot be estimated.*give sigma"):
         estimate_noise([[1.0, 2.0]], kind="rician")
     assert estimate_noise([[1.0, 1.0]], kind="rician").sigma == (0.0,)
+
+
+@pytest.mark.parametrize("options", [{"uneven": True}, {"kind": "rician"}])
+def test_a_mask_that_leaves_no_block_complete(options):
+    image = 100 + np.random.default_rng(0).normal(0, 5, (64, 64))
+    mask = np.ones(image.shape, bool)
+    mask[::4, ::4] = False
+    with pytest.raises(ValueError, match="no complete block of 8x8 pixels; give sigma"):
+        estimate_noise(image, mask=mask, **options)
