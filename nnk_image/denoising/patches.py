@@ -96,19 +96,19 @@ class _Run:
         coarse = _Coarse.of(noisy, noise) if again else None
         if coarse is not None:
             coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
-        rest, fine = _rest_and_detail(noisy, coarse)
         corrected = partial(_corrected, coarse=coarse, weight=1)
-        groups = self._groups(corrected(noisy)[0], noise, settings.first, coarse is None)
-        self._thin(groups, fine)
-        pilot = corrected(groups.first_estimate(noisy, noise, self._executor, rest))
+        groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
         if settings.light and coarse is not None and coarse.coarseness > _COARSE:
+            rest, fine = _rest_and_detail(noisy, coarse)
+            groups.keep(fine == 1, elsewhere=0.5)
+            pilot = corrected(groups.first_estimate(noisy, noise, self._executor, rest))
             pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1], rest)
             return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
+        pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
         found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
-            self._thin(groups, fine)
-            pilot, work = self._passes(groups, noisy, work, pilot, noise, left, rest)
+            pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
         if settings.second_look is not None:
             wide = self._groups(pilot[0], noise, settings.second_look)
@@ -130,8 +130,10 @@ class _Run:
             if not self._settings.light:
                 groups = self._groups(guide[0], noise, grouping)
             groups.keep(fine > 0)
-        else:
-            self._thin(groups, fine)
+        elif fine is not None and self._settings.light:
+            groups.keep(fine == 1, elsewhere=0.5)
+        else:  # those of the luminance may have been left out
+            groups.keep()
         pilot = groups.first_estimate(noisy, noise, self._executor, rest)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
             pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
@@ -144,11 +146,6 @@ class _Run:
         groups = PatchGroups(image.shape, grouping, self._spacing)
         groups.match(image, noise, self._executor, noisy)
         return groups
-
-    def _thin(self, groups, fine):
-        """Leave out every second group where there is no fine detail, if that is enough."""
-        thinned = self._settings.light and fine is not None
-        groups.keep(fine == 1 if thinned else None, elsewhere=0.5)
 
     def _passes(self, groups, noisy, work, pilot, noise, left, rest=None):
         for tau in left:

@@ -215,11 +215,11 @@ def check_axes(graph: Any, **arrays: Any) -> None:
         return
     axes = len(graph.shape)
     for name, array in arrays.items():
-        shape = np.shape(array)[:axes] if array is not None else ()
-        if len(shape) == axes and graph.n_nodes not in shape and shape != graph.shape:
+        shape = np.shape(array) if array is not None else ()
+        if len(shape) >= axes and graph.n_nodes not in shape and shape[:axes] != graph.shape:
             raise ValueError(
-                f"{name} is an image of shape {shape}, but the graph is one of {graph.shape}: "
-                "bring the axes into the same order"
+                f"{name} has shape {shape}, but the graph is that of an image of {graph.shape}: "
+                "bring the axes into this order, channels last"
             )
 
 

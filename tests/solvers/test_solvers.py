@@ -368,7 +368,7 @@ def test_gglr_needs_places(coordinates):
         gglr(grid_graph((2, 2)), np.zeros(4), 1.0, coordinates=coordinates)
 
 
-TRANSPOSED = r"image of shape \(80, 64\), but .* \(64, 80\)"
+TRANSPOSED = r"has shape \(80, 64\), but .* image of \(64, 80\)"
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
