@@ -46,8 +46,8 @@ class Effort:
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     light : bool
         Whether, if an image at half size came first and noise is coarse, the groups of the first
-        estimate of the luminance serve all passes, over the colors too, and every second group is
-        enough where the image has no detail finer than half size.
+        estimate of the luminance serve one pass, and the colors; and every second group is enough
+        for colors, and for the luminance where the image has no detail finer than half size.
     """
 
     first: Grouping
@@ -135,10 +135,18 @@ _SEQUENCES_OF_VOLUMES = {
 def effort(name, axes, channels):
     """Return the settings of a method for an image with these numbers of axes and of channels.
 
-    The luminance of a color image, an average of its channels, has less noise: 'fast' does less.
+    The luminance of a color image, an average of its channels, has less noise, and that of
+    photographs is coarse: 'fast' does less.
     """
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
-        searches, left = (Grouping(6, 64, 14, 6),), ((0.3, 0.0),)
-        return replace(settings, searches=searches, left=left, light=True, polished=False)
+        return replace(
+            settings,
+            first=Grouping(5, 64, 9, 5),
+            searches=(Grouping(6, 64, 14, 6),),
+            left=((0.3, 0.0),),
+            coarse_colors=Grouping(5, 64, 14, 5),
+            polished=False,
+            light=True,
+        )
     return settings

@@ -14,7 +14,6 @@ denoising", arXiv 2212.00422.
 import math
 
 import numpy as np
-from scipy.ndimage import correlate1d
 
 from nnk_image import _core
 from nnk_image.base.geometry import strides_of
@@ -101,23 +100,37 @@ class PatchGroups:
             counts_as=PASS_ROWS * math.prod(self.shape[:-1]),
         )
 
-    def keep(self, where=None, elsewhere=0):
-        """Leave out the groups whose reference patch has its center outside a mask (H, W).
+    def keep(self, where=None, share=1, elsewhere=0):
+        """Leave out groups, depending on where the center of their reference patch is.
 
-        `elsewhere`, the share of those that is kept all the same, is 0 or 0.5: every second one,
-        as the white fields of a chessboard.  Without a mask no group is left out.
+        Parameters
+        ----------
+        where : (H, W) ndarray of bool, optional
+            By default everywhere.
+        share, elsewhere : {0, 0.5, 1}
+            What is kept of the groups there, and of the others: 0.5 is every second one, as the
+            white fields of a chessboard.
         """
-        if where is None:
-            return self.core.keep(True)
-        lines = [p + side // 2 for p, side in zip(self._grid, self.patch, strict=False)]
-        wanted = where[np.ix_(*lines, self.columns + self.patch[-1] // 2)]
-        if elsewhere:
-            wanted |= np.indices(wanted.shape).sum(0) % 2 == 0
-        self.core.keep(wanted.reshape(len(self.lines), -1))
+        grid = *self._grid, self.columns
+        shape = tuple(len(positions) for positions in grid)
+        kept = {0: False, 0.5: sum(np.indices(shape, sparse=True)) % 2 == 0, 1: True}
+        wanted = kept[share]
+        if where is not None:
+            sides = zip(grid, self.patch, strict=True)
+            centers = np.ix_(*(positions + side // 2 for positions, side in sides))
+            wanted = np.where(where[centers], wanted, kept[elsewhere])
+        self.core.keep(np.broadcast_to(wanted, shape).reshape(len(self.lines), -1))
 
-    def first_estimate(self, noisy, noise, executor, rest=None):
-        """Return the estimate of channels (C, H, W) from themselves alone."""
-        return self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)[0]
+    def first_estimate(self, noisy, noise, executor, where=None, rest=None):
+        """Return the estimate of channels (C, H, W) from themselves alone.
+
+        A rough one is enough for what follows: every second group. `where` is as for `keep`, `rest`
+        as for `filter`.
+        """
+        self.keep(where, share=0.5)
+        estimate, _ = self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)
+        self.keep()
+        return estimate
 
     def filter(self, y, z, x, noise, executor, tau=0.0, first=False, rest=None):
         """Make one pass on channels that share their filters; see nnk_patch_pass in nnk_patches.h.
@@ -137,7 +150,7 @@ class PatchGroups:
         first : bool
             Whether x is noisy itself, and this is the first estimate.
         rest : (C, H, W) ndarray, optional
-            Estimate of the pixels that are in no group, if some groups are left out.
+            What pixels become that are in no group, where some were left out; the pilot by default.
 
         Returns
         -------
@@ -161,13 +174,11 @@ class PatchGroups:
         self._add_up(work, sums, executor)
         weights = sums[n_sums]
         for axis, side in enumerate(self.patch):  # from first pixels to all pixels of the patches
-            box = np.ones(side)
-            weights = correlate1d(weights, box, axis, mode="constant", origin=(side - 1) // 2)
-        if rest is not None:
-            alone = weights == 0
-            weights[alone] = 1
-            for start in range(0, n_sums, n):
-                np.copyto(sums[start : start + n], rest, where=alone)
+            weights = _sums_before(weights, axis, side)
+        alone = weights == 0
+        weights[alone] = 1
+        for start in range(0, n_sums, n):
+            np.copyto(sums[start : start + n], x if rest is None else rest, where=alone)
         sums[:n_sums] /= weights
         return sums[:n], sums[n:n_sums] if tau > 0 else sums[:n]
 
@@ -220,6 +231,15 @@ def search_reach(shape, grouping, passes, spacing=None):
     )
     *leading, above, last = sizes.step
     return Reach(tuple(border), (*leading, GRID_ROWS_PER_CHUNK * above, math.lcm(last, LANES)))
+
+
+def _sums_before(values, axis, n):
+    """Return the sums of each value and the n - 1 before it along an axis."""
+    values = np.moveaxis(values, axis, 0)
+    sums = values.copy(order="K")
+    for shift in range(1, n):
+        sums[shift:] += values[:-shift]
+    return np.moveaxis(sums, 0, axis)
 
 
 def _grid(n, patch, step):

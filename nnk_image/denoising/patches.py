@@ -5,8 +5,9 @@ twice as far, noise is nearly white, and its covariance is known exactly. Colors
 smooth: few passes in the groups of the denoised luminance are enough, and the two colors share one
 filter per group.
 
-Half size also saves time where an image has no finer detail: there, colors are not filtered at full
-size at all, which is better too, and the rest of 'fast' needs only every second group.
+Half size also saves time. Where an image has no finer detail, colors are not filtered at full size
+at all, which is better too. In color images 'fast' makes one pass over the luminance at full size,
+and every second group is enough for the colors.
 """
 
 import math
@@ -100,9 +101,9 @@ class _Run:
         groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
         if settings.light and coarse is not None and coarse.coarseness > _COARSE:
             rest, fine = _rest_and_detail(noisy, coarse)
+            estimate = groups.first_estimate(noisy, noise, self._executor, fine == 1, rest)
             groups.keep(fine == 1, elsewhere=0.5)
-            pilot = corrected(groups.first_estimate(noisy, noise, self._executor, rest))
-            pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, settings.left[-1], rest)
+            pilot, _ = self._passes(groups, noisy, noisy, corrected(estimate), noise, (0.0,))
             return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
         pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
         found_on, work = pilot, noisy
@@ -126,18 +127,15 @@ class _Run:
             coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
         rest, fine = _rest_and_detail(noisy, coarse)
         mixed = fine is not None and halvings == _HALVINGS
-        if mixed:
-            if not self._settings.light:
-                groups = self._groups(guide[0], noise, grouping)
-            groups.keep(fine > 0)
-        elif fine is not None and self._settings.light:
-            groups.keep(fine == 1, elsewhere=0.5)
-        else:  # those of the luminance may have been left out
-            groups.keep()
-        pilot = groups.first_estimate(noisy, noise, self._executor, rest)
+        if mixed and not self._settings.light:
+            groups = self._groups(guide[0], noise, grouping)
+        light = self._settings.light and fine is not None
+        where = fine > 0 if mixed else fine == 1 if light else None
+        pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
+        groups.keep(where if mixed else None, share=0.5 if light else 1)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
             pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
-        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left, rest)
+        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left)
         if mixed:
             pilot = rest + fine * (pilot - rest)
         return _merged(pilot, coarse, 1)
@@ -147,9 +145,9 @@ class _Run:
         groups.match(image, noise, self._executor, noisy)
         return groups
 
-    def _passes(self, groups, noisy, work, pilot, noise, left, rest=None):
+    def _passes(self, groups, noisy, work, pilot, noise, left):
         for tau in left:
-            pilot, work = groups.filter(noisy, work, pilot, noise, self._executor, tau, rest=rest)
+            pilot, work = groups.filter(noisy, work, pilot, noise, self._executor, tau)
         return pilot, work
 
 
@@ -228,7 +226,8 @@ def _progress_units(name, shape, channels, white):
     is_image = len(shape) == 2
     if white and is_image:
         half = 0
-    units = luminance * (1 + half)
+    at_full_size = 3 if settings.light and not white else luminance
+    units = at_full_size + luminance * half
     if channels > 1:
         passes = 1 + len(settings.color_left)
         units += passes + (1 + passes) * half * (1 + half)

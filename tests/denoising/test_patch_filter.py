@@ -164,12 +164,14 @@ KINDS = ["white", "correlated", "uneven", "uneven and correlated"]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("patch", "group"), [(4, 6), (1, 9), (2, 40)])
 def test_first_estimate(image, kind, patch, group):
-    """With fewer and with more members than a patch has pixels."""
+    """Of every second group, with fewer and with more members than a patch has pixels."""
     noise = noise_of(kind, image)
     groups, channels = groups_of(image, patch, group, noise), np.stack([image, image[::-1]])
     with RowExecutor() as executor:
         result = groups.first_estimate(channels, noise, executor)
+    groups.keep(share=0.5)
     expected = expected_pass(groups, noise, *[channels] * 3, first=True)
+    expected = np.where(np.isnan(expected), channels, expected)
     np.testing.assert_allclose(result, expected, atol=1e-8)
 
 
@@ -190,7 +192,7 @@ def test_wiener_pass(image, n_channels, kind, tau, group):
 
 
 def test_groups_that_are_left_out(image):
-    """The first pixels of a line keep their groups; far from them only `rest` is known."""
+    """The first pixels of a line keep their groups; far from them the pilot or `rest` is left."""
     groups, kept = groups_of(image), np.zeros(image.shape, bool)
     kept[..., :3] = True
     groups.keep(kept)
@@ -198,21 +200,31 @@ def test_groups_that_are_left_out(image):
         corner = np.unravel_index(reference, image.shape)
         center = tuple(c + side // 2 for c, side in zip(corner, groups.patch, strict=True))
         assert (len(members) > 0) == kept[center]
-    y, rest = image[None], np.roll(image, 1)[None]
+    y, x, rest = image[None], np.roll(image, 2)[None], np.roll(image, 1)[None]
     with RowExecutor() as executor:
         for tau, of_work in ((0.0, False), (0.3, True)):
-            results = groups.filter(y, y, y, WHITE, executor, tau, rest=rest)
-            expected = expected_pass(groups, WHITE, y, y, y, tau, of_work=of_work)
-            expected = np.where(np.isnan(expected), rest, expected)
-            np.testing.assert_allclose(results[of_work], expected, atol=1e-8)
-            assert 0 < np.mean(expected == rest) < 1
+            expected = expected_pass(groups, WHITE, y, y, x, tau, of_work=of_work)
+            for given, left in ((None, x), (rest, rest)):
+                results = groups.filter(y, y, x, WHITE, executor, tau, rest=given)
+                wanted = np.where(np.isnan(expected), left, expected)
+                np.testing.assert_allclose(results[of_work], wanted, atol=1e-8)
+            assert 0 < np.mean(np.isnan(expected)) < 1
 
 
 def test_every_second_group_and_all_of_them_again(image):
-    groups = groups_of(image)
+    groups, nowhere = groups_of(image), np.zeros(image.shape, bool)
+    left = nowhere.copy()
+    left[..., : image.shape[-1] // 2] = True
     every = {reference: len(members) for reference, members in all_groups(groups)}
-    groups.keep(np.zeros(image.shape, bool), elsewhere=0.5)
-    assert 0.4 < np.mean([len(members) > 0 for _, members in all_groups(groups)]) < 0.6
+    grid = *groups._grid, groups.columns
+    for where, share, elsewhere in ((~nowhere, 0.5, 0), (nowhere, 1, 0.5), (left, 0.5, 1)):
+        groups.keep(where, share, elsewhere)
+        for reference, members in all_groups(groups):
+            corner = np.unravel_index(reference, image.shape)
+            place = sum(np.searchsorted(*pair) for pair in zip(grid, corner, strict=True))
+            center = tuple(c + side // 2 for c, side in zip(corner, groups.patch, strict=True))
+            here = share if where[center] else elsewhere
+            assert (len(members) > 0) == (here == 1 or (here == 0.5 and place % 2 == 0))
     groups.keep()
     assert {reference: len(members) for reference, members in all_groups(groups)} == every
 
