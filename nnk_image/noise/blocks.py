@@ -9,7 +9,6 @@ u + v even, and those with u + v odd.
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.fft import dct
 
 from nnk_image.base.image import cosine_matrix, opponent_matrix
 from nnk_image.base.pyramid import halve
@@ -37,6 +36,9 @@ _DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second hi
 
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Frequencies of the coefficients: all but the mean and the two slopes."""
+
+_WAVES_OF_BLOCK = np.kron(cosine_matrix(SIDE), cosine_matrix(SIDE))[SIDE * U + V].T
+"""The (pixels, frequencies) matrix from the pixels of a block to these coefficients."""
 
 ODD = (U + V) % 2 == 1
 _LOW, _HIGH = U + V < 5, U + V >= 8
@@ -149,16 +151,16 @@ def _blocks(channels, usable, constant):
     chosen = (bad <= most) & (same <= _MOST_BAD)
     blocks = np.moveaxis(windows, 0, 2)[chosen].astype(np.float64)
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
-    waves = dct(dct(blocks, axis=2, norm="ortho"), axis=3, norm="ortho")
-    return waves[:, :, U, V], brightness
+    coefficients = blocks.reshape(-1, SIDE * SIDE) @ _WAVES_OF_BLOCK
+    return coefficients.reshape(*blocks.shape[:2], len(U)), brightness
 
 
 def _energies(coefficients):
     """Return the (2, n) energies of the even and the odd part, all channels alike."""
     squares = coefficients**2
     typical = np.quantile(squares.mean(axis=2), _FLAT, axis=0)
-    squares = squares / np.maximum(typical, _tiny(typical))[:, None]
-    return np.stack([squares[:, :, part].mean(axis=(1, 2)) for part in (~ODD, ODD)])
+    weights = 1 / np.maximum(typical, _tiny(typical)) / len(typical)
+    return np.stack([(squares @ part / part.sum()) @ weights for part in (~ODD, ODD)])
 
 
 def _choose(energies, bins, share):
@@ -220,12 +222,13 @@ def _white(coefficients, chosen, logarithms, independent):
     The directions are returned as well: (d, m), of the odd and of the even part. `logarithms` of
     the variances by bin are a first guess, so that directions can be found in all bins together.
     """
+    halves = coefficients[:, ODD], coefficients[:, ~ODD]
+    parts = [[half[blocks[i]] for blocks in chosen] for i, half in enumerate(halves)]
     for _ in range(2):
         directions = []
         logarithms = np.maximum(logarithms, second_highest(logarithms) - _DEEPEST)
         sums, number = 0.0, 0
-        for part, index in ((ODD, 0), (~ODD, 1)):
-            rows = [coefficients[blocks[index]][:, part] for blocks in chosen]
+        for rows in parts:
             units = [r / np.exp(level / 2) for r, level in zip(rows, logarithms, strict=True)]
             directions.append(_floor(np.concatenate(units), independent))
             sums += np.array([((r @ directions[-1]) ** 2).mean(axis=0).sum() for r in rows])
@@ -243,11 +246,11 @@ def _floor(rows, independent):
     covariance = rows.T @ rows / len(rows)
     if independent * len(rows) < 8 * len(covariance):  # too few to find directions
         covariance = np.diag(np.diag(covariance))
-    values, directions = np.linalg.eigh(covariance)
-    for number in range(len(values), 4, -1):
-        if values[:number].mean() <= np.median(values[:number]):
-            break
-    return directions[:, :number]
+    values, directions = np.linalg.eigh(covariance)  # in ascending order
+    numbers = np.arange(5, len(values) + 1)
+    means = np.cumsum(values)[4:] / numbers
+    medians = (values[(numbers - 1) // 2] + values[numbers // 2]) / 2
+    return directions[:, : max(numbers[means <= medians], default=5)]
 
 
 def _certainty(white, levels):
