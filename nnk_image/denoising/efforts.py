@@ -34,14 +34,12 @@ class Effort:
     left : tuple of tuple of float
         Noise left after each pass over the groups of each search; the last is 0.
     second_look : Grouping or None
-        For one more pass on the noisy image itself, whose result is averaged with the others'.
+        For one more pass on the noisy image itself, if noise is white, whose result is averaged
+        with the others'.
     coarse_colors : Grouping
         For the colors at half size and below; in images also at full size, unless noise is white.
     color_left : tuple of float
         Noise left in the colors after each pass.
-    single : bool
-        Whether float32 is enough: with many passes, the last of which find little noise left, its
-        rounding costs 0.05 dB.
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     light : bool
@@ -56,7 +54,6 @@ class Effort:
     second_look: Grouping | None
     coarse_colors: Grouping
     color_left: tuple[float, ...]
-    single: bool
     polished: bool = False
     light: bool = False
 
@@ -69,22 +66,15 @@ _IMAGES = {
         second_look=None,
         coarse_colors=Grouping(6, 64, 14, 6),
         color_left=(0.3, 0.0),
-        single=True,
         polished=True,
     ),
     "best": Effort(
         first=Grouping(6, 64, 8, 6),
-        searches=(
-            Grouping(5, 48, 24, 3),
-            Grouping(6, 64, 24, 3),
-            Grouping(7, 64, 24, 3),
-            Grouping(9, 64, 24, 3),
-        ),
-        left=((0.6, 0.45), (0.3, 0.2), (0.1,), (0.0,)),
+        searches=(Grouping(5, 48, 24, 4), Grouping(6, 64, 24, 4), Grouping(7, 64, 24, 4)),
+        left=((0.65, 0.5), (0.35, 0.2), (0.1, 0.0)),
         second_look=Grouping(12, 64, 24, 6),
-        coarse_colors=Grouping(6, 96, 24, 6),
+        coarse_colors=Grouping(5, 64, 24, 4),
         color_left=(0.3, 0.0),
-        single=False,
     ),
 }
 
@@ -92,7 +82,7 @@ _IMAGES["wide"] = replace(
     _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
 )
 """For sums of pixels with few counts, a quarter of all pixels: as good as 'best' there, in a
-twelfth of the time."""
+fraction of the time."""
 
 _VOLUMES = {
     "fast": Effort(
@@ -102,7 +92,6 @@ _VOLUMES = {
         second_look=None,
         coarse_colors=Grouping(4, 48, 3, 4),
         color_left=(0.3, 0.0),
-        single=True,
     ),
     "best": Effort(
         first=Grouping(4, 64, 4, 3),
@@ -111,7 +100,6 @@ _VOLUMES = {
         second_look=None,
         coarse_colors=Grouping(4, 64, 4, 3),
         color_left=(0.3, 0.0),
-        single=False,
     ),
 }
 

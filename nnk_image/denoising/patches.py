@@ -62,16 +62,15 @@ def method(name):
         partial(denoise, name),
         partial(_progress_units, name),
         partial(_reach, name),
-        partial(_bytes_per_pixel, name),
+        _bytes_per_pixel,
     )
 
 
 def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
-    dtype = np.float32 if settings.single else np.float64
-    noisy = to_opponent(image.pixels.astype(dtype), noise.opponent)
-    if settings.single and statistics.spread_of(noisy) > FLOAT32_SPREAD:
+    noisy = to_opponent(image.pixels.astype(np.float32), noise.opponent)
+    if statistics.spread_of(noisy) > FLOAT32_SPREAD:
         noisy = to_opponent(image.pixels.astype(np.float64), noise.opponent)
     run = _Run(settings, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
@@ -111,7 +110,7 @@ class _Run:
             groups = self._groups(found_on[0], noise, grouping)
             pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
-        if settings.second_look is not None:
+        if settings.second_look is not None and noise.is_white:
             wide = self._groups(pilot[0], noise, settings.second_look)
             other, _ = self._passes(wide, noisy, noisy, pilot, noise, (0.0,))
             pilot = (pilot + other) / 2
@@ -221,7 +220,7 @@ def _corrected(channels, coarse, weight):
 def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
     luminance = 2 + sum(1 + len(left) for left in settings.left)
-    luminance += 2 * (settings.second_look is not None)
+    luminance += 2 * (settings.second_look is not None and white)
     half = math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     is_image = len(shape) == 2
     if white and is_image:
@@ -238,9 +237,9 @@ def _progress_units(name, shape, channels, white):
     return units
 
 
-def _bytes_per_pixel(name, channels, itemsize):
+def _bytes_per_pixel(channels, itemsize):
     """Return the bytes held per pixel; the size of the image's own numbers hardly matters."""
-    return 145 + 22 * channels if name == "fast" else 155 + 30 * channels
+    return 155 + 25 * channels
 
 
 def _reach(name, shape, channels, spacing=None):
