@@ -60,11 +60,11 @@ class Effort:
 
 _IMAGES = {
     "fast": Effort(
-        first=Grouping(6, 64, 8, 6),
-        searches=(Grouping(5, 48, 14, 5), Grouping(6, 64, 14, 5)),
-        left=((0.5, 0.25), (0.0,)),
+        first=Grouping(5, 64, 9, 5),
+        searches=(Grouping(5, 48, 14, 5), Grouping(7, 64, 14, 7)),
+        left=((0.6, 0.3), (0.0,)),
         second_look=None,
-        coarse_colors=Grouping(6, 64, 14, 6),
+        coarse_colors=Grouping(5, 64, 14, 5),
         color_left=(0.3, 0.0),
         polished=True,
     ),
@@ -79,7 +79,7 @@ _IMAGES = {
 }
 
 _IMAGES["wide"] = replace(
-    _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
+    _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(7, 64, 24, 7))
 )
 """For sums of pixels with few counts, a quarter of all pixels: as good as 'best' there, in a
 fraction of the time."""
@@ -128,13 +128,6 @@ def effort(name, axes, channels):
     """
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
-        return replace(
-            settings,
-            first=Grouping(5, 64, 9, 5),
-            searches=(Grouping(6, 64, 14, 6),),
-            left=((0.3, 0.0),),
-            coarse_colors=Grouping(5, 64, 14, 5),
-            polished=False,
-            light=True,
-        )
+        searches, left = (Grouping(7, 64, 14, 7),), ((0.3, 0.0),)
+        return replace(settings, searches=searches, left=left, light=True, polished=False)
     return settings
