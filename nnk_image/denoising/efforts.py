@@ -62,7 +62,7 @@ _IMAGES = {
     "fast": Effort(
         first=Grouping(5, 64, 9, 5),
         searches=(Grouping(5, 48, 14, 5), Grouping(7, 64, 14, 7)),
-        left=((0.6, 0.3), (0.0,)),
+        left=((0.5, 0.25), (0.0,)),
         second_look=None,
         coarse_colors=Grouping(5, 64, 14, 5),
         color_left=(0.3, 0.0),
