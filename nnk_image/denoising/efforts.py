@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+COLOR_LEFT = (0.3, 0.0)
+"""Noise left in the colors after each pass."""
+
 
 @dataclass(frozen=True)
 class Grouping:
@@ -33,13 +36,11 @@ class Effort:
         Groups are found anew for each; the last one serves the colors too.
     left : tuple of tuple of float
         Noise left after each pass over the groups of each search; the last is 0.
+    coarse_colors : Grouping
+        For the colors at half size and below; in images also at full size, unless noise is white.
     second_look : Grouping or None
         For one more pass on the noisy image itself, if noise is white, whose result is averaged
         with the others'.
-    coarse_colors : Grouping
-        For the colors at half size and below; in images also at full size, unless noise is white.
-    color_left : tuple of float
-        Noise left in the colors after each pass.
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     light : bool
@@ -51,9 +52,8 @@ class Effort:
     first: Grouping
     searches: tuple[Grouping, ...]
     left: tuple[tuple[float, ...], ...]
-    second_look: Grouping | None
     coarse_colors: Grouping
-    color_left: tuple[float, ...]
+    second_look: Grouping | None = None
     polished: bool = False
     light: bool = False
 
@@ -63,9 +63,7 @@ _IMAGES = {
         first=Grouping(5, 64, 9, 5),
         searches=(Grouping(5, 48, 14, 5), Grouping(7, 64, 14, 7)),
         left=((0.5, 0.25), (0.0,)),
-        second_look=None,
         coarse_colors=Grouping(5, 64, 14, 5),
-        color_left=(0.3, 0.0),
         polished=True,
     ),
     "best": Effort(
@@ -74,7 +72,6 @@ _IMAGES = {
         left=((0.65, 0.5), (0.35, 0.2), (0.1, 0.0)),
         second_look=Grouping(12, 64, 24, 6),
         coarse_colors=Grouping(5, 64, 24, 4),
-        color_left=(0.3, 0.0),
     ),
 }
 
@@ -89,19 +86,14 @@ _VOLUMES = {
         first=Grouping(4, 64, 4, 3),
         searches=(Grouping(4, 48, 4, 3),) * 3,
         left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
-        second_look=None,
         coarse_colors=Grouping(4, 48, 3, 4),
-        color_left=(0.3, 0.0),
-    ),
-    "best": Effort(
-        first=Grouping(4, 64, 4, 3),
-        searches=(Grouping(4, 80, 5, 3),) * 3,
-        left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
-        second_look=None,
-        coarse_colors=Grouping(4, 64, 4, 3),
-        color_left=(0.3, 0.0),
     ),
 }
+_VOLUMES["best"] = replace(
+    _VOLUMES["fast"],
+    searches=(Grouping(4, 80, 5, 3),) * 3,
+    coarse_colors=Grouping(4, 64, 4, 3),
+)
 
 _SEQUENCES_OF_VOLUMES = {
     "fast": replace(

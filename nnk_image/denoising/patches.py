@@ -20,7 +20,7 @@ from nnk_image.base.image import from_opponent, to_opponent
 from nnk_image.base.pyramid import double, half_shape, halve
 from nnk_image.base.reach import Reach
 from nnk_image.denoising import graph_smoothing
-from nnk_image.denoising.efforts import effort
+from nnk_image.denoising.efforts import COLOR_LEFT, effort
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups, search_reach
 
@@ -134,7 +134,7 @@ class _Run:
         groups.keep(where if mixed else None, share=0.5 if light else 1)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
             pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
-        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, self._settings.color_left)
+        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, COLOR_LEFT)
         if mixed:
             pilot = rest + fine * (pilot - rest)
         return _merged(pilot, coarse, 1)
@@ -228,7 +228,7 @@ def _progress_units(name, shape, channels, white):
     at_full_size = 3 if settings.light and not white else luminance
     units = at_full_size + luminance * half
     if channels > 1:
-        passes = 1 + len(settings.color_left)
+        passes = 1 + len(COLOR_LEFT)
         units += passes + (1 + passes) * half * (1 + half)
         units += is_image and not white
     units *= PASS_ROWS
@@ -265,6 +265,6 @@ def _reach(name, shape, channels, spacing=None):
         coarse = of_colors(half) + doubling + of_colors(half_shape(half)).at_half_size()
         groupings = settings.searches[-1], settings.coarse_colors
         widest = max(groupings, key=lambda grouping: 2 * grouping.radius + grouping.patch)
-        last = search_reach(shape, widest, 1 + len(settings.color_left), spacing)
+        last = search_reach(shape, widest, 1 + len(COLOR_LEFT), spacing)
         whole += last + doubling + coarse.at_half_size()
     return whole
