@@ -58,10 +58,11 @@ class Effort:
     light: bool = False
 
 
+# Equal steps keep tiles small, which begin at multiples of all of them.
 _IMAGES = {
     "fast": Effort(
         first=Grouping(5, 64, 9, 5),
-        searches=(Grouping(5, 48, 14, 5), Grouping(7, 64, 14, 7)),
+        searches=(Grouping(5, 48, 14, 5), Grouping(6, 64, 14, 5)),
         left=((0.5, 0.25), (0.0,)),
         coarse_colors=Grouping(5, 64, 14, 5),
         polished=True,
@@ -76,7 +77,7 @@ _IMAGES = {
 }
 
 _IMAGES["wide"] = replace(
-    _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(7, 64, 24, 7))
+    _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
 )
 """For sums of pixels with few counts, a quarter of all pixels: as good as 'best' there, in a
 fraction of the time."""
@@ -120,6 +121,6 @@ def effort(name, axes, channels):
     """
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
-        searches, left = (Grouping(7, 64, 14, 7),), ((0.3, 0.0),)
+        searches, left = (Grouping(6, 64, 14, 5),), ((0.3, 0.0),)
         return replace(settings, searches=searches, left=left, light=True, polished=False)
     return settings
