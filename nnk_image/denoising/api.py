@@ -62,7 +62,7 @@ def denoise(
         shows that texture was mistaken for correlated noise, the image is denoised again as if the
         noise were uncorrelated.
     method : {'fast', 'best', 'sgw'}
-        'fast' (default) and 'best' filter groups of similar patches; 'best' takes about ten times
+        'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
         as long for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
         smooth part of the image on this graph, the 3 lowest of 7 spectral graph wavelet bands.
     channel_axis : int, optional

@@ -58,7 +58,7 @@ class Effort:
     light: bool = False
 
 
-# Equal steps keep tiles small, which begin at multiples of all of them.
+# Tiles begin at multiples of all steps of a method: equal steps keep the tiles small.
 _IMAGES = {
     "fast": Effort(
         first=Grouping(5, 64, 9, 5),
@@ -79,8 +79,7 @@ _IMAGES = {
 _IMAGES["wide"] = replace(
     _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
 )
-"""For sums of pixels with few counts, a quarter of all pixels: as good as 'best' there, in a
-fraction of the time."""
+"""For sums of pixels with few counts: the wider search gains up to 0.06 dB for 7 % of the time."""
 
 _VOLUMES = {
     "fast": Effort(

@@ -150,7 +150,7 @@ class PatchGroups:
         first : bool
             Whether x is noisy itself, and this is the first estimate.
         rest : (C, H, W) ndarray, optional
-            What pixels become that are in no group, where some were left out; the pilot by default.
+            Values of the pixels that are in no group, if some groups are left out; default `x`.
 
         Returns
         -------

@@ -6,8 +6,8 @@ smooth: few passes in the groups of the denoised luminance are enough, and the t
 filter per group.
 
 Half size also saves time. Where an image has no finer detail, colors are not filtered at full size
-at all, which is better too. In color images 'fast' makes one pass over the luminance at full size,
-and every second group is enough for the colors.
+at all, which is better too. In color images with coarse noise, 'fast' makes one pass over the
+luminance at full size, and every second group is enough for the colors.
 """
 
 import math
@@ -111,8 +111,8 @@ class _Run:
             pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
         if settings.second_look is not None and noise.is_white:
-            wide = self._groups(pilot[0], noise, settings.second_look)
-            other, _ = self._passes(wide, noisy, noisy, pilot, noise, (0.0,))
+            larger = self._groups(pilot[0], noise, settings.second_look)
+            other, _ = self._passes(larger, noisy, noisy, pilot, noise, (0.0,))
             pilot = (pilot + other) / 2
         return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
 
@@ -128,10 +128,9 @@ class _Run:
         mixed = fine is not None and halvings == _HALVINGS
         if mixed and not self._settings.light:
             groups = self._groups(guide[0], noise, grouping)
-        light = self._settings.light and fine is not None
-        where = fine > 0 if mixed else fine == 1 if light else None
+        where = fine > 0 if mixed else None
         pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
-        groups.keep(where if mixed else None, share=0.5 if light else 1)
+        groups.keep(where, share=0.5 if self._settings.light and fine is not None else 1)
         if coarse is not None:  # what is finer counts for less, the coarser the noise
             pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, COLOR_LEFT)
@@ -225,7 +224,9 @@ def _progress_units(name, shape, channels, white):
     is_image = len(shape) == 2
     if white and is_image:
         half = 0
-    at_full_size = 3 if settings.light and not white else luminance
+    at_full_size = luminance
+    if settings.light and not white:  # a search, the first estimate and one pass
+        at_full_size = 3
     units = at_full_size + luminance * half
     if channels > 1:
         passes = 1 + len(COLOR_LEFT)

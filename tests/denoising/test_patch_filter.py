@@ -306,14 +306,15 @@ def test_methods_have_the_same_bits_everywhere(method, kind):
     assert_same_everywhere(lambda n_jobs: denoised(pixels, method, noise, n_jobs), (1, 2))
 
 
+@pytest.mark.parametrize("method", ["fast", "best"])
 @pytest.mark.parametrize("sigma", [2.5, 5, 25])
-def test_float32_is_enough(sigma, monkeypatch):
-    """Just below the range of values beyond which 'fast' computes in float64, and far below."""
+def test_float32_is_enough(sigma, method, monkeypatch):
+    """Just below the range of values beyond which both compute in float64, and far below."""
     clean = nnk_image.standard_image("astronaut")[100:228, 100:260].astype(float)
     image = clean + np.random.default_rng(31).normal(0, sigma, clean.shape)
-    ours = denoise(image, sigma, channel_axis=-1)
+    ours = denoise(image, sigma, method=method, channel_axis=-1)
     monkeypatch.setattr(patches, "FLOAT32_SPREAD", 0)
-    expected = denoise(image, sigma, channel_axis=-1)
+    expected = denoise(image, sigma, method=method, channel_axis=-1)
     assert ours.dtype == expected.dtype == np.float64
     assert (ours != expected).any()
     assert psnr(clean, ours) > psnr(clean, expected) - 0.01
