@@ -9,6 +9,7 @@ from . import wavelets as wavelets
 from .configuration import show_config as show_config
 from .denoising.api import denoise as denoise
 from .denoising.bands import denoise_bands as denoise_bands
+from .denoising.bias import correct_bias as correct_bias
 from .denoising.residual import residual_structure as residual_structure
 from .graph.build import bilateral_graph as bilateral_graph
 from .graph.build import image_graph as image_graph

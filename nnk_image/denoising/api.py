@@ -19,6 +19,7 @@ from nnk_image.base.image import (
     spatial_shape,
 )
 from nnk_image.base.parallel import one_blas_thread
+from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.denoising.residual import MOST_STRUCTURE, structure_removed
@@ -60,7 +61,7 @@ def denoise(
         accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
         noise. Default: the noise is estimated by `estimate_noise`; if `residual_structure` then
         shows that texture was mistaken for correlated noise, the image is denoised again as if the
-        noise were uncorrelated.
+        noise were uncorrelated. If the noise is correlated, `correct_bias` follows.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
         as long for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
@@ -112,6 +113,7 @@ def denoise(
     See Also
     --------
     estimate_noise : The estimate that is used by default.
+    correct_bias : Correct the brightness of photographs denoised with specified noise.
     denoise_bands : For many bands or volumes of one scene.
     denoise_tiles : For images larger than memory.
 
@@ -126,7 +128,9 @@ def denoise(
     surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau
     the mean degree [3]_; the polynomial filter is damped such that it does not overshoot (Jackson).
 
-    A sigma below a millionth of half the image's range counts as 0.
+    A sigma below a millionth of half the image's range counts as 0. If the noise is white and the
+    image clipped, so that more than 0.2 % of the values are the smallest or the largest one, the
+    result is corrected by the difference that clipping makes to the mean [4]_.
 
     References
     ----------
@@ -136,6 +140,8 @@ def denoise(
        regression", PhD thesis, 2023.
     .. [3] T. Qin, K. Rohe, "Regularized spectral clustering under the degree-corrected stochastic
        blockmodel", 2013.
+    .. [4] A. Foi, "Clipped noisy images: heteroskedastic modeling and practical denoising", Signal
+       Processing 89 (2009).
 
     Examples
     --------
@@ -196,6 +202,8 @@ def denoise_and_report(
     if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
         noise = estimated_noise(checked, correlated=False)
         pixels = without(noise)
+    if sigma is None and not noise.is_white and not any(noise.gain):
+        remove_bias(checked, pixels)
     return checked.restore(pixels), noise
 
 

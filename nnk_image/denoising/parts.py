@@ -7,8 +7,10 @@ spread of the values in units of the noise, or for 'sgw' the degrees of the grap
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, moments_of, sum_of_degrees
 from nnk_image.io.arrays import write
+from nnk_image.noise.clipping import Extremes
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, with_levels
@@ -175,27 +178,26 @@ def _pair(noise: NoiseModel, statistics: Statistics) -> tuple[NoiseModel, Statis
 
 @dataclass(frozen=True)
 class Range:
-    """Number of pixels, smallest and largest value, and moments of each channel of a part."""
+    """Extreme values, and moments of each channel of a part."""
 
-    number: int
-    low: float
-    high: float
+    extremes: Extremes
     moments: npt.NDArray[np.float64]
 
     @classmethod
     def of(cls, image: Image, executor: RowExecutor | None = None) -> Range:
         """Measure a part."""
         moments = np.array([moments_of(c) for c in np.moveaxis(image.pixels, -1, 0)])
-        return cls(image.pixels[..., 0].size, image.low, image.high, moments)
+        return cls(Extremes.of(image.pixels), moments)
 
     @staticmethod
     def statistics(ranges: Sequence[Range], spacing: Spacing) -> Statistics:
         """Return the `Statistics` of the whole image as far as the ranges of its parts tell."""
-        numbers = [r.number for r in ranges]
+        numbers = [r.extremes.pixels for r in ranges]
         moments = np.average([r.moments for r in ranges], axis=0, weights=numbers)
-        limits = min(r.low for r in ranges), max(r.high for r in ranges)
+        extremes = reduce(operator.add, (r.extremes for r in ranges))
         means, squares = map(tuple, moments.T.tolist())
-        return Statistics(limits, spacing, means, squares)
+        limits = float(extremes.values[0].min()), float(extremes.values[1].max())
+        return Statistics(limits, extremes.clipped, spacing, means, squares)
 
 
 def extremes(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnk_image.base.image import Image
+from nnk_image.noise.clipping import Extremes
 
 _BITS_OF_PART = 16  # 2^16 degrees below 2^10 in units of 2^-20, or 2^-52, are sums below 2^53
 
@@ -20,6 +21,8 @@ class Statistics:
     ----------
     limits : (float, float)
         Smallest and largest value, in the image's own units.
+    clipped : (2, C) ndarray or None
+        Limits at which the values of each channel were clipped, -inf and inf where they were not.
     spacing : tuple of float or None
         Distance of pixels along each axis, 1 along the finest; None if all are equal.
     means, squares : tuple of float
@@ -32,6 +35,7 @@ class Statistics:
     """
 
     limits: tuple[float, float]
+    clipped: np.ndarray | None = None
     spacing: tuple[float, ...] | None = None
     means: tuple[float, ...] = ()
     squares: tuple[float, ...] = ()
@@ -45,7 +49,8 @@ class Statistics:
         values = image.pixels if image.valid is None else image.pixels[image.valid]
         moments = [moments_of(values[..., c]) for c in range(image.channels)]
         means, squares = zip(*moments, strict=True)
-        return cls((image.low, image.high), spacing, means, squares)
+        clipped = Extremes.of(values).clipped
+        return cls((image.low, image.high), clipped, spacing, means, squares)
 
     def spread_of(self, channels):
         """Return `spread`, or if it is None that of (C, H, W) opponent channels."""

@@ -1,0 +1,99 @@
+"""Clipping: where the noisy values of an image were cut off, and what their mean stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from nnk_image.base.image import Array
+
+_SHARE, _FEWEST = 0.002, 16
+"""Share and number of values at a limit, from which it is one of clipping."""
+
+_FEW = 64  # whole numbers in a smaller range are counts, whose zeros are not clipped
+_NEAR = 6.0  # standard deviations from a limit, beyond which nothing is clipped
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Smallest and largest values of an image, or of a part, and how many values are there.
+
+    Attributes
+    ----------
+    values, numbers : (2, C) ndarray
+        Smallest and largest value of each channel, and how many pixels have it.
+    pixels : int
+    counts : bool
+        Whether all values are whole numbers in a small range.
+    """
+
+    values: Array
+    numbers: npt.NDArray[np.int64]
+    pixels: int
+    counts: bool
+
+    @classmethod
+    def of(cls, pixels: Array) -> Extremes:
+        """Return the extremes of (..., C) pixels."""
+        axes = tuple(range(pixels.ndim - 1))
+        limits = pixels.min(axis=axes), pixels.max(axis=axes)
+        numbers = np.array([np.count_nonzero(pixels == limit, axis=axes) for limit in limits])
+        values = np.array(limits, dtype=np.float64)
+        counts = _few(values) and bool((pixels == np.rint(pixels)).all())
+        return cls(values, numbers, pixels[..., 0].size, counts)
+
+    def __add__(self, other: Extremes) -> Extremes:
+        """Return the extremes of two parts together."""
+        low, high = zip(self.values, other.values, strict=True)
+        values = np.array([np.minimum(*low), np.maximum(*high)])
+        numbers = sum(np.where(part.values == values, part.numbers, 0) for part in (self, other))
+        counts = self.counts and other.counts and _few(values)
+        return Extremes(values, np.asarray(numbers), self.pixels + other.pixels, counts)
+
+    @property
+    def clipped(self) -> Array:
+        """The (2, C) limits at which values were clipped; -inf and inf where they were not."""
+        beyond = np.array([[-np.inf], [np.inf]])
+        many = self.numbers > max(_SHARE * self.pixels, _FEWEST)
+        return np.where(many & (not self.counts), self.values, beyond)
+
+
+def unclip(units: Array, limits: Array) -> None:
+    """Replace means of clipped values by those of the same values before clipping, in place.
+
+    Parameters
+    ----------
+    units : (..., C) ndarray
+        Means of values with normal noise of standard deviation 1.
+    limits : (2, C) ndarray
+        Limits of clipping of each channel, in the same units, or -inf and inf. The true values do
+        not lie beyond either. Noise that is stronger than their distance is not corrected.
+
+    References
+    ----------
+    A. Foi, "Clipped noisy images: heteroskedastic modeling and practical denoising", Signal
+    Processing 89 (2009).
+    """
+    depths = np.linspace(0, _NEAR, 1201)
+    for channel, (low, high) in enumerate(limits.T):
+        own = units[..., channel]
+        near = (own < low + _NEAR) | (own > high - _NEAR)
+        if high - low > 1 and near.any():
+            values = np.concatenate([low + depths, high - depths])
+            values = np.sort(values[(values >= low) & (values <= high) & np.isfinite(values)])
+            means = values + _excess(low - values) - _excess(values - high)
+            own[near] = np.interp(own[near], means, values).astype(own.dtype)
+
+
+def _few(values: Array) -> bool:
+    return bool((values[1] - values[0] < _FEW).all())
+
+
+def _excess(distance: Array) -> Array:
+    """Return the mean of ``max(distance + noise, 0)``, which is 0 at a distance of -inf."""
+    distance = np.maximum(distance, -2 * _NEAR)
+    density = np.exp(-(distance**2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(distance * ndtr(distance) + density)

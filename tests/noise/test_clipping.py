@@ -1,0 +1,89 @@
+"""Limits of clipped images, and the values under them."""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from nnk_image import denoise, standard_image
+from nnk_image.noise.clipping import Extremes, unclip
+
+
+def clipped_mean(value):
+    """Mean of max(value + noise, 0), by numerical integration."""
+    return quad(lambda z: (value + z) * norm.pdf(z), -value, 12)[0]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_unclip_inverts_the_mean_of_clipped_values(sign):
+    values = np.array([0.0, 0.3, 1.0, 2.5, 5.0, 20.0])
+    found = 10 + sign * np.array([clipped_mean(value) for value in values])[:, None]
+    unclip(found, np.array([[10.0], [np.inf]] if sign > 0 else [[-np.inf], [10.0]]))
+    np.testing.assert_allclose(found[:, 0], 10 + sign * values, atol=2e-4)
+
+
+@pytest.mark.parametrize("width", [2.0, 5.0, 30.0])
+def test_unclip_inverts_clipping_at_both_ends(width):
+    values = np.linspace(0, width, 9)
+
+    def mean(value):
+        beyond = quad(lambda z: (value + z - width) * norm.pdf(z), width - value, width + 12)[0]
+        return clipped_mean(value) - beyond
+
+    found = np.stack([np.vectorize(mean)(values), 3 * values], axis=1)
+    unclip(found, np.array([[0.0, -np.inf], [width, np.inf]]))
+    np.testing.assert_allclose(found[:, 0], values, atol=2e-4)
+    np.testing.assert_array_equal(found[:, 1], 3 * values)
+
+
+def test_means_that_no_true_value_has_become_the_limit():
+    found = np.array([[0.1], [0.39], [9.7]])
+    unclip(found, np.array([[0.0], [10.0]]))
+    np.testing.assert_allclose(found, [[0.0], [0.0], [10.0]], atol=1e-3)
+
+
+def test_extremes_of_parts_add_up():
+    rng = np.random.default_rng(0)
+    for scale in (5.0, 200.0):
+        values = np.rint(rng.normal(scale, scale, (6000, 2))).clip(0, [2 * scale, 3 * scale])
+        total = reduce(add, map(Extremes.of, np.array_split(values, 7)))
+        whole = Extremes.of(values)
+        np.testing.assert_array_equal(total.values, whole.values)
+        np.testing.assert_array_equal(total.numbers, whole.numbers)
+        assert (total.pixels, total.counts) == (whole.pixels, whole.counts)
+
+
+def test_which_images_are_clipped():
+    rng, none = np.random.default_rng(0), (-np.inf, np.inf)
+
+    def clipped(values):
+        return tuple(Extremes.of(values[:, None]).clipped[:, 0])
+
+    values = rng.normal(100, 50, 10_000)
+    assert clipped(values) == none
+    assert clipped(values.clip(0, None)) == (0, np.inf)
+    assert clipped(values.clip(0, 200)) == (0, 200)
+    assert clipped(rng.poisson(2, 10_000)) == none  # counts may be 0
+    assert clipped(values[:10].clip(100, None)) == none  # too few to tell
+
+
+@pytest.mark.parametrize("method", ["fast", "best", "sgw"])
+def test_black_and_white_come_back(method):
+    clean = np.repeat([0.0, 128.0, 255.0], 40)[None].repeat(64, axis=0)
+    noisy = clean + np.random.default_rng(0).normal(0, 30, clean.shape)
+    noisy = noisy.clip(0, 255).round().astype(np.uint8)
+    result = denoise(noisy, 30, method=method)
+    for value, columns in ((0, slice(4, 36)), (128, slice(44, 76)), (255, slice(84, 116))):
+        assert abs(result[:, columns].mean() - value) < 3  # the noisy mean is 12 off
+
+
+def test_clipped_photographs_are_closer_to_the_truth_than_their_mean():
+    clean = standard_image("camera").astype(float)
+    noisy = clean + np.random.default_rng(1).normal(0, 50, clean.shape)
+    result = denoise(noisy.clip(0, 255).round().astype(np.uint8), 50)
+    dark = clean < 20
+    assert abs((result - clean)[dark].mean()) < 5
+    assert (noisy.clip(0, 255) - clean)[dark].mean() > 12
