@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks import noises, peers
 from benchmarks.noise_scores import cpu, psnr
 from benchmarks.timing import Table
-from nnk_image import NoiseModel, denoise, standard_image, standard_images
+from nnk_image import NoiseModel, correct_bias, denoise, standard_image, standard_images
 from nnk_image.io import read
 
 SIGMAS, METHODS, KINDS = (10, 25), ("fast", "best"), ("_noisy", "_clean")
@@ -130,6 +130,7 @@ def _denoisers(axes, quick):
     found = {}
     for method in METHODS[: 1 if quick else None]:
         found[f"{method}, noise known"] = partial(_ours, method, True), [{}]
+        found[f"{method}, noise known, correct_bias"] = partial(_corrected, method), [{}]
         found[f"{method}, noise estimated"] = partial(_ours, method, False), [{}]
     run = partial(_given_rms, partial(peers.non_local_means, patch=5))
     found["scikit-image NLM"] = run, [{"h": h} for h in (0.4, 0.6, 0.8, 1.2, 1.6)]
@@ -146,6 +147,11 @@ def _denoisers(axes, quick):
 def _ours(method, known, pair):
     axis = peers.channel_axis_of(pair.noisy)
     return denoise(pair.noisy, pair.noise if known else None, method=method, channel_axis=axis)
+
+
+def _corrected(method, pair):
+    result = _ours(method, True, pair)
+    return correct_bias(pair.noisy, result, channel_axis=peers.channel_axis_of(pair.noisy))
 
 
 def _opencv(pair, h):

@@ -38,12 +38,15 @@ class Extremes:
     @classmethod
     def of(cls, pixels: Array) -> Extremes:
         """Return the extremes of (..., C) pixels."""
-        axes = tuple(range(pixels.ndim - 1))
-        limits = pixels.min(axis=axes), pixels.max(axis=axes)
-        numbers = np.array([np.count_nonzero(pixels == limit, axis=axes) for limit in limits])
+        channels = np.moveaxis(pixels, -1, 0)
+        limits = [[c.min() for c in channels], [c.max() for c in channels]]
+        numbers = [
+            [np.count_nonzero(own == limit) for own, limit in zip(channels, row, strict=True)]
+            for row in limits
+        ]
         values = np.array(limits, dtype=np.float64)
         counts = _few(values) and bool((pixels == np.rint(pixels)).all())
-        return cls(values, numbers, pixels[..., 0].size, counts)
+        return cls(values, np.array(numbers), channels[0].size, counts)
 
     def __add__(self, other: Extremes) -> Extremes:
         """Return the extremes of two parts together."""
