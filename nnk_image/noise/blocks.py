@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from nnk_image.base.image import cosine_matrix, opponent_matrix
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.brightness import Line
+from nnk_image.noise.clipping import few_values
 from nnk_image.noise.scale import Opponent, Scale, second_highest
 
 SIDE = 8  # of a block; that of JPEG
@@ -31,7 +32,6 @@ _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 more. Constant areas, which show no noise, are not excused."""
 
 _SAME_SHARE = 0.15  # by which the share of noise that is white differs between bins
-_LEVELS = 64  # images with fewer values are counts, whose smallest value is not a clipped one
 _DEEPEST = 6.0  # least logarithm of a bin's variance, relative to the second highest
 
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
@@ -79,7 +79,7 @@ def usable_pixels(pixels, valid):
     """Return (H, W) bools: pixels of (H, W, C) that are there and not clipped."""
     inside = pixels if valid is None else pixels[valid]
     usable = np.ones(pixels.shape[:2], bool) if valid is None else valid
-    if len(np.unique(inside.ravel()[:: 1 + (inside.size >> 18)])) < _LEVELS:
+    if few_values(inside) is not None:  # counts, whose smallest value is not a clipped one
         return usable
     return usable & ((pixels > inside.min()) & (pixels < inside.max())).all(axis=2)
 

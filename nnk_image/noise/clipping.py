@@ -13,7 +13,8 @@ from nnk_image.base.image import Array
 _SHARE, _FEWEST = 0.002, 16
 """Share and number of values at a limit, from which it is one of clipping."""
 
-_FEW = 64  # whole numbers in a smaller range are counts, whose zeros are not clipped
+_FEW = 64  # different values; images with fewer are counts, whose zeros are not clipped
+_FIRST = 1 << 14  # pixels that nearly always have more
 _NEAR = 6.0  # standard deviations from a limit, beyond which nothing is clipped
 
 
@@ -26,14 +27,14 @@ class Extremes:
     values, numbers : (2, C) ndarray
         Smallest and largest value of each channel, and how many pixels have it.
     pixels : int
-    counts : bool
-        Whether all values are whole numbers in a small range.
+    few : (n,) ndarray or None
+        The different values, if there are few.
     """
 
     values: Array
     numbers: npt.NDArray[np.int64]
     pixels: int
-    counts: bool
+    few: Array | None
 
     @classmethod
     def of(cls, pixels: Array) -> Extremes:
@@ -45,23 +46,33 @@ class Extremes:
             for row in limits
         ]
         values = np.array(limits, dtype=np.float64)
-        counts = _few(values) and bool((pixels == np.rint(pixels)).all())
-        return cls(values, np.array(numbers), channels[0].size, counts)
+        return cls(values, np.array(numbers), channels[0].size, few_values(pixels))
 
     def __add__(self, other: Extremes) -> Extremes:
         """Return the extremes of two parts together."""
         low, high = zip(self.values, other.values, strict=True)
         values = np.array([np.minimum(*low), np.maximum(*high)])
         numbers = sum(np.where(part.values == values, part.numbers, 0) for part in (self, other))
-        counts = self.counts and other.counts and _few(values)
-        return Extremes(values, np.asarray(numbers), self.pixels + other.pixels, counts)
+        few = None
+        if self.few is not None and other.few is not None:
+            few = few_values(np.append(self.few, other.few))
+        return Extremes(values, np.asarray(numbers), self.pixels + other.pixels, few)
 
     @property
     def clipped(self) -> Array:
         """The (2, C) limits at which values were clipped; -inf and inf where they were not."""
         beyond = np.array([[-np.inf], [np.inf]])
         many = self.numbers > max(_SHARE * self.pixels, _FEWEST)
-        return np.where(many & (not self.counts), self.values, beyond)
+        return np.where(many & (self.few is None), self.values, beyond)
+
+
+def few_values(values: Array) -> Array | None:
+    """Return the different values of an array, or None if there are many."""
+    for part in (values.flat[:_FIRST], values):
+        found = np.unique(part)
+        if len(found) >= _FEW:
+            return None
+    return found
 
 
 def unclip(units: Array, limits: Array) -> None:
@@ -89,10 +100,6 @@ def unclip(units: Array, limits: Array) -> None:
             values = np.sort(values[(values >= low) & (values <= high) & np.isfinite(values)])
             means = values + _excess(low - values) - _excess(values - high)
             own[near] = np.interp(own[near], means, values).astype(own.dtype)
-
-
-def _few(values: Array) -> bool:
-    return bool((values[1] - values[0] < _FEW).all())
 
 
 def _excess(distance: Array) -> Array:
