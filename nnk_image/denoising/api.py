@@ -24,6 +24,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.denoising.residual import MOST_STRUCTURE, structure_removed
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
@@ -61,7 +62,8 @@ def denoise(
         accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
         noise. Default: the noise is estimated by `estimate_noise`; if `residual_structure` then
         shows that texture was mistaken for correlated noise, the image is denoised again as if the
-        noise were uncorrelated. If the noise is correlated, `correct_bias` follows.
+        noise were uncorrelated. If the estimated noise is correlated, the result is then corrected
+        by `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
         as long for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
@@ -113,7 +115,7 @@ def denoise(
     See Also
     --------
     estimate_noise : The estimate that is used by default.
-    correct_bias : Correct the brightness of photographs denoised with specified noise.
+    correct_bias : Correct the brightness of photographs denoised with correlated noise.
     denoise_bands : For many bands or volumes of one scene.
     denoise_tiles : For images larger than memory.
 
@@ -128,9 +130,12 @@ def denoise(
     surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau
     the mean degree [3]_; the polynomial filter is damped such that it does not overshoot (Jackson).
 
-    A sigma below a millionth of half the image's range counts as 0. If the noise is white and the
-    image clipped, so that more than 0.2 % of the values are the smallest or the largest one, the
-    result is corrected by the difference that clipping makes to the mean [4]_.
+    A sigma below a millionth of half the image's range counts as 0.
+
+    If the noise is white and more than 0.2 % of the pixels (and more than 16) have the smallest or
+    the largest value of their channel, the channel counts as clipped there. The result is then the
+    mean before clipping [4]_, and stays within these limits. Images with fewer than 64 different
+    values are taken as counts, which are not clipped.
 
     References
     ----------
@@ -202,9 +207,18 @@ def denoise_and_report(
     if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
         noise = estimated_noise(checked, correlated=False)
         pixels = without(noise)
-    if sigma is None and not noise.is_white and not any(noise.gain):
+    if noise.is_white:
+        _unclip(checked, pixels, noise)
+    elif sigma is None and noise.correlation is not None and not any(noise.gain):
         remove_bias(checked, pixels)
     return checked.restore(pixels), noise
+
+
+def _unclip(image: Image, pixels: npt.NDArray[Any], noise: NoiseModel) -> None:
+    """Invert the clipping of an image with white noise in its denoised pixels."""
+    inside = ... if image.valid is None else image.valid
+    limits = Extremes.of(image.pixels[inside]).clipped
+    unclip(pixels, limits, noise.for_channels(image.channels).sigma, image.valid)
 
 
 def _denoise_each_channel(

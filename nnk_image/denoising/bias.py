@@ -6,7 +6,10 @@ concave: the mean of the results is too dark. Values below black are clipped: th
 bright. How far depends only on the standard deviation of the noisy values relative to their mean.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +25,22 @@ _SKEWED = 1 / 3  # of the skewness that the tone curve predicts, from which its 
 _FEW_CLIPPED = 0.03  # share of clipped values that does not change the skewness much
 _NEGLIGIBLE = 0.01  # bias, relative to the standard deviation of the noise
 _BINS, _KNOTS = 16, 257  # of brightness: measured, and of the curve that is added
-_MOST_PIXELS = 1 << 18  # that are measured
+_MOST_PIXELS = 1 << 16  # that are measured
+_TINY = 1e-12  # relative to the largest value
+
+
+class Removed(NamedTuple):
+    """What was removed from one channel, in B bins of brightness; values relative to the largest.
+
+    Mean of the denoised values, standard deviation and skewness of what was removed, share of
+    clipped values and number of pixels.
+    """
+
+    means: npt.NDArray[np.float64]
+    deviations: npt.NDArray[np.float64]
+    skewness: npt.NDArray[np.float64]
+    clipped: npt.NDArray[np.float64]
+    pixels: npt.NDArray[np.int64]
 
 
 def correct_bias(
@@ -30,14 +48,16 @@ def correct_bias(
     denoised: npt.ArrayLike,
     *,
     channel_axis: int | None = None,
+    spacing: float | Sequence[float] | None = None,
     mask: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.floating]:
     """Correct the brightness of a denoised image for clipping and for a camera's tone curve.
 
     Noisy photographs are darker than photographs without noise of the same scene, except near
     black, where noise can only add light; denoising preserves the mean. `denoise` makes this
-    correction if it estimates the noise itself, except for Poisson noise. Call it for results with
-    noise that you specified, and for those of other methods.
+    correction if it estimates the noise and finds it correlated. Call it for results with
+    correlated noise that you specified, and for those of other programs. Do not call it for results
+    of `denoise` with white noise, which inverts clipping by itself.
 
     Parameters
     ----------
@@ -45,8 +65,10 @@ def correct_bias(
         The noisy image and the result, of the same shape and units, of any real dtype. Values are
         those that were stored: black is 0, and values were clipped, if at all, to a range.
     channel_axis : int, optional
-        Axis of the channels of a color image. Default: the image has no channels. An array of three
-        axes is then a volume.
+        Axis of the channels of a color image. Default: the image has no channels.
+    spacing : float or sequence of float, optional
+        If given, an array of ambiguous shape is a volume and not a color image, as in `denoise`;
+        the values do not matter.
     mask : bool array_like of the image's shape without channels, optional
         True for valid pixels; the others are ignored, and those of `denoised` are returned as they
         are. Default: all are valid.
@@ -65,13 +87,15 @@ def correct_bias(
 
     Notes
     -----
-    Variance and skewness of what was removed are measured at each brightness. Noise that a tone
-    curve with gamma 2.2 has been applied to is skewed towards black. The more of the predicted
-    skewness there is, the more of the predicted bias is corrected; noise without skewness is not.
-    Clipping shows itself by many values at the limits; the corrected value is the mean of the
-    normal distribution that, once clipped, has the observed mean and variance [1]_. Images with
-    fewer than 64 different values are counts, whose zeros are not clipped. Do not use it for
-    counts of light, for which `denoise` has exact unbiased inverses.
+    Standard deviation and skewness of what was removed are measured at each brightness. Noise that
+    a tone curve with gamma 2.2 has been applied to is skewed towards black. The more of the
+    predicted skewness there is, beyond what chance may cause, the more of the predicted bias is
+    corrected. Clipping at black is part of this prediction. The rest is the correction without a
+    tone curve: if the smallest value is that of many pixels, results near it are replaced by the
+    mean of the normal distribution that, once clipped, has the observed mean and standard deviation
+    [1]_. At the largest value this is done in any case. Images with fewer than 64 different values
+    are counts, whose zeros are not clipped. Do not use it for counts of light, for which `denoise`
+    has exact unbiased inverses.
 
     References
     ----------
@@ -91,82 +115,83 @@ def correct_bias(
     >>> bool(abs((corrected - scene).mean()) < 0.2 * abs((denoised - scene).mean()))
     True
     """
-    checked = [check_image(a, channel_axis, mask) for a in (image, denoised)]
-    spatial_shape(image, channel_axis, checked[0].shape[-1] > 4)
-    if checked[0].pixels.shape != checked[1].pixels.shape:
+    spatial_shape(image, channel_axis, spacing is not None)
+    noisy, clean = (check_image(a, channel_axis, mask) for a in (image, denoised))
+    if noisy.pixels.shape != clean.pixels.shape:
         shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))
         raise ValueError(f"image and denoised must have the same shape, not {shapes}")
-    pixels = checked[1].pixels.astype(checked[1].dtype)
-    remove_bias(checked[0], pixels)
-    return checked[1].restore(pixels)
+    pixels = clean.pixels.astype(clean.dtype)
+    masks = [a.valid for a in (noisy, clean) if a.valid is not None]
+    remove_bias(replace(noisy, valid=np.all(masks, axis=0) if masks else None), pixels)
+    return clean.restore(pixels)
 
 
 def remove_bias(image, pixels):
     """Correct the denoised (..., C) pixels of a checked image, in place."""
-    size = max(abs(image.low), abs(image.high))
-    if size == 0:
-        return
     inside = ... if image.valid is None else image.valid
     noisy, found = (a[inside].reshape(-1, image.channels) for a in (image.pixels, pixels))
-    step = 1 + noisy.size // _MOST_PIXELS
-    noisy, found = (a[::step].astype(np.float64) / size for a in (noisy, found))
-    extremes = Extremes.of(image.pixels[inside].reshape(-1, image.channels))
+    size = max(abs(image.low), abs(image.high), float(abs(found).max()))
+    if size == 0:
+        return
+    extremes = Extremes.of(noisy)
+    chosen = np.linspace(0, len(noisy) - 1, min(len(noisy), _MOST_PIXELS)).astype(int)
+    noisy, found = (np.array(a[chosen].T, np.float64, order="C") / size for a in (noisy, found))
     limits, clipped = extremes.values / size, extremes.clipped / size
-    measured = [_measured(*own) for own in zip(noisy.T, found.T, limits.T, strict=True)]
-    share = _share_of_curve(measured) if image.low >= 0 else 0.0
-    for channel, (means, deviations, *_) in enumerate(measured):
+    order = np.argsort(found, axis=1)
+    noisy, found = (np.take_along_axis(a, order, axis=1) for a in (noisy, found))
+    removed = [_measured(*own) for own in zip(noisy, found, limits.T, strict=True)]
+    share = _share_of_curve(removed) if image.low >= 0 else 0.0
+    for channel, own in enumerate(removed):
+        places = np.linspace(0, len(chosen) - 1, _KNOTS).astype(int)
+        knots = np.unique(found[channel, places])
+        noise = np.interp(knots, own.means, own.deviations)
         low, high = clipped[:, channel]
-        values = pixels[..., channel][inside] / size
-        knots = np.linspace(values.min(), values.max(), _KNOTS)
-        noise = np.interp(knots, means, deviations)
-        change = share * _change(knots, noise, GAMMA)
+        change = share * _correction(knots, noise, GAMMA)
         if low > -np.inf:
-            change += (1 - share) * _change(knots - low, noise, 1)
+            change += (1 - share) * _correction(knots - low, noise, 1)
         if high < np.inf:
-            change -= _change(high - knots, noise, 1)
+            change -= _correction(high - knots, noise, 1)
         if (abs(change) > _NEGLIGIBLE * noise).any():
+            values = pixels[..., channel][inside] / size
             pixels[..., channel][inside] += size * np.interp(values, knots, change)
 
 
 def _measured(noisy, found, limits):
-    """Return what was removed from a channel, by brightness: (4, B) numbers.
-
-    Mean of the values that were found, standard deviation and skewness of the noise, and share of
-    clipped values.
-    """
-    span = max(np.ptp(found), 1e-12)
-    levels = np.rint(65535 / span * (found - found.min())).astype(
-        np.uint16
-    )  # sorted 20 times faster
-    order = np.argsort(levels, kind="stable")
-    noise, found = (noisy - found)[order], found[order]
-    clipped = ((noisy <= limits[0]) | (noisy >= limits[1]))[order]
+    """Return what was `Removed` from a channel, whose values are sorted by those found."""
     rows, edges = [], np.linspace(0, len(found), min(_BINS, len(found)) + 1).astype(int)
-    for own in map(slice, edges[:-1], edges[1:]):
-        rest = noise[own] - noise[own].mean()
-        square = rest * rest
-        deviation = np.sqrt(square.mean())
-        skewness = (square @ rest) / len(rest) / max(deviation**3, 1e-24)
-        rows.append((found[own].mean(), deviation, skewness, clipped[own].mean()))
-    return np.array(rows).T
+    for part in map(slice, edges[:-1], edges[1:]):
+        noise = noisy[part] - found[part]
+        noise -= noise.mean()
+        squares = noise**2
+        deviation = np.sqrt(squares.mean())
+        skewness = (squares * noise).mean() / max(deviation**3, _TINY**3)
+        clipped = (noisy[part] <= limits[0]) | (noisy[part] >= limits[1])
+        rows.append((found[part].mean(), deviation, skewness, clipped.mean(), len(noise)))
+    return Removed(*np.array(rows).T)
 
 
-def _share_of_curve(measured):
-    """Return how far the skewness of the noise is that of a tone curve, 0 to 1."""
-    means, deviations, skewness, clipped = np.concatenate(measured, axis=1)
-    usable = (clipped < _FEW_CLIPPED) & (means > 0) & (deviations > 1e-6)
+def _share_of_curve(removed):
+    """Return how far the skewness of the noise is that of a tone curve, 0 to 1.
+
+    Two standard errors of normal noise are subtracted from the skewness.
+    """
+    every = Removed(*np.concatenate(removed, axis=1))
+    usable = (every.clipped < _FEW_CLIPPED) & (every.means > 0) & (every.deviations > 1e-6)
+    every = Removed(*(values[usable] for values in every))
     ratios, _, predicted = _table(GAMMA)
-    expected = np.interp(deviations[usable] / means[usable], ratios, predicted)
-    slope = skewness[usable] @ expected / max(expected @ expected, 1e-24)
-    return float(np.clip(slope / _SKEWED, 0, 1))
+    expected = np.interp(every.deviations / every.means, ratios, predicted)
+    square = max(expected @ expected, _TINY)
+    slope = every.skewness @ expected / square
+    error = np.sqrt((6 / every.pixels) @ expected**2) / square
+    return float(np.clip((slope - 2 * error) / _SKEWED, 0, 1))
 
 
-def _change(values, noise, gamma):
-    """Return what is to be added to mean values with such standard deviations of the noise."""
+def _correction(means, deviations, gamma):
+    """Return what is to be added to the means of noisy values with such standard deviations."""
     ratios, factors, _ = _table(gamma)
-    values = np.maximum(values, 0)
-    ratio = noise / np.maximum(values, 1e-3 * noise + 1e-12)
-    return values * (np.interp(ratio, ratios, factors) - 1)
+    means = np.maximum(means, 0)
+    ratio = deviations / np.maximum(means, 1e-3 * deviations + _TINY)
+    return means * (np.interp(ratio, ratios, factors) - 1)
 
 
 @cache

@@ -33,7 +33,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
 from nnk_image.denoising.statistics import Statistics, mean_degree, moments_of, sum_of_degrees
 from nnk_image.io.arrays import write
-from nnk_image.noise.clipping import Extremes
+from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, with_levels
@@ -102,8 +102,9 @@ class TiledDenoising:
 
     def denoised(self, tile: Tile, whole: Any, target: Any = None) -> Any:
         """Return a task that computes the core of a tile, or writes it to `target`."""
-        arguments = whole, self.method, tile.inside, target, self.layout.slices(tile.core)
-        return task(denoise_part, self.image, self.layout, tile.padded, *arguments)
+        how = whole, self.method, self.strength
+        where = tile.inside, target, self.layout.slices(tile.core)
+        return task(denoise_part, self.image, self.layout, tile.padded, *how, *where)
 
     def _checked(self, sigma: Any) -> NoiseModel:
         if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
@@ -194,10 +195,10 @@ class Range:
         """Return the `Statistics` of the whole image as far as the ranges of its parts tell."""
         numbers = [r.extremes.pixels for r in ranges]
         moments = np.average([r.moments for r in ranges], axis=0, weights=numbers)
-        extremes = reduce(operator.add, (r.extremes for r in ranges))
+        total = reduce(operator.add, (r.extremes for r in ranges))
         means, squares = map(tuple, moments.T.tolist())
-        limits = float(extremes.values[0].min()), float(extremes.values[1].max())
-        return Statistics(limits, extremes.clipped, spacing, means, squares)
+        limits = float(total.values[0].min()), float(total.values[1].max())
+        return Statistics(limits, spacing, means, squares, clipped=total.clipped)
 
 
 def extremes(
@@ -260,22 +261,26 @@ def denoise_part(
     executor: RowExecutor,
     whole: tuple[NoiseModel, Statistics],
     method: str,
+    strength: float,
     inside: Slices,
     target: Any = None,
     slices: Slices = (),
 ) -> npt.NDArray[Any] | None:
     """Return the denoised pixels inside a part, or write them to slices of `target`.
 
-    `whole` holds the noise to remove and the statistics of the whole image.
+    `whole` holds the noise to remove and the statistics of the whole image. Its standard deviation
+    is that of the image times `strength`.
     """
     noise, statistics = whole
-    noise = with_levels(noise.for_channels(image.channels), image)
+    noise, white = with_levels(noise.for_channels(image.channels), image), noise.is_white
     steps = plan(image, noise, method, statistics)
     part, shape = image, image.pixels.shape
     if is_column(image.shape) and noise.correlation is None and noise.levels is None:
         spacing = statistics.spacing and statistics.spacing[::-1]
         part, statistics = as_row(image), replace(statistics, spacing=spacing)
     pixels = denoise_pixels(part, noise, steps, statistics, executor).reshape(shape)
+    if white and statistics.clipped is not None:
+        unclip(pixels, statistics.clipped, [level / strength for level in noise.sigma])
     result: npt.NDArray[Any] = image.restore(pixels[inside])
     if target is None:
         return result

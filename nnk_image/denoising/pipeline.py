@@ -25,7 +25,6 @@ from nnk_image.denoising.low_counts import (
 )
 from nnk_image.denoising.methods import STEPS
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.noise.clipping import unclip
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import (
@@ -213,9 +212,6 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     units, unit_image = standardize(image, noise, channels, statistics.limits)
     denoised = _function(rounds[0].method, guide)(unit_image, unit_noise, statistics, executor)
     del unit_image  # before the result takes as much
-    # Correlated noise was processed after it had been clipped.
-    if unit_noise.is_white and unit_noise.variances is None and statistics.clipped is not None:
-        unclip(denoised, (statistics.clipped[:, channels] - units.center) / units.scales)
     return units.inverse(denoised)
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnk_image.base.image import Image
-from nnk_image.noise.clipping import Extremes
 
 _BITS_OF_PART = 16  # 2^16 degrees below 2^10 in units of 2^-20, or 2^-52, are sums below 2^53
 
@@ -21,8 +20,6 @@ class Statistics:
     ----------
     limits : (float, float)
         Smallest and largest value, in the image's own units.
-    clipped : (2, C) ndarray or None
-        Limits at which the values of each channel were clipped, -inf and inf where they were not.
     spacing : tuple of float or None
         Distance of pixels along each axis, 1 along the finest; None if all are equal.
     means, squares : tuple of float
@@ -32,16 +29,18 @@ class Statistics:
         denoised one by one.
     tau, bound : float or None
         Regularization and largest possible eigenvalue of the graph Laplacian of 'sgw'.
+    clipped : (2, C) ndarray or None
+        Limits at which the values of each channel were clipped, see `unclip`. Only for parts.
     """
 
     limits: tuple[float, float]
-    clipped: np.ndarray | None = None
     spacing: tuple[float, ...] | None = None
     means: tuple[float, ...] = ()
     squares: tuple[float, ...] = ()
     spread: float | None = None
     tau: float | None = None
     bound: float | None = None
+    clipped: np.ndarray | None = None
 
     @classmethod
     def of(cls, image: Image, spacing=None):
@@ -49,8 +48,7 @@ class Statistics:
         values = image.pixels if image.valid is None else image.pixels[image.valid]
         moments = [moments_of(values[..., c]) for c in range(image.channels)]
         means, squares = zip(*moments, strict=True)
-        clipped = Extremes.of(values).clipped
-        return cls((image.low, image.high), clipped, spacing, means, squares)
+        return cls((image.low, image.high), spacing, means, squares)
 
     def spread_of(self, channels):
         """Return `spread`, or if it is None that of (C, H, W) opponent channels."""

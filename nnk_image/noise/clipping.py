@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ _SHARE, _FEWEST = 0.002, 16
 """Share and number of values at a limit, from which it is one of clipping."""
 
 _FEW = 64  # different values; images with fewer are counts, whose zeros are not clipped
-_FIRST = 1 << 14  # pixels that nearly always have more
+_PART = 1 << 14  # values that are looked at in one go
 _NEAR = 6.0  # standard deviations from a limit, beyond which nothing is clipped
 
 
@@ -68,42 +69,51 @@ class Extremes:
 
 def few_values(values: Array) -> Array | None:
     """Return the different values of an array, or None if there are many."""
-    for part in (values.flat[:_FIRST], values):
-        found = np.unique(part)
+    found = values.flat[:0]
+    for start in range(0, values.size, _PART):
+        found = np.union1d(found, values.flat[start : start + _PART])
         if len(found) >= _FEW:
             return None
     return found
 
 
-def unclip(units: Array, limits: Array) -> None:
+def unclip(
+    pixels: Array, limits: Array, sigmas: Sequence[float], valid: Array | None = None
+) -> None:
     """Replace means of clipped values by those of the same values before clipping, in place.
 
     Parameters
     ----------
-    units : (..., C) ndarray
-        Means of values with normal noise of standard deviation 1.
+    pixels : (..., C) ndarray
+        Means of values with normal noise.
     limits : (2, C) ndarray
-        Limits of clipping of each channel, in the same units, or -inf and inf. The true values do
-        not lie beyond either. Noise that is stronger than their distance is not corrected.
+        Limits of clipping of each channel, or -inf and inf. The results do not lie beyond them.
+    sigmas : (C,) sequence of float
+        Standard deviation of the noise. Channels are left alone where it is 0, or larger than the
+        distance of their limits.
+    valid : bool ndarray of the shape of `pixels` without channels, optional
+        True for pixels that may change. Default: all.
 
     References
     ----------
     A. Foi, "Clipped noisy images: heteroskedastic modeling and practical denoising", Signal
     Processing 89 (2009).
     """
-    depths = np.linspace(0, _NEAR, 1201)
-    for channel, (low, high) in enumerate(limits.T):
-        own = units[..., channel]
-        near = (own < low + _NEAR) | (own > high - _NEAR)
-        if high - low > 1 and near.any():
+    for channel, ((low, high), sigma) in enumerate(zip(limits.T, sigmas, strict=True)):
+        own = pixels[..., channel]
+        near = (own < low + _NEAR * sigma) | (own > high - _NEAR * sigma)
+        if valid is not None:
+            near &= valid
+        if high - low > sigma > 0 and near.any():
+            depths = np.linspace(0, _NEAR * sigma, 1201)
             values = np.concatenate([low + depths, high - depths])
             values = np.sort(values[(values >= low) & (values <= high) & np.isfinite(values)])
-            means = values + _excess(low - values) - _excess(values - high)
-            own[near] = np.interp(own[near], means, values).astype(own.dtype)
+            beyond = _excess((low - values) / sigma) - _excess((values - high) / sigma)
+            own[near] = np.interp(own[near], values + sigma * beyond, values).astype(own.dtype)
 
 
 def _excess(distance: Array) -> Array:
-    """Return the mean of ``max(distance + noise, 0)``, which is 0 at a distance of -inf."""
+    """Return the mean of ``max(distance + noise, 0)`` with unit noise; about 0 far below 0."""
     distance = np.maximum(distance, -2 * _NEAR)
     density = np.exp(-(distance**2) / 2) / np.sqrt(2 * np.pi)
     return np.asarray(distance * ndtr(distance) + density)

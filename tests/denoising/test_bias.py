@@ -105,6 +105,56 @@ def test_images_that_have_no_noise_or_no_values(photo):
     assert np.isfinite(correct_bias(huge, 1e300 * clean, channel_axis=-1)).all()
 
 
+def test_one_hot_pixel_changes_nothing_elsewhere(photo):
+    noisy, clean = photo
+    hot_noisy, hot_clean = noisy.astype(float), clean.copy()
+    hot_noisy[200, 300], hot_clean[200, 300] = 1e6, 1e6
+    change = correct_bias(noisy, clean, channel_axis=-1) - clean
+    hot = correct_bias(hot_noisy, hot_clean, channel_axis=-1) - hot_clean
+    dark = clean < 200  # nothing is clipped at white any more
+    assert abs(hot - change)[dark].max() < 0.1 * abs(change)[dark].max()
+
+
+def test_values_clipped_at_white_are_corrected():
+    clean = np.repeat([150.0, 250.0, 255.0], 60)[None].repeat(100, axis=0)
+    noisy = [
+        (clean + np.random.default_rng(seed).normal(0, 20, clean.shape)).clip(0, 255)
+        for seed in range(40)
+    ]
+    mean = np.mean(noisy, axis=0)
+    corrected = correct_bias(noisy[0], mean)
+    for value in (150, 250, 255):
+        before, after = (abs((a - value)[clean == value].mean()) for a in (mean, corrected))
+        assert after < 0.4 * before + 0.2
+
+
+def test_result_is_a_new_array_of_floats(photo):
+    noisy, clean = photo
+    for dtype, expected in ((np.uint8, float), (np.float16, np.float32), (np.float32, np.float32)):
+        denoised = clean.astype(dtype)
+        before = denoised.copy()
+        assert correct_bias(noisy, denoised, channel_axis=-1).dtype == expected
+        np.testing.assert_array_equal(denoised, before)
+
+
+def test_masks_of_both_arrays_count(photo):
+    noisy, clean = (a[..., 0].astype(float) for a in photo)
+    hidden = np.zeros(noisy.shape, bool)
+    hidden[:50] = True
+    clean[:50] = np.nan
+    found = correct_bias(noisy, np.ma.masked_array(clean, hidden))
+    np.testing.assert_array_equal(found[50:], correct_bias(noisy[50:], clean[50:]))
+
+
+def test_volumes_are_told_from_color_images(photo):
+    noisy, clean = (a[:60, :60, :1].repeat(3, axis=2) for a in photo)
+    with pytest.raises(ValueError, match="channel_axis"):
+        correct_bias(noisy, clean)
+    volume = correct_bias(noisy, clean, spacing=1)
+    flat = correct_bias(noisy.reshape(60, 180), clean.reshape(60, 180))
+    np.testing.assert_array_equal(volume.reshape(60, 180), flat)
+
+
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match="same shape, not"):
         correct_bias(np.ones((20, 20)), np.ones((20, 21)))

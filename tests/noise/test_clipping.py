@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from nnk_image import denoise, standard_image
-from nnk_image.noise.clipping import Extremes, unclip
+from nnk_image.noise.clipping import Extremes, few_values, unclip
 
 
 def clipped_mean(value):
@@ -21,8 +21,12 @@ def clipped_mean(value):
 def test_unclip_inverts_the_mean_of_clipped_values(sign):
     values = np.array([0.0, 0.3, 1.0, 2.5, 5.0, 20.0])
     found = 10 + sign * np.array([clipped_mean(value) for value in values])[:, None]
-    unclip(found, np.array([[10.0], [np.inf]] if sign > 0 else [[-np.inf], [10.0]]))
+    limits = np.array([[10.0], [np.inf]] if sign > 0 else [[-np.inf], [10.0]])
+    scaled = 7 * found
+    unclip(found, limits, [1.0])
     np.testing.assert_allclose(found[:, 0], 10 + sign * values, atol=2e-4)
+    unclip(scaled, 7 * limits, [7.0])
+    np.testing.assert_allclose(scaled, 7 * found, rtol=1e-12)
 
 
 @pytest.mark.parametrize("width", [2.0, 5.0, 30.0])
@@ -34,15 +38,20 @@ def test_unclip_inverts_clipping_at_both_ends(width):
         return clipped_mean(value) - beyond
 
     found = np.stack([np.vectorize(mean)(values), 3 * values], axis=1)
-    unclip(found, np.array([[0.0, -np.inf], [width, np.inf]]))
+    unclip(found, np.array([[0.0, -np.inf], [width, np.inf]]), [1.0, 1.0])
     np.testing.assert_allclose(found[:, 0], values, atol=2e-4)
     np.testing.assert_array_equal(found[:, 1], 3 * values)
 
 
 def test_means_that_no_true_value_has_become_the_limit():
     found = np.array([[0.1], [0.39], [9.7]])
-    unclip(found, np.array([[0.0], [10.0]]))
+    kept = found.copy()
+    unclip(found, np.array([[0.0], [10.0]]), [1.0], np.array([True, True, True]))
     np.testing.assert_allclose(found, [[0.0], [0.0], [10.0]], atol=1e-3)
+    for sigma, valid in ((0.0, None), (11.0, None), (1.0, np.zeros(3, bool))):
+        found = kept.copy()
+        unclip(found, np.array([[0.0], [10.0]]), [sigma], valid)
+        np.testing.assert_array_equal(found, kept)
 
 
 def test_extremes_of_parts_add_up():
@@ -71,14 +80,24 @@ def test_which_images_are_clipped():
     assert clipped(values[:10].clip(100, None)) == none  # too few to tell
 
 
+def test_few_values_are_found_wherever_they_are():
+    picture = np.zeros((300, 100), np.uint8)
+    picture[-1, :70] = np.arange(70)
+    assert few_values(picture) is None
+    assert few_values(picture[:, ::2].T).tolist() == list(range(0, 70, 2))
+
+
 @pytest.mark.parametrize("method", ["fast", "best", "sgw"])
-def test_black_and_white_come_back(method):
-    clean = np.repeat([0.0, 128.0, 255.0], 40)[None].repeat(64, axis=0)
+@pytest.mark.parametrize("strength", [0.7, 1, 2])
+def test_dark_and_bright_areas_come_back(method, strength):
+    values = [0.0, 20.0, 128.0, 255.0]
+    clean = np.repeat(values, 40)[None].repeat(64, axis=0)
     noisy = clean + np.random.default_rng(0).normal(0, 30, clean.shape)
     noisy = noisy.clip(0, 255).round().astype(np.uint8)
-    result = denoise(noisy, 30, method=method)
-    for value, columns in ((0, slice(4, 36)), (128, slice(44, 76)), (255, slice(84, 116))):
-        assert abs(result[:, columns].mean() - value) < 3  # the noisy mean is 12 off
+    result = denoise(noisy, 30, method=method, strength=strength)
+    for number, value in enumerate(values):
+        inside = slice(40 * number + 6, 40 * number + 34)
+        assert abs(result[:, inside].mean() - value) < 4  # noisy means are 12, 5, 0, -12 off
 
 
 def test_clipped_photographs_are_closer_to_the_truth_than_their_mean():
