@@ -100,12 +100,14 @@ def unclip(
     Processing 89 (2009).
     """
     for channel, ((low, high), sigma) in enumerate(zip(limits.T, sigmas, strict=True)):
-        own = pixels[..., channel]
-        near = (own < low + _NEAR * sigma) | (own > high - _NEAR * sigma)
+        if not high - low > sigma > 0 or np.isinf([low, high]).all():
+            continue
+        own, reach = pixels[..., channel], _NEAR * sigma
+        near = (own - low < reach) | (high - own < reach)
         if valid is not None:
             near &= valid
-        if high - low > sigma > 0 and near.any():
-            depths = np.linspace(0, _NEAR * sigma, 1201)
+        if near.any():
+            depths = np.linspace(0, reach, 1201)
             values = np.concatenate([low + depths, high - depths])
             values = np.sort(values[(values >= low) & (values <= high) & np.isfinite(values)])
             beyond = _excess((low - values) / sigma) - _excess((values - high) / sigma)
