@@ -24,7 +24,7 @@ GAMMA = 2.2
 _SKEWED = 1 / 3  # of the skewness that the tone curve predicts, from which its bias counts fully
 _FEW_CLIPPED = 0.03  # share of clipped values that does not change the skewness much
 _NEGLIGIBLE = 0.01  # bias, relative to the standard deviation of the noise
-_BINS, _KNOTS = 16, 257  # of brightness: measured, and of the curve that is added
+_BINS, _KNOTS = 32, 257  # of brightness: measured, and of the curve that is added
 _MOST_PIXELS = 1 << 16  # that are measured
 _TINY = 1e-12  # relative to the largest value
 
@@ -141,6 +141,8 @@ def remove_bias(image, pixels):
     noisy, found = (np.take_along_axis(a, order, axis=1) for a in (noisy, found))
     removed = [_measured(*own) for own in zip(noisy, found, limits.T, strict=True)]
     share = _share_of_curve(removed) if image.low >= 0 else 0.0
+    if share is None:
+        return
     for channel, own in enumerate(removed):
         places = np.linspace(0, len(chosen) - 1, _KNOTS).astype(int)
         knots = np.unique(found[channel, places])
@@ -173,10 +175,13 @@ def _measured(noisy, found, limits):
 def _share_of_curve(removed):
     """Return how far the skewness of the noise is that of a tone curve, 0 to 1.
 
-    Two standard errors of normal noise are subtracted from the skewness.
+    Two standard errors of normal noise are subtracted from the skewness. None if so much is clipped
+    that the skewness says nothing.
     """
     every = Removed(*np.concatenate(removed, axis=1))
     usable = (every.clipped < _FEW_CLIPPED) & (every.means > 0) & (every.deviations > 1e-6)
+    if not usable.any():
+        return None
     every = Removed(*(values[usable] for values in every))
     ratios, _, predicted = _table(GAMMA)
     expected = np.interp(every.deviations / every.means, ratios, predicted)
