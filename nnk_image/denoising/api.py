@@ -62,8 +62,8 @@ def denoise(
         accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
         noise. Default: the noise is estimated by `estimate_noise`; if `residual_structure` then
         shows that texture was mistaken for correlated noise, the image is denoised again as if the
-        noise were uncorrelated. If the estimated noise is correlated, the result is then corrected
-        by `correct_bias`.
+        noise were uncorrelated. If the estimated noise is neither white nor Poisson noise, the
+        result is then corrected by `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
         as long for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
@@ -209,7 +209,7 @@ def denoise_and_report(
         pixels = without(noise)
     if noise.is_white:
         _unclip(checked, pixels, noise)
-    elif sigma is None and noise.correlation is not None and not any(noise.gain):
+    elif sigma is None and not any(noise.gain):
         remove_bias(checked, pixels)
     return checked.restore(pixels), noise
 

@@ -55,9 +55,9 @@ def correct_bias(
 
     Noisy photographs are darker than photographs without noise of the same scene, except near
     black, where noise can only add light; denoising preserves the mean. `denoise` makes this
-    correction if it estimates the noise and finds it correlated. Call it for results with
-    correlated noise that you specified, and for those of other programs. Do not call it for results
-    of `denoise` with white noise, which inverts clipping by itself.
+    correction if it estimates the noise and finds neither white nor Poisson noise. Call it for
+    results with correlated noise that you specified, and for those of other programs. Do not call
+    it for results of `denoise` with white noise, which inverts clipping by itself.
 
     Parameters
     ----------
