@@ -137,7 +137,7 @@ def remove_bias(image, pixels):
     chosen = np.linspace(0, len(noisy) - 1, min(len(noisy), _MOST_PIXELS)).astype(int)
     noisy, found = (np.array(a[chosen].T, np.float64, order="C") / size for a in (noisy, found))
     limits, clipped = extremes.values / size, extremes.clipped / size
-    order = np.argsort(found, axis=1)
+    order = np.argsort(found, axis=1, kind="stable")
     noisy, found = (np.take_along_axis(a, order, axis=1) for a in (noisy, found))
     removed = [_measured(*own) for own in zip(noisy, found, limits.T, strict=True)]
     share = _share_of_curve(removed) if image.low >= 0 else 0.0
