@@ -81,7 +81,9 @@ def structure_removed(image: Image, denoised) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
     rows = -1, image.shape[-1]
     noisy, filtered = (a.reshape(*rows, image.channels) for a in (image.pixels, denoised))
-    before, after = (to_opponent(a.astype(image.dtype))[0] for a in (noisy, filtered))
+    size = image.half_range or 1.0  # squares of the largest numbers would be infinite
+    units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
+    before, after = (to_opponent(a)[0] for a in units)
     valid = None if image.valid is None else image.valid.reshape(rows)
     chosen = _blocks(usable_pixels(noisy, valid)).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)

@@ -33,6 +33,7 @@ def test_the_same_in_other_units_and_layouts():
     result = denoise(noisy, 25)
     expected = residual_structure(noisy, result)
     assert residual_structure(noisy * 64 - 3, result * 64 - 3) == pytest.approx(expected)
+    assert residual_structure(noisy * 1e300, result * 1e300) == pytest.approx(expected)
     turned = np.asfortranarray(noisy), np.asfortranarray(result)
     assert residual_structure(*turned) == expected
 
