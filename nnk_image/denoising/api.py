@@ -207,7 +207,7 @@ def denoise_and_report(
     if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
         noise = estimated_noise(checked, correlated=False)
         pixels = without(noise)
-    if noise.is_white:
+    if (noise if chosen.uneven else replace(noise, curve=None)).is_white:
         _unclip(checked, pixels, noise)
     elif sigma is None and not any(noise.gain):
         remove_bias(checked, pixels)

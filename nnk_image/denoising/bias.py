@@ -7,7 +7,6 @@ bright. How far depends only on the standard deviation of the noisy values relat
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from nnk_image.base.image import check_image, spatial_shape
+from nnk_image.base.image import spatial_shape
+from nnk_image.denoising.residual import checked_pair
 from nnk_image.noise.clipping import Extremes
 
 GAMMA = 2.2
@@ -116,13 +116,9 @@ def correct_bias(
     True
     """
     spatial_shape(image, channel_axis, spacing is not None)
-    noisy, clean = (check_image(a, channel_axis, mask) for a in (image, denoised))
-    if noisy.pixels.shape != clean.pixels.shape:
-        shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))
-        raise ValueError(f"image and denoised must have the same shape, not {shapes}")
+    noisy, clean = checked_pair(image, denoised, channel_axis, mask)
     pixels = clean.pixels.astype(clean.dtype)
-    masks = [a.valid for a in (noisy, clean) if a.valid is not None]
-    remove_bias(replace(noisy, valid=np.all(masks, axis=0) if masks else None), pixels)
+    remove_bias(noisy, pixels)
     return clean.restore(pixels)
 
 

@@ -1,5 +1,7 @@
 """Check a denoised image by what was removed: noise does not know where the structure is."""
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -69,12 +71,23 @@ def residual_structure(
     >>> nnk_image.residual_structure(noisy, nnk_image.denoise(noisy, 20)) > 1.5
     True
     """
-    checked = [check_image(a, channel_axis, mask) for a in (image, denoised)]
-    spatial_shape(image, channel_axis, checked[0].shape[-1] >= _SIDE)  # narrower: without blocks
-    if checked[0].pixels.shape != checked[1].pixels.shape:
+    noisy, clean = checked_pair(image, denoised, channel_axis, mask)
+    spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)  # narrower: without blocks
+    return structure_removed(noisy, clean.pixels)
+
+
+def checked_pair(image, denoised, channel_axis, mask):
+    """Return a noisy image, of which pixels are valid that are so in both, and the denoised one."""
+    noisy, clean = (check_image(a, channel_axis, mask) for a in (image, denoised))
+    if noisy.pixels.shape != clean.pixels.shape:
         shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))
         raise ValueError(f"image and denoised must have the same shape, not {shapes}")
-    return structure_removed(checked[0], checked[1].pixels)
+    if clean.valid is not None:
+        valid = clean.valid if noisy.valid is None else noisy.valid & clean.valid
+        if not valid.any():
+            raise ValueError("no pixel is valid in both image and denoised: check their masks")
+        noisy = replace(noisy, valid=valid)
+    return noisy, clean
 
 
 def structure_removed(image: Image, denoised) -> float:

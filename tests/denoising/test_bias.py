@@ -146,6 +146,13 @@ def test_masks_of_both_arrays_count(photo):
     np.testing.assert_array_equal(found[50:], correct_bias(noisy[50:], clean[50:]))
 
 
+def test_masks_that_leave_no_pixel_are_explained():
+    image, left = np.ones((20, 20)), np.arange(20) < 10
+    arrays = (np.ma.masked_array(image, np.tile(mask, (20, 1))) for mask in (left, ~left))
+    with pytest.raises(ValueError, match="no pixel is valid in both image and denoised"):
+        correct_bias(*arrays)
+
+
 def test_volumes_are_told_from_color_images(photo):
     noisy, clean = (a[:60, :60, :1].repeat(3, axis=2) for a in photo)
     with pytest.raises(ValueError, match="channel_axis"):

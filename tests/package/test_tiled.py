@@ -125,6 +125,14 @@ def test_correlated_noise(channels, side_of_tiles):
     np.testing.assert_array_equal(found, denoise(image, model, channel_axis=-1))
 
 
+def test_a_curve_is_one_level_for_sgw_and_clipping_is_inverted(side_of_tiles):
+    side_of_tiles(150, 150)
+    image = noisy(0, 40, dtype=np.uint8)
+    model = NoiseModel(40, curve=[[0, 255], [1, 1.5]])
+    options = {"sigma": model, "method": "sgw"}
+    np.testing.assert_array_equal(in_tiles(image, **options), denoise(image, **options))
+
+
 @pytest.mark.parametrize("counts", [10, 100])
 def test_poisson_noise(counts, side_of_tiles):
     clean = CAMERA[100:220, :400] * (counts / 128)
