@@ -83,17 +83,19 @@ _IMAGES["wide"] = replace(
 
 _VOLUMES = {
     "fast": Effort(
-        first=Grouping(4, 64, 4, 3),
-        searches=(Grouping(4, 48, 4, 3),) * 3,
+        first=Grouping(4, 64, 5, 4),
+        searches=(Grouping(4, 56, 5, 4),) * 3,
         left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
         coarse_colors=Grouping(4, 48, 3, 4),
     ),
 }
 _VOLUMES["best"] = replace(
     _VOLUMES["fast"],
-    searches=(Grouping(4, 80, 5, 3),) * 3,
+    first=Grouping(4, 64, 6, 3),
+    searches=(Grouping(4, 64, 6, 3),) * 3,
     coarse_colors=Grouping(4, 64, 4, 3),
 )
+_VOLUMES["wide"] = _VOLUMES["best"]
 
 _SEQUENCES_OF_VOLUMES = {
     "fast": replace(
@@ -109,6 +111,7 @@ _SEQUENCES_OF_VOLUMES = {
         coarse_colors=Grouping(3, 64, 4, 3),
     ),
 }
+_SEQUENCES_OF_VOLUMES["wide"] = _SEQUENCES_OF_VOLUMES["fast"]
 """A patch of 4 pixels along four axes has too many: it is slow, and few others are similar."""
 
 

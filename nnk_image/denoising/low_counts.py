@@ -103,7 +103,7 @@ def rounds_for(method, counts, axes=2):
     """
     if method == "sgw" or counts >= (_ENOUGH if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
-    at_half = Round("wide" if axes == 2 else "fast", 2)
+    at_half = Round("wide", 2)
     if counts >= _FEW and axes > 2:
         before, last = _SHARES_IN_VOLUMES
         return [at_half, Round("fast", 1, before), Round(method, 1, last)]
