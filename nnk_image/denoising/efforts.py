@@ -90,29 +90,25 @@ _VOLUMES = {
     ),
 }
 _VOLUMES["best"] = replace(
-    _VOLUMES["fast"],
-    first=Grouping(4, 64, 6, 3),
-    searches=(Grouping(4, 64, 6, 3),) * 3,
-    coarse_colors=Grouping(4, 64, 4, 3),
+    _VOLUMES["fast"], first=Grouping(4, 64, 6, 3), searches=(Grouping(4, 64, 6, 3),) * 3
 )
 _VOLUMES["wide"] = _VOLUMES["best"]
 
+# A patch of 4 pixels along four axes has too many: it is slow, and few others are similar.
 _SEQUENCES_OF_VOLUMES = {
     "fast": replace(
         _VOLUMES["fast"],
-        first=Grouping(3, 64, 4, 3),
-        searches=(Grouping(3, 64, 4, 3),) * 3,
+        first=Grouping(3, 64, 3, 3),
+        searches=(Grouping(3, 64, 3, 3),) * 3,
         coarse_colors=Grouping(3, 48, 3, 3),
     ),
-    "best": replace(
-        _VOLUMES["best"],
-        first=Grouping(3, 64, 4, 3),
-        searches=(Grouping(3, 80, 4, 2),) * 3,
-        coarse_colors=Grouping(3, 64, 4, 3),
-    ),
 }
+_SEQUENCES_OF_VOLUMES["best"] = replace(
+    _SEQUENCES_OF_VOLUMES["fast"],
+    first=Grouping(3, 64, 4, 3),
+    searches=(Grouping(3, 80, 4, 2),) * 3,
+)
 _SEQUENCES_OF_VOLUMES["wide"] = _SEQUENCES_OF_VOLUMES["fast"]
-"""A patch of 4 pixels along four axes has too many: it is slow, and few others are similar."""
 
 
 def effort(name, axes, channels):
