@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.checks import check_choice, check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
@@ -186,9 +186,14 @@ def few_shot_labels(
     check_count("n_accept", n_accept)
     points = check_features("X", X)
     queries = check_features("Q", Q, points)
-    y, n = np.asarray(y), len(points)
+    y, n = plain_array(y), len(points)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(
+            f"the label y[{int(np.isnan(y).argmax())}] is missing (nan); points without a label "
+            "belong into Q"
+        )
     classes, labels = np.unique(y, return_inverse=True)
 
     found = np.full(len(queries), -1)

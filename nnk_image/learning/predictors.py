@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nnk_image.base.checks import check_count
+from nnk_image.base.checks import check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
@@ -34,7 +34,9 @@ class KernelEstimator(BaseEstimator):
     def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return X, or X and y, as scikit-learn checks them, a sparse X as a dense array."""
         options |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        checked = validate_data(self, X, *y, **options)
+        # scikit-learn ignores the mask of a masked array, but refuses NaN.
+        data = [plain_array(z) if isinstance(z, np.ma.MaskedArray) else z for z in (X, *y)]
+        checked = validate_data(self, *data, **options)
         if not y:
             return check_features("X", checked)
         return check_features("X", checked[0]), checked[1]

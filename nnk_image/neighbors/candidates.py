@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nnk_image.base import memory
-from nnk_image.base.checks import ready_for_c
+from nnk_image.base.checks import plain_array, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
@@ -265,19 +265,23 @@ def _named(given: Any, n_points: int) -> Candidates:
                 f"neighbors= is a matrix of shape {given.shape}; it must have a column for each of "
                 f"the {n_points} points"
             )
-        found = Candidates(ready_for_c(given.indptr, np.int64), _index_array(given.indices))
+        indices = given.indices
     else:
-        indices = np.asarray(given)
+        indices = plain_array(given)
         if indices.ndim != 2:
             raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
         if indices.dtype.kind not in "iu":
             raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
-        found = Candidates.of_table(indices)
-    if (largest := found.indices.max(initial=0)) >= n_points:
+    least, largest = indices.min(initial=0), indices.max(initial=0)
+    if largest >= n_points:
         raise ValueError(
             f"neighbors= contains the index {largest}, but there are only {n_points} points"
         )
-    return found
+    if least < -1:
+        raise ValueError(f"neighbors= contains the index {least}; mark missing candidates by -1")
+    if issparse(given):
+        return Candidates(ready_for_c(given.indptr, np.int64), _index_array(indices))
+    return Candidates.of_table(indices)
 
 
 def _index_array(indices: Array) -> Array:

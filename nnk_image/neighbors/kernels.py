@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import check_count, check_number, did_you_mean, ready_for_c
+from nnk_image.base.checks import (
+    check_count,
+    check_number,
+    did_you_mean,
+    plain_array,
+    ready_for_c,
+)
 from nnk_image.base.image import Array
 
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
@@ -134,7 +140,10 @@ def similarities(kernel: Kernel, values: Array) -> Array:
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:
     """Evaluate a kernel function for all pairs of points of `a` and `b`, and check the values."""
-    values = np.asarray(function(a, b), np.float64)
+    values = plain_array(function(a, b))
+    if values.dtype.kind not in "buif":
+        raise TypeError(f"the kernel function must return real numbers, not {values.dtype}")
+    values = values.astype(np.float64, copy=False)
     if values.shape != (len(a), len(b)):
         raise ValueError(
             f"the kernel function returned shape {values.shape} for {len(a)} and {len(b)} points; "
@@ -147,7 +156,7 @@ def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64
 
 def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
     """Return `diagonal` of `kernel_params`, the kernel of n queries with themselves, as (n,)."""
-    values = np.asarray(1.0 if diagonal is None else diagonal)
+    values = plain_array(1.0 if diagonal is None else diagonal)
     real = values.dtype.kind in "buif" and np.isfinite(values).all()
     if not real or values.shape not in ((), (1,), (n,)):
         raise ValueError(

@@ -23,7 +23,7 @@ from nnk_image.neighbors.kernels import (
     given_diagonal,
     similarities,
 )
-from nnk_image.neighbors.options import METHODS, check_method_params, warn
+from nnk_image.neighbors.options import METHODS, check_method_params, check_params, warn
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
@@ -84,7 +84,7 @@ class NeighborhoodModel:
         resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
         self.n_jobs = n_jobs
         self.points = check_features("X", X)
-        self._set_kernel(kernel, dict(kernel_params or {}))
+        self._set_kernel(kernel, check_params("kernel_params", kernel_params))
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(neighbors, self.kernel, self.points, n_jobs)

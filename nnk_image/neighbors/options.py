@@ -27,12 +27,19 @@ class MethodParams(NamedTuple):
     lc_ratio: float = 1.0
 
 
+def check_params(name: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a copy of parameters that are given as a dictionary; None has none."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a dictionary of parameters, not {given!r}")
+    return dict(given or {})
+
+
 def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
     """Return `method_params` of the public functions, checked."""
-    known = MethodParams._fields
-    if unknown := [name for name in given or {} if name not in known]:
+    options, known = check_params("method_params", given), MethodParams._fields
+    if unknown := [name for name in options if name not in known]:
         raise ValueError(f"method_params has no option {unknown[0]!r}; it takes {', '.join(known)}")
-    params = MethodParams(**given or {})
+    params = MethodParams(**options)
     check_choice("duplicates", params.duplicates, ("first", "share"))
     check_choice("psd", params.psd, ("warn", "raise", "clip"))
     return params._replace(

@@ -127,7 +127,7 @@ def test_sigma_rules():
     assert find().sigma == pytest.approx(distances[:, -1].mean() / 3)
     np.testing.assert_allclose(find(sigma="local").sigma, distances[:, -1] / 3)
     assert find(sigma="median").sigma == pytest.approx(np.median(distances))
-    assert find(sigma=2).sigma == 2
+    assert find(sigma=2).sigma == find(sigma=np.array(2.0)).sigma == 2
     queries = ROLL[:7] + 0.1
     assert find(queries=queries).sigma == find().sigma  # that of the points
     assert find(queries=queries, sigma="local").sigma.shape == (7,)
@@ -380,6 +380,10 @@ BAD = [
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
     ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "returned shape"),
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
+    ({"kernel": lambda a, b: np.ma.masked_less(a @ b.T, 0)}, ValueError, "not finite"),
+    ({"kernel": lambda a, b: 1j * (a @ b.T)}, TypeError, "real numbers, not complex128"),
+    ({"kernel_params": ["gamma"]}, TypeError, "kernel_params must be a dictionary"),
+    ({"method_params": "l1"}, TypeError, "method_params must be a dictionary .*, not 'l1'"),
     ({"sigma": "mean"}, ValueError, "not a known rule"),
     ({"sigma": -1}, ValueError, "sigma=-1"),
     ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
@@ -426,6 +430,8 @@ def test_a_width_far_below_the_distances_is_reported(kernel):
 def test_bad_queries_and_rules():
     with pytest.raises(ValueError, match="queries has 2 features, X has 3"):
         nnk_neighbors(ROLL, queries=ROLL[:, :2])
+    with pytest.raises(ValueError, match=r"queries has numbers .* overflow in float32 arithmetic"):
+        nnk_neighbors(ROLL.astype(np.float32), queries=1e40 * ROLL)
     with pytest.raises(ValueError, match="without queries"):
         nnk_neighbors(ROLL, 3, queries=ROLL[:3], method="mutual_knn")
     with pytest.raises(ValueError, match="symmetrize='sum' is unknown"):
@@ -442,6 +448,8 @@ def test_diagonal_of_a_precomputed_kernel():
     )
     with pytest.raises(ValueError, match=r"each of the 2 queries, got an array of shape \(3,\)"):
         find(kernel_params={"diagonal": [1, 2, 3]})
+    with pytest.raises(ValueError, match="must be a finite number"):
+        find(kernel_params={"diagonal": np.ma.masked_equal([1, 2], 1)})
 
 
 def test_a_query_that_is_not_there():
