@@ -189,17 +189,11 @@ class Solved:
         candidates = self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
         mutual = csr_array(weights.multiply(candidates.T))  # each other's candidates
         own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]
-        chosen, equal = (_where(keep, mutual) for keep in (own < other, own == other))
+        chosen, equal = mutual.copy(), mutual.copy()
+        chosen.data *= own < other
+        equal.data *= own == other
         graph = chosen + chosen.T + equal.maximum(equal.T)
         if rule == "min_error_onesided":
             others = weights - mutual
             graph = graph + others + others.T
         return graph
-
-
-def _where(keep: NDArray[np.bool_], matrix: csr_array) -> csr_array:
-    """Return some of the entries of a matrix."""
-    result = matrix.copy()
-    result.data *= keep
-    result.eliminate_zeros()
-    return result
