@@ -211,15 +211,15 @@ def few_shot_labels(
         share = _class_shares(near, labels, len(classes))
         accepted = _most_confident(share, near.error, n_accept)
         if not len(accepted):
-            result: Array = classes[found]
-            result[left] = _most_frequent(y, found < 0, "queries")
-            return result
+            break
         new = left[accepted]
         found[new] = share[accepted].argmax(axis=1)
         points = np.concatenate([points, queries[new]])
         labels = np.concatenate([labels, found[new]])
         left = np.delete(left, accepted)
-    result = classes[found]
+    result: Array = classes[found]
+    if len(left):
+        result[left] = _most_frequent(y, found < 0, "queries")
     return result
 
 

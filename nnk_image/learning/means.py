@@ -41,11 +41,6 @@ class MeansOptions(KernelEstimator):
 
     def _gram_of(self, X: Array) -> Gram:
         """Return the kernel matrix of the points, with the width of the kernel computed."""
-        if self.kernel in ("lle", "angular"):
-            raise ValueError(
-                f"kernel={self.kernel!r} is not possible here, because it depends on the query; "
-                "choose another"
-            )
         if isinstance(self.sigma, str) and self.sigma == "local":
             raise ValueError(
                 "sigma='local' is not possible here, because all points share one width; choose "
@@ -60,6 +55,11 @@ class MeansOptions(KernelEstimator):
             kernel_params=self.kernel_params,
             n_jobs=self.n_jobs,
         )
+        if model.kernel.name in ("lle", "angular"):
+            raise ValueError(
+                f"kernel={self.kernel!r} is not possible here, because it depends on the query; "
+                "choose another"
+            )
         return Gram(model.points, model.kernel, model.sigma, model.diagonal)
 
 

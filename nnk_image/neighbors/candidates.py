@@ -137,16 +137,16 @@ class FittedSearch:
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the nearest `n` points of each query, or those the graph has."""
-        if not hasattr(self._estimator, "kneighbors"):
-            found = self._estimator.transform(queries)
-            if not issparse(found):
-                raise TypeError(
-                    f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
-                    f"to {type(found).__name__}"
-                )
-        else:
-            found = self._estimator.kneighbors(queries, n, return_distance=False)
-        return _named(found, self._n_points)
+        if hasattr(self._estimator, "kneighbors"):
+            indices = self._estimator.kneighbors(queries, n, return_distance=False)
+            return _named(indices, self._n_points)
+        graph = self._estimator.transform(queries)
+        if not issparse(graph):
+            raise TypeError(
+                f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
+                f"to {type(graph).__name__}"
+            )
+        return _named(graph, self._n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:

@@ -12,21 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nnk_image.base.checks import (
+    check_choice,
     check_count,
     check_number,
-    did_you_mean,
     plain_array,
     ready_for_c,
 )
 from nnk_image.base.image import Array
 
 _LARGEST_SIMILARITY = 1e150  # of which the solver needs products
-
-_ALIASES = {
-    "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",
-    "poly": "write kernel='polynomial'",
-    "euclidean": "the Gaussian kernel of Euclidean distances is the default",
-}  # what to write for names that other libraries have
 
 KernelFunction = Callable[..., Any]
 
@@ -175,16 +169,14 @@ def unit_rows(points: Array) -> Array:
 
 
 def check_kernel(
-    kernel: str | KernelFunction, params: Mapping[str, Any] | None, n_features: int
+    kernel: str | KernelFunction, params: Mapping[str, Any], n_features: int
 ) -> Kernel:
     """Return `kernel` and `kernel_params` of the public functions as a `Kernel`."""
-    params = dict(params or {})
     if callable(kernel):
         return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
-    if kernel not in (*FORMULAS, "linear"):
-        raise ValueError(f"kernel={kernel!r} is unknown; {_advice_for(kernel)}")
+    check_choice("kernel", kernel, (*FORMULAS, "linear"))
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
         raise ValueError(
@@ -199,13 +191,6 @@ def check_kernel(
     gamma = 1 / n_features if known["gamma"] is None else check_number("gamma", known["gamma"])
     degree, coef0 = check_count("degree", known["degree"]), check_number("coef0", known["coef0"])
     return Kernel("polynomial", degree, gamma, coef0)
-
-
-def _advice_for(unknown: str) -> str:
-    """Return what to write in place of an unknown name of a kernel."""
-    known = (*FORMULAS, "linear")
-    names, hint = ", ".join(map(repr, known)), did_you_mean(unknown, known)
-    return _ALIASES.get(unknown, f"choose one of {names}, or a function{hint}")
 
 
 def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:

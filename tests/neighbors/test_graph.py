@@ -300,6 +300,8 @@ def test_few_points_and_no_spread_warn_once():
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="there are 5 points.* Set n_neighbors=5 or"):
         nnk_neighbors(ROLL[:5], 30, queries=ROLL)
+    with pytest.warns(UserWarning, match="there are 4 other points"):
+        assert (nnk_neighbors(ROLL[:5], 2**64).n_kept > 0).all()
     with pytest.warns(UserWarning, match="there are 0 other points, .*; give at least two"):
         nnk_neighbors(ROLL[:1], 1, sigma=1.0)
     with pytest.warns(UserWarning, match="sigma is 0") as caught:
@@ -360,7 +362,6 @@ BAD = [
     ({"X": np.zeros((0, 2))}, ValueError, "is empty; give at least one point"),
     ({"X": "points.csv"}, TypeError, "not the file name 'points.csv'; read the file first"),
     ({"X": [["1", "2"]]}, TypeError, r"not <U1; .* by X.astype\(float\)"),
-    ({"kernel": "rbf"}, ValueError, "kernel='gaussian' with sigma"),
     ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "0 on its diagonal"),
     ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
@@ -370,7 +371,7 @@ BAD = [
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"n_neighbors": 2.5}, TypeError, "integer"),
     ({"kernel": "rbf"}, ValueError, "'rbf' is unknown"),
-    ({"kernel": "gaussain"}, ValueError, "or a function; did you mean 'gaussian'"),
+    ({"kernel": "gaussain"}, ValueError, "did you mean 'gaussian'"),
     ({"kernel": None}, TypeError, "name of a kernel or a function, not None"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),
@@ -505,7 +506,7 @@ def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
     """A kernel of `kernels.FORMULAS` and of kernels.h is tested as soon as it is in both tables."""
     points = np.random.default_rng(5).random((60, n_features))
     by_name = nnk_neighbors(points, 9, kernel=kernel, sigma=0.7)
-    checked = kernels.check_kernel(kernel, None, n_features)
+    checked = kernels.check_kernel(kernel, {}, n_features)
     matrix = kernels.kernel_matrix(checked, 0.7, points, points)
     of_matrix = nnk_neighbors(matrix, 9, kernel="precomputed")
     np.testing.assert_allclose(by_name.to_csr().toarray(), of_matrix.to_csr().toarray(), atol=1e-7)
