@@ -20,7 +20,7 @@ from nnk_image.base.checks import (
 )
 from nnk_image.base.image import Array
 
-_LARGEST_SIMILARITY = 1e150  # of which the solver needs products
+_LARGEST_SIMILARITY = 1e150  # products of two similarities must not overflow
 
 KernelFunction = Callable[..., Any]
 

@@ -1,4 +1,4 @@
-"""The options of methods, checked in one place; errors and warnings as the caller sees them."""
+"""Options of the methods, and warnings that point to the line that called the library."""
 
 import sys
 import warnings
@@ -45,7 +45,7 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
 
 
 def warn(text: str) -> None:
-    """Warn of the line that called the library, however deep inside the cause is found."""
+    """Warn at the line that called the library, perhaps through scikit-learn."""
     frame, level = sys._getframe(1), 2
     ours = "nnk_image.", "sklearn."
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(ours):

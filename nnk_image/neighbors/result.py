@@ -153,7 +153,7 @@ class Solved:
         return not self.weight.any()
 
     def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
-        """Return the `values` of those candidates that are `given`, as rows."""
+        """Return the `values` of the candidates where `given` is True, one row per query."""
         dtype = memory.index_dtype(len(given))
         indptr = np.concatenate([[0], np.cumsum(given, dtype=dtype)])[self.start].astype(dtype)
         arrays = values[given], self.index[given], indptr
@@ -162,7 +162,7 @@ class Solved:
         return matrix
 
     def keep_mutual(self) -> None:
-        """Set the weights of candidates to 0 that do not have the query among their own."""
+        """Set the weights to 0 of candidates that do not have the query as a candidate."""
         given = self.index >= 0
         query = np.repeat(np.arange(self.n_points), self.count)
         candidate = self.index[given].astype(np.int64)

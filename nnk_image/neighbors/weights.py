@@ -1,4 +1,4 @@
-"""NNK weights, and the test which candidates hide others, from kernel matrices."""
+"""NNK weights from kernel matrices, and a test of which candidates hide others."""
 
 import math
 
@@ -12,8 +12,8 @@ from nnk_image.neighbors import _core
 from nnk_image.neighbors.options import warn
 
 NOT_OPTIMAL = 1e-8
-"""Violation of optimality, over the largest similarity of the query, that a positive semi-definite
-K never reaches."""
+"""Violation of optimality, relative to the query's largest similarity, that no positive
+semi-definite K reaches."""
 
 _ROUNDING = 1e-3  # part of the largest similarity that may be rounding, of float32 as well
 
