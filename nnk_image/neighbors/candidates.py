@@ -177,7 +177,7 @@ class SimilaritySearch:
 
     def __init__(self, kernel: Kernel, points: Array) -> None:
         self._kernel = kernel
-        self._points = unit_rows(points) if kernel.formula.unit else points
+        self._points = unit_rows(points) if kernel.unit else points
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
@@ -194,8 +194,8 @@ class SimilaritySearch:
             return queries
         if kernel.function is not None:
             return evaluate(kernel.function, queries, self._points)
-        products = (unit_rows(queries) if kernel.formula.unit else queries) @ self._points.T
-        return products if kernel.formula.increasing else similarities(kernel, products)
+        products = (unit_rows(queries) if kernel.unit else queries) @ self._points.T
+        return products if kernel.increasing else similarities(kernel, products)
 
 
 def _largest(similarity: Array, n: int) -> NDArray[np.intp]:

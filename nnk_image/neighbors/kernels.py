@@ -1,10 +1,10 @@
 """The kernels known by name, which `nnk_neighbors` lists.
 
-The C core computes them (``src_c/neighbors/kernels.h``); `FORMULAS` holds the same in numpy.
+The C core computes them (``src_c/neighbors/kernels.h``); `KERNELS` holds the same in numpy.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,48 +27,31 @@ KernelFunction = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel whose name, a key of `FORMULAS` or 'callable', and parameters have been checked.
-
-    The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
-    """
-
-    name: str
-    degree: int = 1
-    gamma: float = 1.0
-    coef0: float = 0.0
-    function: KernelFunction | None = None
-
-    @property
-    def formula(self) -> "Formula":
-        """The kernel's row in the table of formulas; a bare one for functions."""
-        return FORMULAS.get(self.name, Formula())
-
-    @property
-    def by_distance(self) -> bool:
-        """Whether the most similar points are the nearest ones."""
-        return self.formula.by_distance
-
-    @property
-    def has_sigma(self) -> bool:
-        """Whether the kernel has a width."""
-        return self.by_distance and self.formula.values is not None
-
-
-@dataclass(frozen=True)
-class Formula:
-    """How numpy computes a kernel.
+    """A kernel: a row of `KERNELS`, for 'polynomial' with its parameters, or a function.
 
     ``values(kernel, x)`` gives similarities, where x holds the inner products of points, scaled to
     length 1 before if `unit`, or, if `by_distance`, their distances divided by sigma. It may
     overwrite x, and is None for kernels that depend on the query. Similarity falls with the
     distance if `by_distance`, and rises with the inner product, which then ranks the candidates,
     if `increasing`.
+
+    The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
 
-    values: Callable[[Kernel, Array], Array] | None = None
+    name: str
+    values: "Callable[[Kernel, Array], Array] | None" = None
     by_distance: bool = False
     unit: bool = False
     increasing: bool = True
+    degree: int = 1
+    gamma: float = 1.0
+    coef0: float = 0.0
+    function: KernelFunction | None = None
+
+    @property
+    def has_sigma(self) -> bool:
+        """Whether the kernel has a width."""
+        return self.by_distance and self.values is not None
 
 
 def _gaussian(_: Kernel, x: Array) -> Array:
@@ -85,15 +68,26 @@ def _polynomial(kernel: Kernel, x: Array) -> Array:
     return (kernel.gamma * x + kernel.coef0) ** kernel.degree
 
 
-FORMULAS = {
-    "gaussian": Formula(_gaussian, by_distance=True),
-    "laplacian": Formula(_laplacian, by_distance=True),
-    "lle": Formula(by_distance=True),
-    "angular": Formula(by_distance=True),
-    "cosine": Formula(lambda _, x: x, unit=True),
-    "shifted_cosine": Formula(lambda _, x: (1 + x) / 2, unit=True),
-    "polynomial": Formula(_polynomial, increasing=False),
-    "precomputed": Formula(),
+def _cosine(_: Kernel, x: Array) -> Array:
+    return x
+
+
+def _shifted_cosine(_: Kernel, x: Array) -> Array:
+    return (1 + x) / 2
+
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("gaussian", _gaussian, by_distance=True),
+        Kernel("laplacian", _laplacian, by_distance=True),
+        Kernel("lle", by_distance=True),
+        Kernel("angular", by_distance=True),
+        Kernel("cosine", _cosine, unit=True),
+        Kernel("shifted_cosine", _shifted_cosine, unit=True),
+        Kernel("polynomial", _polynomial, increasing=False),
+        Kernel("precomputed"),
+    )
 }
 
 
@@ -107,7 +101,7 @@ def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[n
 
         distances = euclidean_distances(a, b)
         return similarities(kernel, np.divide(distances, sigma, out=distances))
-    if kernel.formula.unit:
+    if kernel.unit:
         a, b = unit_rows(a), unit_rows(b)
     return similarities(kernel, a @ b.T)
 
@@ -119,17 +113,16 @@ def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
         return np.array([pair[0, 0] for pair in pairs])
     if kernel.by_distance:
         return similarities(kernel, np.zeros(len(points)))
-    if kernel.formula.unit:
+    if kernel.unit:
         return similarities(kernel, np.asarray(points.any(axis=1), np.float64))
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
 def similarities(kernel: Kernel, values: Array) -> Array:
     """Compute similarities from distances / sigma or inner products, perhaps in place."""
-    formula = kernel.formula.values
-    if formula is None:
+    if kernel.values is None:
         raise NotImplementedError(f"kernel {kernel.name!r} has no formula for pairs of points")
-    return formula(kernel, values)
+    return kernel.values(kernel, values)
 
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:
@@ -176,7 +169,7 @@ def check_kernel(
         return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
-    check_choice("kernel", kernel, (*FORMULAS, "linear"))
+    check_choice("kernel", kernel, (*KERNELS, "linear"))
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
         raise ValueError(
@@ -184,13 +177,13 @@ def check_kernel(
             f"kernel_params takes {', '.join(known) or 'nothing here'}"
         )
     if kernel == "linear":
-        return Kernel("polynomial")
+        return KERNELS["polynomial"]
     if kernel != "polynomial":
-        return Kernel(kernel)
+        return KERNELS[kernel]
     known |= params
     gamma = 1 / n_features if known["gamma"] is None else check_number("gamma", known["gamma"])
     degree, coef0 = check_count("degree", known["degree"]), check_number("coef0", known["coef0"])
-    return Kernel("polynomial", degree, gamma, coef0)
+    return replace(KERNELS["polynomial"], degree=degree, gamma=gamma, coef0=coef0)
 
 
 def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:

@@ -16,6 +16,7 @@ from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
+    KERNELS,
     Kernel,
     check_kernel,
     check_largest,
@@ -185,7 +186,7 @@ class NeighborhoodModel:
     def _distances(self, given: Queries) -> NDArray[np.float64]:
         """Return distances to the candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(given.candidates.indices))
-        task = self._task(given, Kernel("gaussian"), 1.0)
+        task = self._task(given, KERNELS["gaussian"], 1.0)
         self._run(lambda i0, i1: task.distances(result, i0, i1), given.candidates, 1)
         return result
 

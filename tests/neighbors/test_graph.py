@@ -499,11 +499,11 @@ def test_indefinite_similarities():
 
 
 @pytest.mark.parametrize(
-    "kernel", [name for name, formula in kernels.FORMULAS.items() if formula.values]
+    "kernel", [name for name, kernel in kernels.KERNELS.items() if kernel.values]
 )
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
-    """A kernel of `kernels.FORMULAS` and of kernels.h is tested as soon as it is in both tables."""
+    """A kernel of `kernels.KERNELS` and of kernels.h is tested as soon as it is in both tables."""
     points = np.random.default_rng(5).random((60, n_features))
     by_name = nnk_neighbors(points, 9, kernel=kernel, sigma=0.7)
     checked = kernels.check_kernel(kernel, {}, n_features)
@@ -515,7 +515,7 @@ def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
 
 def test_a_kernel_of_the_query_has_no_matrix():
     with pytest.raises(NotImplementedError, match="'lle' has no formula"):
-        kernels.kernel_matrix(kernels.Kernel("lle"), 1.0, ROLL, ROLL)
+        kernels.kernel_matrix(kernels.KERNELS["lle"], 1.0, ROLL, ROLL)
 
 
 def test_sparse_points_are_those_of_the_dense_matrix():
