@@ -189,11 +189,9 @@ def few_shot_labels(
     y, n = plain_array(y), len(points)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(
-            f"the label y[{int(np.isnan(y).argmax())}] is missing (nan); points without a label "
-            "belong into Q"
-        )
+    missing = [i for i, label in enumerate(y.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(f"the label y[{missing[0]}] is missing; put points without a label into Q")
     classes, labels = np.unique(y, return_inverse=True)
 
     found = np.full(len(queries), -1)

@@ -91,10 +91,9 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         -------
         Neighborhoods
             Indices of fitted points, and weights that sum to 1 for each query; `error` is that of
-            the weights of `nnk_neighbors`, before they are divided by their sum (lambda for the
-            estimators of k* neighbors, which have no kernel). If all
-            similarities of a query are 0, its only neighbor is the nearest point for a kernel of
-            distances; for other kernels it has none.
+            the weights of `nnk_neighbors`, before they are divided by their sum (for k* neighbors,
+            which have no kernel, it is lambda). If all similarities of a query are 0, its only
+            neighbor is the nearest point for a kernel of distances; for other kernels it has none.
         """
         queries = self._checked_queries(X)
         found = self._found(queries)

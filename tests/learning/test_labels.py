@@ -258,7 +258,8 @@ def test_queries_like_no_labelled_point():
     ("change", "error", "says"),
     [
         ({"y": [0]}, ValueError, r"y must have shape \(2,\)"),
-        ({"y": [0, np.nan]}, ValueError, r"y\[1\] is missing .* belong into Q"),
+        ({"y": [0, np.nan]}, ValueError, r"y\[1\] is missing; put points without a label into Q"),
+        ({"y": np.array(["a", None])}, ValueError, r"y\[1\] is missing"),
         ({"y": np.ma.masked_equal([0, 1], 0)}, ValueError, r"y\[0\] is missing"),
         ({"Q": [[1.0, 2.0, 3.0]]}, ValueError, "3 features"),
         ({"n_accept": 0}, ValueError, "n_accept=0"),
