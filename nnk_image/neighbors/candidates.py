@@ -268,10 +268,10 @@ def _named(given: Any, n_points: int) -> Candidates:
         indices = given.indices
     else:
         indices = plain_array(given)
-        if indices.ndim != 2:
-            raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
         if indices.dtype.kind not in "iu":
             raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
+        if indices.ndim != 2:
+            raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
     least, largest = indices.min(initial=0), indices.max(initial=0)
     if largest >= n_points:
         raise ValueError(

@@ -155,6 +155,7 @@ def test_similarity_kernels_take_the_most_similar():
         (np.zeros((299, 3), int), ValueError, "299 queries, but there are 300"),
         (np.full((300, 3), 300), ValueError, "index 300, but there are only 300 points"),
         (np.zeros((300, 3)), TypeError, "integers, not float64"),
+        (lambda queries: queries, TypeError, "integers, not object"),
         (np.zeros(300, int), ValueError, r"shape \(n, k\)"),
         (np.full((300, 3), 2**64 - 1, np.uint64), ValueError, "index 18446744073709551615"),
         (np.full((300, 3), -2), ValueError, "index -2; mark missing candidates by -1"),
