@@ -164,7 +164,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
 
     Attributes
     ----------
-    classes_, n_samples_fit_, n_features_in_
+    classes_, n_neighbors_, n_samples_fit_, n_features_in_
         As of `NNKClassifier`.
 
     Notes

@@ -207,24 +207,23 @@ class KStarOptions(NeighborhoodPredictor):
         return {"method": "kstar", "method_params": params, "n_jobs": self.n_jobs}
 
     def _candidates_asked(self, n_points: int) -> int:
-        if self.n_neighbors is None:
-            return min(_FIRST_CANDIDATES, n_points)
-        return super()._candidates_asked(n_points)
+        return n_points if self.n_neighbors is None else super()._candidates_asked(n_points)
 
     def _found(self, queries: Array | None) -> Neighborhoods:
         """Return neighbors among all points, unless `n_neighbors` limits the candidates.
 
         Few candidates are taken at first, then more until every query leaves some of its own out.
         """
-        found = super()._found(queries)
         if self.n_neighbors is not None:
-            return found
+            return super()._found(queries)
         n_points = self.n_samples_fit_ - (queries is None)
-        model = copy(self._model)
-        while model.n_neighbors < n_points and found.n_kept.max() >= model.n_neighbors:
-            model.n_neighbors = min(4 * model.n_neighbors, n_points)
+        model, n = copy(self._model), _FIRST_CANDIDATES
+        while True:
+            model.n_neighbors = min(n, n_points)
             found = model.neighborhoods(queries)
-        return found
+            if n >= n_points or found.n_kept.max() < n:
+                return found
+            n *= 4
 
 
 def _own_search(search: Any) -> Any:

@@ -115,8 +115,8 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
 
     Attributes
     ----------
-    n_samples_fit_, n_features_in_ : int
-        Number of fitted points and of their features.
+    n_neighbors_, n_samples_fit_, n_features_in_
+        As of `NNKClassifier`.
 
     References
     ----------
