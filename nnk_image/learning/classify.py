@@ -1,5 +1,6 @@
 """Classification by the weighted votes of neighbors."""
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -82,6 +83,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
 
 
+@dataclass(eq=False, repr=False)
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     """Classify by a vote of the neighbors that non-negative kernel regression (NNK) selects.
 
@@ -141,6 +143,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     """
 
 
+@dataclass(eq=False, repr=False)
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     """Classify by nearest neighbors whose number is chosen for each query (k*-nearest neighbors).
 
@@ -161,7 +164,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
 
     Attributes
     ----------
-    classes_, n_samples_fit_, n_features_in_
+    classes_, n_neighbors_, n_samples_fit_, n_features_in_
         As of `NNKClassifier`.
 
     Notes

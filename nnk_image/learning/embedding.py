@@ -72,13 +72,13 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     """
     matrix = check_weights(weights, square=True)
     n = matrix.shape[0]
-    check_count("n_components", n_components, 1, n - 1)
     total = degrees(matrix)
     if (bad := np.abs(total) <= 1e-12 * np.abs(matrix).sum(axis=1)).any():
         raise ValueError(
             f"{int(bad.sum())} of {n} rows of weights sum to 0, the first is row "
             f"{int(np.argmax(bad))}; leave these points out, or use more candidates"
         )
+    check_count("n_components", n_components, 1, n - 1)
     parts = connected_components(matrix, directed=False)[0]
     if parts > 1:
         warn(

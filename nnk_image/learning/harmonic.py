@@ -18,11 +18,10 @@ from nnk_image.neighbors.options import warn
 from nnk_image.solvers.problem import Problem, check_axes, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
-_ABSORBED = 1e-6  # scores whose sum is off 1 by more are computed again, with a leak
+_ABSORBED = 1e-6  # values whose computed chance is off 1 by more are computed with a leak
 _LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
 _DIRECT = 2000  # up to this number of unknowns elimination is always fast
-_STEPS, _TOL = 200, 1e-13
-"""Of conjugate gradients: where they do not get there, elimination is used."""
+_STEPS, _TOL = 200, 1e-13  # of conjugate gradients; where they fail, elimination is used
 
 
 def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
+from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
@@ -79,7 +80,7 @@ def check_points(name: str, points: npt.ArrayLike, matrix: csr_array) -> Array:
 
 def check_labels(labels: npt.ArrayLike, n: int) -> Array:
     """Return labels of n nodes, whole numbers, at least one of them known, -1 where unknown."""
-    array = np.asarray(labels)
+    array = plain_array(labels)
     whole = array.dtype.kind == "f" and (np.isfinite(array) & (array == np.rint(array))).all()
     if array.dtype.kind not in "iu" and not whole:
         raise TypeError(

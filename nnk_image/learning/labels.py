@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.checks import check_choice, check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
@@ -186,9 +186,12 @@ def few_shot_labels(
     check_count("n_accept", n_accept)
     points = check_features("X", X)
     queries = check_features("Q", Q, points)
-    y, n = np.asarray(y), len(points)
+    y, n = plain_array(y), len(points)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")
+    missing = [i for i, label in enumerate(y.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(f"the label y[{missing[0]}] is missing; put points without a label into Q")
     classes, labels = np.unique(y, return_inverse=True)
 
     found = np.full(len(queries), -1)
@@ -206,15 +209,15 @@ def few_shot_labels(
         share = _class_shares(near, labels, len(classes))
         accepted = _most_confident(share, near.error, n_accept)
         if not len(accepted):
-            result: Array = classes[found]
-            result[left] = _most_frequent(y, found < 0, "queries")
-            return result
+            break
         new = left[accepted]
         found[new] = share[accepted].argmax(axis=1)
         points = np.concatenate([points, queries[new]])
         labels = np.concatenate([labels, found[new]])
         left = np.delete(left, accepted)
-    result = classes[found]
+    result: Array = classes[found]
+    if len(left):
+        result[left] = _most_frequent(y, found < 0, "queries")
     return result
 
 

@@ -1,4 +1,4 @@
-"""The geometry of data seen in its neighborhoods: dimension, extent and curvature."""
+"""Local geometry of data from its neighborhoods: dimension, extent and curvature."""
 
 from typing import NamedTuple
 

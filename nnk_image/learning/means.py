@@ -16,14 +16,12 @@ from nnk_image.base.image import Array
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes the kernel's width
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
@@ -43,11 +41,6 @@ class MeansOptions(KernelEstimator):
 
     def _gram_of(self, X: Array) -> Gram:
         """Return the kernel matrix of the points, with the width of the kernel computed."""
-        if self.kernel in ("lle", "angular"):
-            raise ValueError(
-                f"kernel={self.kernel!r} is not possible here, because it depends on the query; "
-                "choose another"
-            )
         if isinstance(self.sigma, str) and self.sigma == "local":
             raise ValueError(
                 "sigma='local' is not possible here, because all points share one width; choose "
@@ -62,9 +55,15 @@ class MeansOptions(KernelEstimator):
             kernel_params=self.kernel_params,
             n_jobs=self.n_jobs,
         )
+        if model.kernel.name in ("lle", "angular"):
+            raise ValueError(
+                f"kernel={self.kernel!r} is not possible here, because it depends on the query; "
+                "choose another"
+            )
         return Gram(model.points, model.kernel, model.sigma, model.diagonal)
 
 
+@dataclass(eq=False, repr=False)
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
     """Cluster points by representing each as a sum of a few atoms (NNK-Means).
 

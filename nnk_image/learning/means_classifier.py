@@ -1,5 +1,6 @@
 """Classification by the class whose NNK-Means atoms reconstruct a query best."""
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from nnk_image.base.image import Array
 from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
+@dataclass(eq=False, repr=False)
 class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     """Classify a query by the class whose atoms (`NNKMeans`) reconstruct it best.
 
@@ -81,7 +83,7 @@ random_state, n_jobs : optional
 
     def _of_class(self, X: Array, members: Array) -> Array:
         """Return the columns of a class's points if X is a kernel matrix, else X as it is."""
-        return X[:, members] if self.__sklearn_tags__().input_tags.pairwise else X
+        return X[:, members] if self.kernel == "precomputed" else X
 
     def _errors(self, X: npt.ArrayLike) -> Array:
         """Return the squared errors (n, n_classes) of the codes by the atoms of each class.

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from nnk_image.base.image import Array
 from nnk_image.learning.inputs import Weights, check_points, check_weights
+from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 
 
@@ -67,6 +68,7 @@ def nnk_distance(
     >>> round(nnk_distance([[20.0]], B, n_neighbors=4, sigma=1.0), 3)
     1.0
     """
+    A, B = check_features("A", A), check_features("B", B)
     near = nnk_neighbors(B, n_neighbors, queries=A, kernel=kernel, sigma=sigma, n_jobs=n_jobs)
     return float(2 * near.error.mean())
 

@@ -11,11 +11,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nnk_image.base.checks import check_count
+from nnk_image.base.checks import check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
-from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -34,7 +33,9 @@ class KernelEstimator(BaseEstimator):
     def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return X, or X and y, as scikit-learn checks them, a sparse X as a dense array."""
         options |= {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        checked = validate_data(self, X, *y, **options)
+        # scikit-learn ignores the mask of a masked array, but refuses NaN.
+        data = [plain_array(z) if isinstance(z, np.ma.MaskedArray) else z for z in (X, *y)]
+        checked = validate_data(self, *data, **options)
         if not y:
             return check_features("X", checked)
         return check_features("X", checked[0]), checked[1]
@@ -90,10 +91,9 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         -------
         Neighborhoods
             Indices of fitted points, and weights that sum to 1 for each query; `error` is that of
-            the weights of `nnk_neighbors`, before they are divided by their sum (lambda for the
-            estimators of k* neighbors, which have no kernel). If all
-            similarities of a query are 0, its only neighbor is the nearest point for a kernel of
-            distances; for other kernels it has none.
+            the weights of `nnk_neighbors`, before they are divided by their sum (for k* neighbors,
+            which have no kernel, it is lambda). If all similarities of a query are 0, its only
+            neighbor is the nearest point for a kernel of distances; for other kernels it has none.
         """
         queries = self._checked_queries(X)
         found = self._found(queries)
@@ -171,7 +171,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return None
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class KernelOptions:
     """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
@@ -193,7 +192,6 @@ class KernelOptions:
         return {name: getattr(self, name) for name in names}
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""
@@ -209,24 +207,23 @@ class KStarOptions(NeighborhoodPredictor):
         return {"method": "kstar", "method_params": params, "n_jobs": self.n_jobs}
 
     def _candidates_asked(self, n_points: int) -> int:
-        if self.n_neighbors is None:
-            return min(_FIRST_CANDIDATES, n_points)
-        return super()._candidates_asked(n_points)
+        return n_points if self.n_neighbors is None else super()._candidates_asked(n_points)
 
     def _found(self, queries: Array | None) -> Neighborhoods:
         """Return neighbors among all points, unless `n_neighbors` limits the candidates.
 
         Few candidates are taken at first, then more until every query leaves some of its own out.
         """
-        found = super()._found(queries)
         if self.n_neighbors is not None:
-            return found
+            return super()._found(queries)
         n_points = self.n_samples_fit_ - (queries is None)
-        model = copy(self._model)
-        while model.n_neighbors < n_points and found.n_kept.max() >= model.n_neighbors:
-            model.n_neighbors = min(4 * model.n_neighbors, n_points)
+        model, n = copy(self._model), _FIRST_CANDIDATES
+        while True:
+            model.n_neighbors = min(n, n_points)
             found = model.neighborhoods(queries)
-        return found
+            if n >= n_points or found.n_kept.max() < n:
+                return found
+            n *= 4
 
 
 def _own_search(search: Any) -> Any:

@@ -1,5 +1,6 @@
 """Regression by weighted means over neighbors."""
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -59,6 +60,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
 
 
+@dataclass(eq=False, repr=False)
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Predict values from the neighbors that non-negative kernel regression (NNK) selects.
 
@@ -99,6 +101,7 @@ n_jobs : optional
     """
 
 
+@dataclass(eq=False, repr=False)
 class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
     """Predict values by k*-nearest neighbors, whose number is chosen for each query.
 
@@ -112,8 +115,8 @@ class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
 
     Attributes
     ----------
-    n_samples_fit_, n_features_in_ : int
-        Number of fitted points and of their features.
+    n_neighbors_, n_samples_fit_, n_features_in_
+        As of `NNKClassifier`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Where candidates come from: the points that may become neighbors of a query.
+"""Searches for candidates, the points that may become neighbors of a query.
 
 A search has one method, ``candidates(queries, n)``, which returns `Candidates`: CSR lists of at
 least the `n` most similar points it knows of for each query. A query that is itself one of the
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from nnk_image.base import memory
-from nnk_image.base.checks import ready_for_c
+from nnk_image.base.checks import plain_array, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
 
 KD_TREE_FEATURES = 15
-"""Largest number of features for which a kd-tree beats comparing all pairs."""
+"""Largest number of features for which a kd-tree is faster than comparing all pairs."""
 
-_TIE = 1e-6  # distances that differ by a smaller part may differ by rounding only
-_MOST_TIES = 8  # most candidates requested per candidate wanted to settle ties
-_PIXELS_PER_QUERY = 64  # for which `RowExecutor` would expect the time of a search in a kd-tree
-_WORK_AT_A_TIME = 1 << 31  # multiplications of a full comparison at a time: tenths of a second
+_TIE = 1e-6  # a relative difference of distances below this may be rounding
+_MOST_TIES = 8  # to settle ties, at most this many times the candidates needed are requested
+_PIXELS_PER_QUERY = 64  # pixels that `RowExecutor` expects to take as long as a kd-tree query
+_WORK_AT_A_TIME = 1 << 31  # multiplications between checks for Ctrl-C: tenths of a second
 _WORK_OF_PAIR = 64  # multiplications that take as long as the rest of the work on two points
-_QUERIES_OF_BLOCK = 256  # that scikit-learn compares with all points at a time
+_QUERIES_OF_BLOCK = 256  # queries that scikit-learn compares with all points at a time
 _CHUNK = 1 << 22  # similarities held in memory at a time
 
 
@@ -43,13 +43,13 @@ class Candidates:
 
     @classmethod
     def of_table(cls, table: Array) -> "Candidates":
-        """From an (n, k) array: k candidates for each of n queries."""
+        """Make `Candidates` from an (n, k) array: k candidates for each of n queries."""
         n, k = table.shape
         return cls(k * np.arange(n + 1, dtype=np.int64), _index_array(table.ravel()))
 
     @classmethod
     def of_lists(cls, lists: list[Array]) -> "Candidates":
-        """From a list of arrays, one per query."""
+        """Make `Candidates` from a list of arrays, one per query."""
         indptr = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(row) for row in lists], out=indptr[1:])
         return cls(indptr, _index_array(np.concatenate(lists)))
@@ -116,7 +116,7 @@ class NearestSearch:
         return Candidates.of_lists(lists)
 
     def _unsettled(self, distances: Array, n: int) -> NDArray[np.bool_]:
-        """Which rows may lack a point that is as near as their candidate number n."""
+        """Return which rows may lack a point that is as near as their n-th candidate."""
         if distances.shape[1] == self._n_points:
             return np.zeros(len(distances), bool)
         return distances[:, -1] <= distances[:, n - 1] * (1 + _TIE)
@@ -136,21 +136,21 @@ class FittedSearch:
         self._n_points = len(points)
 
     def candidates(self, queries: Array, n: int) -> Candidates:
-        """Return the nearest `n` points of each query, or those the graph has."""
-        if not hasattr(self._estimator, "kneighbors"):
-            found = self._estimator.transform(queries)
-            if not issparse(found):
-                raise TypeError(
-                    f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
-                    f"to {type(found).__name__}"
-                )
-        else:
-            found = self._estimator.kneighbors(queries, n, return_distance=False)
-        return _named(found, self._n_points)
+        """Return the nearest `n` points of each query, or those in the transformer's graph."""
+        if hasattr(self._estimator, "kneighbors"):
+            indices = self._estimator.kneighbors(queries, n, return_distance=False)
+            return _named(indices, self._n_points)
+        graph = self._estimator.transform(queries)
+        if not issparse(graph):
+            raise TypeError(
+                f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
+                f"to {type(graph).__name__}"
+            )
+        return _named(graph, self._n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:
-    """Whether an estimator is fitted, by scikit-learn's convention, or cannot be."""
+    """Return whether an estimator is fitted, by scikit-learn's convention, or has no `fit`."""
     names = getattr(estimator, "__dict__", ())
     fitted = any(name.endswith("_") and not name.startswith("__") for name in names)
     return fitted or not hasattr(estimator, "fit")
@@ -173,11 +173,11 @@ class GivenSearch:
 
 
 class SimilaritySearch:
-    """Computes all similarities and keeps the largest, for kernels without a distance."""
+    """The most similar points, by comparing all pairs, for kernels without a distance."""
 
     def __init__(self, kernel: Kernel, points: Array) -> None:
         self._kernel = kernel
-        self._points = unit_rows(points) if kernel.formula.unit else points
+        self._points = unit_rows(points) if kernel.unit else points
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
@@ -188,18 +188,18 @@ class SimilaritySearch:
         return Candidates.of_table(found)
 
     def _similarities(self, queries: Array) -> Array:
-        """Similarities of queries and points, or what ranks them alike."""
+        """Return similarities of queries and points, or values with the same order."""
         kernel = self._kernel
         if kernel.name == "precomputed":
             return queries
         if kernel.function is not None:
             return evaluate(kernel.function, queries, self._points)
-        products = (unit_rows(queries) if kernel.formula.unit else queries) @ self._points.T
-        return products if kernel.formula.increasing else similarities(kernel, products)
+        products = (unit_rows(queries) if kernel.unit else queries) @ self._points.T
+        return products if kernel.increasing else similarities(kernel, products)
 
 
 def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
-    """Columns of the `n` largest numbers of each row, ties to the lower column."""
+    """Return the columns of the `n` largest numbers of each row, ties to the lower column."""
     if n < similarity.shape[1]:
         bound = np.partition(similarity, -n, axis=1)[:, -n, None]
         above, at = similarity > bound, similarity == bound
@@ -217,10 +217,10 @@ def _kd_tree(points: Array, n_jobs: int | None) -> Any:
 
 
 def _query_tree(tree: Any, n_jobs: int | None, queries: Array, n: int) -> tuple[Array, Array]:
-    """Distances (len(queries), n) and numbers of the nearest points.
+    """Return distances (len(queries), n) and indices of the nearest points.
 
-    On our own threads: those of scipy go on when Ctrl-C ends the call, and write into arrays that
-    no longer exist.
+    It uses the library's threads. Those of scipy go on when Ctrl-C ends the call, and write into
+    arrays that no longer exist.
     """
     shape = len(queries), n
     distances, found = np.empty(shape), np.empty(shape, np.intp)
@@ -250,14 +250,14 @@ def _all_pairs(points: Array, n_jobs: int | None) -> Any:
 
 
 def _query_all(search: Any, rows: int, queries: Array, n: int) -> tuple[Array, Array]:
-    """As `_query_tree`, `rows` queries at a time: in between, Ctrl-C is answered."""
+    """As `_query_tree`, for `rows` queries at a time, so that Ctrl-C is answered in between."""
     parts = [search.kneighbors(queries[i : i + rows], n) for i in range(0, len(queries), rows)]
     distances, found = zip(*parts, strict=True)
     return np.concatenate(distances), np.concatenate(found)
 
 
 def _named(given: Any, n_points: int) -> Candidates:
-    """`Candidates` as an (n, k) array of indices, or a sparse (n, n_points) matrix names them."""
+    """Check candidates given as an (n, k) array of indices or a sparse (n, n_points) matrix."""
     if issparse(given):
         given = given.tocsr()
         if given.shape[1] != n_points:
@@ -265,19 +265,23 @@ def _named(given: Any, n_points: int) -> Candidates:
                 f"neighbors= is a matrix of shape {given.shape}; it must have a column for each of "
                 f"the {n_points} points"
             )
-        found = Candidates(ready_for_c(given.indptr, np.int64), _index_array(given.indices))
+        indices = given.indices
     else:
-        indices = np.asarray(given)
-        if indices.ndim != 2:
-            raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
+        indices = plain_array(given)
         if indices.dtype.kind not in "iu":
             raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
-        found = Candidates.of_table(indices)
-    if (largest := found.indices.max(initial=0)) >= n_points:
+        if indices.ndim != 2:
+            raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
+    least, largest = indices.min(initial=0), indices.max(initial=0)
+    if largest >= n_points:
         raise ValueError(
             f"neighbors= contains the index {largest}, but there are only {n_points} points"
         )
-    return found
+    if least < -1:
+        raise ValueError(f"neighbors= contains the index {least}; mark missing candidates by -1")
+    if issparse(given):
+        return Candidates(ready_for_c(given.indptr, np.int64), _index_array(indices))
+    return Candidates.of_table(indices)
 
 
 def _index_array(indices: Array) -> Array:

@@ -12,8 +12,7 @@ from nnk_image.base import memory
 from nnk_image.base.checks import plain_array, ready_for_c, working_dtype
 from nnk_image.base.image import Array
 
-LARGEST = 1e150
-"""Largest absolute value of a feature: squares of differences must not overflow."""
+_LARGEST = 1e150  # absolute value of a feature: squares of differences must not overflow
 
 
 def check_features(
@@ -60,9 +59,8 @@ def check_features(
     if like is not None and array.shape[1] != like.shape[1]:
         raise ValueError(f"{name} has {array.shape[1]} features, X has {like.shape[1]}")
     dtype = working_dtype(array.dtype) if like is None else like.dtype
-    checked: Array = ready_for_c(array, dtype)
-    _check_finite(name, checked)
-    return checked
+    _check_finite(name, array, dtype)
+    return ready_for_c(array, dtype)
 
 
 def _as_array(points: Any) -> Array:
@@ -75,16 +73,18 @@ def _as_array(points: Any) -> Array:
     return array
 
 
-def _check_finite(name: str, points: Array) -> None:
+def _check_finite(name: str, points: Array, dtype: np.dtype[Any]) -> None:
+    """Raise ValueError for numbers that are not finite, or too large to compute with in `dtype`."""
     low, high = float(points.min()), float(points.max())
     if not (np.isfinite(low) and np.isfinite(high)):
-        bad = np.argwhere(~np.isfinite(points))
+        bad = np.argwhere(~np.isfinite(points.astype(np.float64)))
         row, column = (int(i) for i in bad[0])
         raise ValueError(
             f"{len(bad)} of {points.size} numbers of {name} are not finite, the first at row "
             f"{row}, column {column} ({points[row, column]}); replace them or leave their rows out"
         )
-    if max(-low, high) > LARGEST:
+    if max(-low, high) > min(_LARGEST, float(np.finfo(dtype).max)):
         raise ValueError(
-            f"{name} has numbers as large as {max(-low, high):g}, whose squares overflow; scale it"
+            f"{name} has numbers as large as {max(-low, high):g}, which overflow in {dtype} "
+            "arithmetic; scale it"
         )

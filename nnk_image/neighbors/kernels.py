@@ -1,74 +1,57 @@
 """The kernels known by name, which `nnk_neighbors` lists.
 
-The C core computes them (``src_c/neighbors/kernels.h``); `FORMULAS` holds the same in numpy.
+The C core computes them (``src_c/neighbors/kernels.h``); `KERNELS` holds the same in numpy.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import check_count, check_number, did_you_mean, ready_for_c
+from nnk_image.base.checks import (
+    check_choice,
+    check_count,
+    check_number,
+    plain_array,
+    ready_for_c,
+)
 from nnk_image.base.image import Array
 
-_LARGEST_SIMILARITY = 1e150  # of which the solver needs products
-
-_ALIASES = {
-    "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",
-    "poly": "write kernel='polynomial'",
-    "euclidean": "the Gaussian kernel of Euclidean distances is the default",
-}  # what to write for names that other libraries have
+_LARGEST_SIMILARITY = 1e150  # products of two similarities must not overflow
 
 KernelFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel whose name, a key of `FORMULAS` or 'callable', and parameters have been checked.
-
-    The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
-    """
-
-    name: str
-    degree: int = 1
-    gamma: float = 1.0
-    coef0: float = 0.0
-    function: KernelFunction | None = None
-
-    @property
-    def formula(self) -> "Formula":
-        """The kernel's row in the table of formulas; a bare one for functions."""
-        return FORMULAS.get(self.name, Formula())
-
-    @property
-    def by_distance(self) -> bool:
-        """Whether the most similar points are the nearest ones."""
-        return self.formula.by_distance
-
-    @property
-    def has_sigma(self) -> bool:
-        """Whether the kernel has a width."""
-        return self.by_distance and self.formula.values is not None
-
-
-@dataclass(frozen=True)
-class Formula:
-    """How numpy computes a kernel.
+    """A kernel: a row of `KERNELS`, for 'polynomial' with its parameters, or a function.
 
     ``values(kernel, x)`` gives similarities, where x holds the inner products of points, scaled to
     length 1 before if `unit`, or, if `by_distance`, their distances divided by sigma. It may
     overwrite x, and is None for kernels that depend on the query. Similarity falls with the
     distance if `by_distance`, and rises with the inner product, which then ranks the candidates,
     if `increasing`.
+
+    The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
 
-    values: Callable[[Kernel, Array], Array] | None = None
+    name: str
+    values: "Callable[[Kernel, Array], Array] | None" = None
     by_distance: bool = False
     unit: bool = False
     increasing: bool = True
+    degree: int = 1
+    gamma: float = 1.0
+    coef0: float = 0.0
+    function: KernelFunction | None = None
+
+    @property
+    def has_sigma(self) -> bool:
+        """Whether the kernel has a width."""
+        return self.by_distance and self.values is not None
 
 
 def _gaussian(_: Kernel, x: Array) -> Array:
@@ -85,15 +68,26 @@ def _polynomial(kernel: Kernel, x: Array) -> Array:
     return (kernel.gamma * x + kernel.coef0) ** kernel.degree
 
 
-FORMULAS = {
-    "gaussian": Formula(_gaussian, by_distance=True),
-    "laplacian": Formula(_laplacian, by_distance=True),
-    "lle": Formula(by_distance=True),
-    "angular": Formula(by_distance=True),
-    "cosine": Formula(lambda _, x: x, unit=True),
-    "shifted_cosine": Formula(lambda _, x: (1 + x) / 2, unit=True),
-    "polynomial": Formula(_polynomial, increasing=False),
-    "precomputed": Formula(),
+def _cosine(_: Kernel, x: Array) -> Array:
+    return x
+
+
+def _shifted_cosine(_: Kernel, x: Array) -> Array:
+    return (1 + x) / 2
+
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("gaussian", _gaussian, by_distance=True),
+        Kernel("laplacian", _laplacian, by_distance=True),
+        Kernel("lle", by_distance=True),
+        Kernel("angular", by_distance=True),
+        Kernel("cosine", _cosine, unit=True),
+        Kernel("shifted_cosine", _shifted_cosine, unit=True),
+        Kernel("polynomial", _polynomial, increasing=False),
+        Kernel("precomputed"),
+    )
 }
 
 
@@ -107,7 +101,7 @@ def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[n
 
         distances = euclidean_distances(a, b)
         return similarities(kernel, np.divide(distances, sigma, out=distances))
-    if kernel.formula.unit:
+    if kernel.unit:
         a, b = unit_rows(a), unit_rows(b)
     return similarities(kernel, a @ b.T)
 
@@ -119,22 +113,24 @@ def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
         return np.array([pair[0, 0] for pair in pairs])
     if kernel.by_distance:
         return similarities(kernel, np.zeros(len(points)))
-    if kernel.formula.unit:
+    if kernel.unit:
         return similarities(kernel, np.asarray(points.any(axis=1), np.float64))
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
 def similarities(kernel: Kernel, values: Array) -> Array:
     """Compute similarities from distances / sigma or inner products, perhaps in place."""
-    formula = kernel.formula.values
-    if formula is None:
+    if kernel.values is None:
         raise NotImplementedError(f"kernel {kernel.name!r} has no formula for pairs of points")
-    return formula(kernel, values)
+    return kernel.values(kernel, values)
 
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:
     """Evaluate a kernel function for all pairs of points of `a` and `b`, and check the values."""
-    values = np.asarray(function(a, b), np.float64)
+    values = plain_array(function(a, b))
+    if values.dtype.kind not in "buif":
+        raise TypeError(f"the kernel function must return real numbers, not {values.dtype}")
+    values = values.astype(np.float64, copy=False)
     if values.shape != (len(a), len(b)):
         raise ValueError(
             f"the kernel function returned shape {values.shape} for {len(a)} and {len(b)} points; "
@@ -147,7 +143,7 @@ def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64
 
 def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
     """Return `diagonal` of `kernel_params`, the kernel of n queries with themselves, as (n,)."""
-    values = np.asarray(1.0 if diagonal is None else diagonal)
+    values = plain_array(1.0 if diagonal is None else diagonal)
     real = values.dtype.kind in "buif" and np.isfinite(values).all()
     if not real or values.shape not in ((), (1,), (n,)):
         raise ValueError(
@@ -166,16 +162,14 @@ def unit_rows(points: Array) -> Array:
 
 
 def check_kernel(
-    kernel: str | KernelFunction, params: Mapping[str, Any] | None, n_features: int
+    kernel: str | KernelFunction, params: Mapping[str, Any], n_features: int
 ) -> Kernel:
     """Return `kernel` and `kernel_params` of the public functions as a `Kernel`."""
-    params = dict(params or {})
     if callable(kernel):
         return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
-    if kernel not in (*FORMULAS, "linear"):
-        raise ValueError(f"kernel={kernel!r} is unknown; {_advice_for(kernel)}")
+    check_choice("kernel", kernel, (*KERNELS, "linear"))
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
         raise ValueError(
@@ -183,20 +177,13 @@ def check_kernel(
             f"kernel_params takes {', '.join(known) or 'nothing here'}"
         )
     if kernel == "linear":
-        return Kernel("polynomial")
+        return KERNELS["polynomial"]
     if kernel != "polynomial":
-        return Kernel(kernel)
+        return KERNELS[kernel]
     known |= params
     gamma = 1 / n_features if known["gamma"] is None else check_number("gamma", known["gamma"])
     degree, coef0 = check_count("degree", known["degree"]), check_number("coef0", known["coef0"])
-    return Kernel("polynomial", degree, gamma, coef0)
-
-
-def _advice_for(unknown: str) -> str:
-    """Return what to write in place of an unknown name of a kernel."""
-    known = (*FORMULAS, "linear")
-    names, hint = ", ".join(map(repr, known)), did_you_mean(unknown, known)
-    return _ALIASES.get(unknown, f"choose one of {names}, or a function{hint}")
+    return replace(KERNELS["polynomial"], degree=degree, gamma=gamma, coef0=coef0)
 
 
 def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:

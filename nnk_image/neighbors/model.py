@@ -16,6 +16,7 @@ from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
+    KERNELS,
     Kernel,
     check_kernel,
     check_largest,
@@ -23,7 +24,7 @@ from nnk_image.neighbors.kernels import (
     given_diagonal,
     similarities,
 )
-from nnk_image.neighbors.options import METHODS, check_method_params, warn
+from nnk_image.neighbors.options import METHODS, check_method_params, check_params, warn
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
@@ -40,8 +41,6 @@ BY_DISTANCE = ("kstar", "lnp")
 
 _REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression
 _WORK_PER_CHUNK = 1 << 24  # multiplications in a chunk of queries: some milliseconds
-_EMPTY = np.empty(0)
-
 
 Sigma = float | NDArray[np.float64]
 
@@ -84,7 +83,12 @@ class NeighborhoodModel:
         resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
         self.n_jobs = n_jobs
         self.points = check_features("X", X)
-        self._set_kernel(kernel, dict(kernel_params or {}))
+        params = check_params("kernel_params", kernel_params)
+        is_matrix = isinstance(kernel, str) and kernel == "precomputed"
+        self.diagonal = params.pop("diagonal", None) if is_matrix else None
+        self.kernel = check_kernel(kernel, params, self.points.shape[1])
+        if is_matrix:
+            self.points = _check_square(np.asarray(self.points, np.float64))
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(neighbors, self.kernel, self.points, n_jobs)
@@ -93,14 +97,6 @@ class NeighborhoodModel:
         self._sigma: Sigma | None = None if self._rule else np.nan
         if self.has_sigma and not isinstance(width, str):
             self._sigma = self._scale * width
-
-    def _set_kernel(self, kernel: str | Callable[..., Any], params: dict[str, Any]) -> None:
-        """Choose the kernel of the weights."""
-        is_matrix = isinstance(kernel, str) and kernel == "precomputed"
-        self.diagonal = params.pop("diagonal", None) if is_matrix else None
-        self.kernel = check_kernel(kernel, params, self.points.shape[1])
-        if is_matrix:
-            self.points = _check_square(np.asarray(self.points, np.float64))
 
     def _check_method(self) -> None:
         name, method, l1 = self.kernel.name, self.method, self.params.l1
@@ -190,7 +186,7 @@ class NeighborhoodModel:
     def _distances(self, given: Queries) -> NDArray[np.float64]:
         """Return distances to the candidates, NaN for missing ones and the query itself."""
         result = np.empty(len(given.candidates.indices))
-        task = self._task(given, Kernel("gaussian"), 1.0)
+        task = self._task(given, KERNELS["gaussian"], 1.0)
         self._run(lambda i0, i1: task.distances(result, i0, i1), given.candidates, 1)
         return result
 
@@ -214,13 +210,14 @@ class NeighborhoodModel:
         """Set up the problem of all queries as the C core takes it."""
         params, rows = self.params, given.rows
         task = _core.Task(self.points, rows, given.candidates.indptr, given.candidates.indices)
-        diagonal = self._self_similarity(rows) if kernel.name == "precomputed" else _EMPTY
+        diagonal = self._self_similarity(rows) if kernel.name == "precomputed" else np.empty(0)
         widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), len(rows)))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
         task.set_method(_core.METHODS[self.method], params.lc_ratio)
         share = params.duplicates == "share"
-        task.set_rules(self.n_neighbors, given.own, share, params.l1, params.tol)
+        n_neighbors = min(self.n_neighbors, len(self.points))
+        task.set_rules(n_neighbors, given.own, share, params.l1, params.tol)
         return task
 
     def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:

@@ -1,20 +1,15 @@
-"""The options of methods, checked in one place; errors and warnings as the caller sees them."""
+"""Options of the methods, and warnings that point to the line that called the library."""
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from functools import wraps
-from inspect import signature
-from types import FrameType
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min")
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class MethodParams(NamedTuple):
@@ -27,12 +22,19 @@ class MethodParams(NamedTuple):
     lc_ratio: float = 1.0
 
 
+def check_params(name: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a copy of parameters that are given as a dictionary; None has none."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a dictionary of parameters, not {given!r}")
+    return dict(given or {})
+
+
 def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
     """Return `method_params` of the public functions, checked."""
-    known = MethodParams._fields
-    if unknown := [name for name in given or {} if name not in known]:
+    options, known = check_params("method_params", given), MethodParams._fields
+    if unknown := [name for name in options if name not in known]:
         raise ValueError(f"method_params has no option {unknown[0]!r}; it takes {', '.join(known)}")
-    params = MethodParams(**given or {})
+    params = MethodParams(**options)
     check_choice("duplicates", params.duplicates, ("first", "share"))
     check_choice("psd", params.psd, ("warn", "raise", "clip"))
     return params._replace(
@@ -43,43 +45,9 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
 
 
 def warn(text: str) -> None:
-    """Warn of the line that called the library, however deep inside the cause is found."""
+    """Warn at the line that called the library, perhaps through scikit-learn."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and _package_of(frame) in ("nnk_image", "sklearn"):
+    ours = "nnk_image.", "sklearn."
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(ours):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, stacklevel=level)
-
-
-def _package_of(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def without_metric(function: Function) -> Function:
-    """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
-
-    Of a class, whose own `__init__` it changes, errors name the subclass that is called.
-    """
-    if isinstance(function, type):
-        function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
-        return function
-    expected = signature(function)
-
-    @wraps(function)
-    def checked(*args: Any, **options: Any) -> Any:
-        name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
-        if "metric" in options and "kernel" in expected.parameters:
-            metric = options["metric"]
-            instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
-            hint = instead.get(
-                metric,
-                f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
-                "by that distance, or your own function as kernel",
-            )
-            raise TypeError(f"metric={metric!r} is no option of {name}; write {hint}")
-        try:
-            expected.bind(*args, **options)
-        except TypeError as error:
-            raise TypeError(f"{name}(): {error}") from None
-        return function(*args, **options)
-
-    return cast(Function, checked)

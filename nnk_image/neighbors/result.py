@@ -153,7 +153,7 @@ class Solved:
         return not self.weight.any()
 
     def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
-        """Return the `values` of those candidates that are `given`, as rows."""
+        """Return the `values` of the candidates where `given` is True, one row per query."""
         dtype = memory.index_dtype(len(given))
         indptr = np.concatenate([[0], np.cumsum(given, dtype=dtype)])[self.start].astype(dtype)
         arrays = values[given], self.index[given], indptr
@@ -162,7 +162,7 @@ class Solved:
         return matrix
 
     def keep_mutual(self) -> None:
-        """Set the weights of candidates to 0 that do not have the query among their own."""
+        """Set the weights to 0 of candidates that do not have the query as a candidate."""
         given = self.index >= 0
         query = np.repeat(np.arange(self.n_points), self.count)
         candidate = self.index[given].astype(np.int64)
@@ -189,17 +189,11 @@ class Solved:
         candidates = self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
         mutual = csr_array(weights.multiply(candidates.T))  # each other's candidates
         own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]
-        chosen, equal = (_where(keep, mutual) for keep in (own < other, own == other))
+        chosen, equal = mutual.copy(), mutual.copy()
+        chosen.data *= own < other
+        equal.data *= own == other
         graph = chosen + chosen.T + equal.maximum(equal.T)
         if rule == "min_error_onesided":
             others = weights - mutual
             graph = graph + others + others.T
         return graph
-
-
-def _where(keep: NDArray[np.bool_], matrix: csr_array) -> csr_array:
-    """Return some of the entries of a matrix."""
-    result = matrix.copy()
-    result.data *= keep
-    result.eliminate_zeros()
-    return result

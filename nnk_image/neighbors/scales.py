@@ -1,4 +1,4 @@
-"""NNK at many scales: points merge as the kernel widens, their number of candidates stays."""
+"""NNK at many scales: points merge as the kernel widens; the number of candidates stays."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -194,7 +194,7 @@ class _MergedPoints:
         self.labels = np.arange(len(points))
 
     def nearest(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Distance and index of the nearest other point; ties to the lower index."""
+        """Return distance and index of each point's nearest other point, ties to the lower one."""
         n = len(self.points)
         found = NearestSearch(self.points, self.n_jobs).candidates(self.points, 2)
         row, start = np.repeat(np.arange(n), np.diff(found.indptr)), found.indptr[:-1]
@@ -205,7 +205,7 @@ class _MergedPoints:
         return nearest, np.minimum.reduceat(column, start)
 
     def merge(self, sigma: float, max_coherence: float) -> float:
-        """Merge until no two points are more similar; returns the similarity of the nearest."""
+        """Merge until no two points are more similar; return the largest similarity left."""
         while len(self.points) > 1:
             distance, nearest = self.nearest()
             with np.errstate(over="ignore"):
@@ -221,7 +221,7 @@ class _MergedPoints:
         return 0.0
 
     def _merge_pairs(self, a: Array, b: Array) -> None:
-        """Put each of the points `b` into that of `a` beside it."""
+        """Merge each of the points `b` into the corresponding one of `a`."""
         n, counts, points = len(self.points), self.counts.copy(), self.points.copy()
         counts[a] += counts[b]
         share = (self.counts[b] / counts[a])[:, None]

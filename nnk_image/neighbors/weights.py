@@ -1,19 +1,19 @@
-"""NNK weights, and the test which candidates hide others, from kernel matrices."""
+"""NNK weights from kernel matrices, and a test of which candidates hide others."""
 
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nnk_image.base.checks import check_choice, check_number, ready_for_c
+from nnk_image.base.checks import check_choice, check_number, plain_array, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.options import warn
 
 NOT_OPTIMAL = 1e-8
-"""Violation of optimality, over the largest similarity of the query, that a positive semi-definite
-K never reaches."""
+"""Violation of optimality, relative to the query's largest similarity, that no positive
+semi-definite K reaches."""
 
 _ROUNDING = 1e-3  # part of the largest similarity that may be rounding, of float32 as well
 
@@ -81,6 +81,7 @@ def nnk_weights(
     l1, tol = check_number("l1", l1), check_number("tol", tol)
     check_choice("psd", psd, ("warn", "raise", "clip"))
     K, b = check_problem(K, b)
+    own = _check_finite("self_similarity", self_similarity)
     check_diagonal("K", K)
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
@@ -88,7 +89,7 @@ def nnk_weights(
     theta, residual = solve_given(K, b, l1, n_jobs)
     if (bad := residual > NOT_OPTIMAL).any():
         if psd == "clip":
-            own = np.broadcast_to(np.asarray(self_similarity, np.float64), stack).ravel()
+            own = np.broadcast_to(own, stack).ravel()
             K, b = K.copy(), b.copy()
             K[bad], b[bad], _ = nearest_psd(K[bad], b[bad], own[bad])
             theta, _ = solve_given(K, b, l1, n_jobs)
@@ -208,16 +209,7 @@ def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd
 
 def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Check a problem (K, b), and return it as contiguous float64 arrays."""
-    arrays = []
-    for name, values in (("K", K), ("b", b)):
-        array = np.asarray(values)
-        if array.dtype.kind not in "buif":
-            raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
-        array = ready_for_c(array, np.float64)
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds numbers that are not finite")
-        arrays.append(array)
-    kernel, to_query = arrays
+    kernel, to_query = _check_finite("K", K), _check_finite("b", b)
     if to_query.ndim < 1 or kernel.shape != (*to_query.shape, to_query.shape[-1]):
         raise ValueError(
             f"K of shape {kernel.shape} and b of shape {to_query.shape} do not fit; "
@@ -225,6 +217,17 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
         )
     check_symmetric("K", kernel)
     return kernel, to_query
+
+
+def _check_finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return real and finite numbers as a contiguous float64 array."""
+    array = plain_array(values)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
+    array = ready_for_c(array, np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds numbers that are not finite")
+    return array
 
 
 def check_symmetric(name: str, K: Array) -> None:

@@ -1,10 +1,9 @@
 """The width sigma of a kernel: as given, or by a rule from the distances to candidates."""
 
-import numbers
-
 import numpy as np
 from numpy.typing import NDArray
 
+from nnk_image.base.checks import check_number
 from nnk_image.base.image import Array
 from nnk_image.neighbors.options import warn
 
@@ -22,11 +21,10 @@ def check_sigma(sigma: object) -> float | str:
                 f"sigma={sigma!r} is not a known rule; choose one of {names}, or a number"
             )
         return sigma
-    if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool):
-        raise TypeError(f"sigma must be a number or the name of a rule, not {sigma!r}")
-    if not _SMALLEST <= float(sigma) <= _LARGEST:
+    width = check_number("sigma", sigma, -np.inf)
+    if not _SMALLEST <= width <= _LARGEST:
         raise ValueError(f"sigma={sigma} must be positive, from {_SMALLEST} to {_LARGEST}")
-    return float(sigma)
+    return width
 
 
 def sigma_of(rule: str, distances: Array, starts: Array) -> float | NDArray[np.float64]:

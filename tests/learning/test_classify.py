@@ -222,6 +222,7 @@ def test_k_star_looks_at_as_many_points_as_it_needs(ratio):
     random = np.random.default_rng(2)
     X, queries = random.normal(size=(700, 2)), random.normal(size=(8, 2))
     model = KStarNeighborsRegressor(ratio).fit(X, X[:, 0])
+    assert model.n_neighbors_ == 700  # all points are candidates
     expected = np.array([kstar_shares(X, q, ratio) for q in queries])
     assert_allclose(model.neighborhoods(queries).to_csr().toarray(), expected, atol=1e-9)
     if ratio <= 1e-3:

@@ -174,6 +174,7 @@ def test_one_label_per_moon_finds_the_moons():
         (["a", "b", "c"], TypeError, "np.unique.*set the unknown ones to -1 afterwards"),
         ([0.0, 1.5, -1.0], TypeError, "float64"),
         ([0.0, 1.0, np.nan], TypeError, "float64"),
+        (np.ma.masked_equal([0, 1, 2], 2), TypeError, "float64"),
     ],
 )
 def test_bad_labels(labels, error, says):
@@ -257,6 +258,9 @@ def test_queries_like_no_labelled_point():
     ("change", "error", "says"),
     [
         ({"y": [0]}, ValueError, r"y must have shape \(2,\)"),
+        ({"y": [0, np.nan]}, ValueError, r"y\[1\] is missing; put points without a label into Q"),
+        ({"y": np.array(["a", None])}, ValueError, r"y\[1\] is missing"),
+        ({"y": np.ma.masked_equal([0, 1], 0)}, ValueError, r"y\[0\] is missing"),
         ({"Q": [[1.0, 2.0, 3.0]]}, ValueError, "3 features"),
         ({"n_accept": 0}, ValueError, "n_accept=0"),
         ({"n_neighbors": 1.5}, TypeError, "integer"),
@@ -300,6 +304,8 @@ def test_lle_parts_and_points_without_neighbors():
     assert len(np.unique(Y.round(10))) == 2
     with pytest.raises(ValueError, match="1 of 4 rows of weights sum to 0, the first is row 3"):
         lle_embedding(parts_of(clique(3), [[0]]), 1)
+    with pytest.raises(ValueError, match="1 of 1 rows of weights sum to 0"):
+        lle_embedding(sp.csr_array((1, 1)))
     with pytest.raises(ValueError, match="square"):
         lle_embedding(sp.csr_array(np.ones((3, 4))), 1)
     with pytest.raises(TypeError, match="list"):

@@ -78,7 +78,7 @@ def _first_atoms(X, n, seed):
     from nnk_image.learning.means import _spread_points
     from nnk_image.neighbors.kernels import check_kernel
 
-    kernel = check_kernel("linear", None, X.shape[1])
+    kernel = check_kernel("linear", {}, X.shape[1])
     return _spread_points(Gram(X, kernel, np.nan), n, np.random.RandomState(seed))
 
 
@@ -168,6 +168,11 @@ def test_the_width_follows_the_data_in_high_dimension():
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         NNKMeans(**options).fit(points())
+
+
+def test_a_matrix_is_no_kernel():
+    with pytest.raises(TypeError, match="name of a kernel or a function, not array"):
+        NNKMeans(kernel=np.eye(3)).fit(points())
 
 
 class TestClassifier:

@@ -70,6 +70,13 @@ def test_triangle_inequality_does_not_hold():
     assert direct > 1.5 * steps
 
 
+def test_messages_name_the_sets_as_the_caller_does():
+    with pytest.raises(ValueError, match=r"A must have shape \(n, d\)"):
+        nnk_distance(POINTS[0], POINTS)
+    with pytest.raises(ValueError, match="6 of 240 numbers of B are not finite"):
+        nnk_distance(POINTS, np.where(np.arange(40)[:, None] == 3, np.nan, POINTS))
+
+
 # --- alignment ---------------------------------------------------------------------------
 
 

@@ -149,11 +149,20 @@ def test_an_indefinite_matrix_is_told_and_clipped():
         (np.eye(2), [1, np.nan], ValueError, "b holds numbers that are not finite"),
         (np.full((2, 2), np.inf), [1, 1], ValueError, "K holds"),
         (np.eye(2) * 1j, [1, 1], TypeError, "real numbers"),
+        (np.eye(2), np.ma.masked_equal([1, 2], 1), ValueError, "b holds"),
     ],
 )
 def test_bad_problems(K, b, error, text):
     with pytest.raises(error, match=text):
         nnk_weights(K, b)
+
+
+def test_bad_similarity_with_itself():
+    K = [[1.0, -2], [-2, 1]]
+    with pytest.raises(ValueError, match="self_similarity holds numbers that are not finite"):
+        nnk_weights(K, [1, 1], psd="clip", self_similarity=np.nan)
+    with pytest.raises(TypeError, match="self_similarity must hold real numbers, not <U1"):
+        nnk_weights(K, [1, 1], self_similarity="a")
 
 
 @pytest.fixture(params=simd_variants())
