@@ -50,13 +50,17 @@ static void take_all(nnk_scratch *w)
 }
 
 /* k*-nearest neighbours (Anava and Levy, Algorithm 1), with beta_j = ratio |a_j|.  Returns
- * lambda, which times C bounds the error. */
+ * lambda, which times C bounds the error.  All betas are less that of the nearest, which changes no
+ * weight: squares of large ones would cancel. */
 static double weigh_by_distance(nnk_scratch *w, double ratio)
 {
     nnk_problem *s = &w->s;
-    double sum = 0, squares = 0, lambda = s->n ? ratio * sqrt(w->square[0]) + 1 : 0, total = 0;
+    if (s->n == 0)
+        return 0;
+    const double nearest = ratio * sqrt(w->square[0]);
+    double sum = 0, squares = 0, lambda = 1, total = 0;
     for (int32_t k = 1; k <= s->n; k++) {
-        const double beta = ratio * sqrt(w->square[k - 1]);
+        const double beta = ratio * sqrt(w->square[k - 1]) - nearest;
         if (!(lambda > beta))
             break;
         sum += beta, squares += beta * beta;
@@ -64,13 +68,13 @@ static double weigh_by_distance(nnk_scratch *w, double ratio)
         lambda = (sum + sqrt(inside > 0 ? inside : 0)) / k;
     }
     for (int32_t j = 0; j < s->n; j++) {
-        const double rest = lambda - ratio * sqrt(w->square[j]);
+        const double rest = lambda - (ratio * sqrt(w->square[j]) - nearest);
         s->theta[j] = rest > 0 ? rest : 0;
         total += s->theta[j];
     }
     for (int32_t j = 0; total > 0 && j < s->n; j++)
         s->theta[j] /= total;
-    return lambda;
+    return nearest + lambda;
 }
 
 /* Does a_j, projected on the span of P, have negative coefficients only? */

@@ -226,6 +226,17 @@ def test_kstar_minimises_its_bound(ratio):
         assert (gradient >= bound - 1e-9).all()
 
 
+@pytest.mark.parametrize("far", [1e6, 1e9])
+def test_kstar_weights_depend_on_differences_of_distances(far):
+    steps = 0.25 * np.arange(12)[:, None]
+    near, away = (
+        nnk_neighbors(x, 12, queries=[[0.0]], method="kstar").to_csr().toarray()
+        for x in (1 + steps, far + steps)
+    )
+    assert np.count_nonzero(near) > 3
+    np.testing.assert_allclose(away, near, atol=1e-6)
+
+
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
 def test_lnp_reconstructs_with_opposed_neighbours(kernel):
     found = nnk_neighbors(ROLL, 12, method="lnp", kernel=kernel)
