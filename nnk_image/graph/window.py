@@ -99,6 +99,11 @@ def n_offsets(window, axes):
 
 def window_on(shape, window, spacing):
     """Return the `Window` for images of a shape, and their `Lines`; the window is checked."""
+    if not 1e-100 < min(spacing) <= max(spacing) < 1e100:  # squares must not overflow
+        raise ValueError(
+            f"spacing={spacing} is too small or too large to compute with: give spacing and "
+            "sigma_d in another unit"
+        )
     sides = (window,) * len(shape) if isinstance(window, int) else window
     radii = tuple(side // 2 for side in sides)
     if len(shape) > 2:  # nothing is farther away than the other end of the axis

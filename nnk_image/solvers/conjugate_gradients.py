@@ -38,11 +38,17 @@ def conjugate_gradients(
     def norm(a: Array) -> float:
         return float(np.linalg.norm(a.ravel()))
 
-    size = norm(weights * residual(kept))
     kind, count = start.dtype.type, 0
-    x, r = start.copy(), residual(start)
-    weighted = weights * r
-    error = norm(weighted) / size if size else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = norm(weights * residual(kept))
+        x, r = start.copy(), residual(start)
+        weighted = weights * r
+        error = norm(weighted) / size if size else 0.0
+    if not np.isfinite([size, error]).all():
+        raise ValueError(
+            "strength, start, the edge weights or the coordinates are too large to compute with in "
+            f"{start.dtype} arithmetic; give smaller numbers, or a signal of float64"
+        )
     while error > tol and count < max_iterations:
         p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
         while norm(weighted) / size > tol and count < max_iterations:
@@ -61,7 +67,7 @@ def conjugate_gradients(
         before, r = error, residual(x)
         weighted = weights * r
         error = norm(weighted) / size
-        if error > before / 2:
+        if not error < before / 2:
             break
     return x, count, error
 

@@ -113,13 +113,18 @@ class _Flow:
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
         weight = problem.weight / problem.scale
+        limit = weight * matrix.data[upper]
+        if not np.isfinite(limit).all():
+            raise ValueError(
+                f"strength={problem.strength:g} is too large for a signal of this size, in "
+                f"{matrix.dtype} arithmetic"
+            )
         spread = float(problem.values[:, problem.known].std()) or 1.0
         reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / weight)
         reach[problem.fixed] = 0
         flows = reach * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
-        limit = weight * matrix.data[upper]
         self._n_edges = len(tail)
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)

@@ -38,6 +38,12 @@ def test_extreme_spacing(spacing):
     assert edges(graph) == found
 
 
+@pytest.mark.parametrize("spacing", [1e-300, 1e300, (1, 1e-200)])
+def test_spacing_whose_squares_are_out_of_range_is_refused(spacing):
+    with pytest.raises(ValueError, match="spacing and sigma_d in another unit"):
+        image_graph(np.zeros((5, 5)), spacing=spacing)
+
+
 def test_a_single_slice_has_the_graph_of_the_image():
     image = nnk_image.standard_image("camera")
     flat = image_graph(image, sigma_f=10)
