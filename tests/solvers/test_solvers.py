@@ -365,8 +365,7 @@ def test_bad_input_is_refused(solver, change, error, message):
 def test_numbers_whose_squares_overflow_are_refused(solver, change):
     """They once kept the solvers busy for ever, or gave values out of range."""
     noisy, graph = photograph()
-    start = np.full(noisy.shape, change.get("start", 100.0)).ravel()
-    options = {"start": start, "max_iterations": 20}
+    options = {"start": noisy.ravel() * change.get("start", 1.0), "max_iterations": 20}
     if solver is gglr:
         options["coordinates"] = graph.positions()
     matrix = graph.adjacency * change.get("weights", 1.0)
