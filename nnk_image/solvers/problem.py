@@ -119,6 +119,11 @@ class Problem:
             all(info.converged for info in infos),
             [self.scale * state for info in infos for state in info.state],
         )
+        if report.error == np.inf:
+            raise ValueError(
+                "strength, start, the edge weights or the coordinates are too large to compute "
+                f"with in {self.values.dtype} arithmetic; give smaller numbers"
+            )
         if not report.converged and report.iterations >= self.max_iterations:
             warnings.warn(
                 f"{report.iterations} iterations reached an error of {report.error:.1e}, not "
