@@ -23,6 +23,7 @@ from nnk_image.base.reach import Reach, Tile, TooLittleMemory, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import GraphSpec
+from nnk_image.graph.window import sides_of
 from nnk_image.io import arrays
 from nnk_image.noise.model import NoiseModel
 from nnk_image.spectral.chebyshev import GridRecurrence
@@ -354,8 +355,8 @@ def _transformed(
         raise ValueError(
             "laplacian='regularized' in tiles needs tau, such as the mean degree of the whole image"
         )
-    sides = edges.window if isinstance(edges.window, tuple) else (edges.window,) * axes
     n_bands = wavelets.n_bands if response is None else 1
+    sides = sides_of(edges.window, axes)
     reach = Reach.of_polynomial(wavelets.order, sides, kind)
     most_pixels = lazy.bytes_of(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
     side = largest_side(layout.shape, reach, most_pixels)

@@ -92,9 +92,9 @@ def check_window(window, axes=2):
     return tuple(sides) if each else sides[0]
 
 
-def n_offsets(window, axes):
-    """How many pixels are in a checked window, beside the one in the middle."""
-    return math.prod(window if isinstance(window, tuple) else (window,) * axes) - 1
+def sides_of(window, axes):
+    """Sides of a checked window, one per axis."""
+    return window if isinstance(window, tuple) else (window,) * axes
 
 
 def window_on(shape, window, spacing):
@@ -104,8 +104,7 @@ def window_on(shape, window, spacing):
             f"spacing={spacing} is too small or too large to compute with: give spacing and "
             "sigma_d in another unit"
         )
-    sides = (window,) * len(shape) if isinstance(window, int) else window
-    radii = tuple(side // 2 for side in sides)
+    radii = tuple(side // 2 for side in sides_of(window, len(shape)))
     if len(shape) > 2:  # nothing is farther away than the other end of the axis
         within = tuple(min(r, n - 1) for r, n in zip(radii, shape, strict=True))
         radii = within if any(within) else radii  # a window cannot be empty

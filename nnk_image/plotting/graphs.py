@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy.sparse import triu
 
 from nnk_image.base.checks import check_count
+from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.plotting.figures import COLORS, Array, one_axes, show, value_range_of
+from nnk_image.plotting.figures import COLORS, one_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

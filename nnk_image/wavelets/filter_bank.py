@@ -18,7 +18,6 @@ _MOST_LOSS = 0.01  # part of the signal that rounding may change when the transf
 
 # Designs of PyGSP, which spells them HalfCosine; the first ones take n_scales + 1 filters as Nf.
 _SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
-_LEAST_SCALES = {"half_cosine": 2}
 DESIGNS = (*_SIZED, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
 
 
@@ -102,11 +101,8 @@ def _values_of(band, function, x):
 @lru_cache(maxsize=64)
 def _pygsp_design(name, n_scales, lmax):
     check_choice("filters", name, DESIGNS)
-    least = _LEAST_SCALES.get(name, 1)
-    if n_scales < least:
-        raise ValueError(
-            f"n_scales={n_scales} is too small: {name!r} has at least {least} wavelet bands"
-        )
+    if name == "half_cosine" and n_scales < 2:
+        raise ValueError(f"n_scales={n_scales} is too small: {name!r} has at least 2 wavelet bands")
     from pygsp import filters, graphs
 
     class Spectrum(graphs.Graph):
