@@ -138,19 +138,7 @@ def denoise_tiles(
 def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:
     """Return the array to write to, the noise, and the tiles that are not finished."""
     if not isinstance(target, str | os.PathLike):
-        if not hasattr(target, "shape"):
-            raise TypeError(
-                "target must be a path that ends in .zarr, or an array of the image's shape, not "
-                f"{type(target).__name__}"
-            )
-        if tuple(target.shape) != tuple(image.shape):
-            raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
-        if getattr(target.dtype, "kind", "") not in "buif":
-            raise TypeError(f"target must hold real numbers, not {target.dtype}")
-        if isinstance(target, np.ndarray) and not target.flags.writeable:
-            raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
-        if isinstance(image, np.ndarray) and np.may_share_memory(image, target):
-            raise ValueError("target shares memory with source, of which later tiles read parts")
+        _check_target(target, image)
         return target, lazy.compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
     version = getattr(image, "version", None) or lazy.tokenize(image)
@@ -177,6 +165,24 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
     note = {"arguments": arguments, "noise": noise.to_json()}
     array = arrays.create(path, note, chunks, shape=image.shape, dtype=dtype)
     return array, noise, job.tiles
+
+
+def _check_target(target: Any, image: Any) -> None:
+    """Raise TypeError or ValueError unless parts of an array can be written."""
+    if not hasattr(target, "shape") or isinstance(target, da.Array):
+        raise TypeError(
+            "target must be a path that ends in .zarr, or an array of the image's shape, not "
+            f"{type(target).__name__}; nnk_image.tiled.denoise returns a dask array"
+        )
+    if tuple(target.shape) != tuple(image.shape):
+        raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
+    if target.dtype.kind not in "buif":
+        raise TypeError(f"target must hold real numbers, not {target.dtype}")
+    in_memory = isinstance(target, np.ndarray) and isinstance(image, np.ndarray)
+    if target is image or (in_memory and np.may_share_memory(image, target)):
+        raise ValueError("target and source share memory, but tiles read parts of other tiles")
+    if isinstance(target, np.ndarray) and not target.flags.writeable:
+        raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
 
 
 def denoise(

@@ -322,7 +322,8 @@ def test_axes_of_tiff_files(tmp_path):
         ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
         ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
         ({"target": np.empty((60, 70), "U3")}, "target must hold real numbers, not <U3"),
-        ({"source": SHARED, "target": SHARED[::-1]}, "target shares memory with source"),
+        ({"source": SHARED, "target": SHARED[::-1]}, "target and source share memory"),
+        ({"target": da.zeros((60, 70))}, "not Array; nnk_image.tiled.denoise returns a dask array"),
         ({"source": np.ma.masked_equal(np.eye(60, 70), 1)}, "masked arrays are not supported"),
     ],
 )
