@@ -85,8 +85,9 @@ def denoise_tiles(
     Raises
     ------
     TypeError, ValueError
-        As `denoise`; also if a file cannot be read, or if `target` is a file that exists and was
-        not begun by a call with the same arguments.
+        As `denoise`; also if a file cannot be read, if `source` has masked entries, if `target`
+        shares its memory, or if `target` is a file that exists and was not begun by a call with
+        the same arguments.
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
@@ -344,9 +345,12 @@ def _transformed(
 ) -> da.Array:
     """Return the bands of an image, or the filtered image as a single band."""
     _check_lazy(image)
-    graph: dict[str, Any] = {"window": None, "sigma_d": 2.0, "spacing": None}
-    graph = {name: options.pop(name, default) for name, default in graph.items()}
-    graph["sigma_f"] = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
+    graph = {
+        "sigma_f": check_positive("sigma_f", sigma_f, "intensity width in the image's units"),
+        "sigma_d": options.pop("sigma_d", 2.0),
+        "window": options.pop("window", None),
+        "spacing": options.pop("spacing", None),
+    }
     layout = Layout.of(image, options.pop("channel_axis", None), graph["spacing"] is not None)
     axes = len(layout.shape)
     if isinstance(options.get("lmax"), str):
@@ -368,9 +372,9 @@ def _transformed(
     side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
-        near = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
+        tiles = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
         largest = [
-            lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in near
+            lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in tiles
         ]
         bound = lazy.delayed(_bound)(largest, kind, tau, layout.dtype)
     channels = () if layout.axis is None else (layout.channels,)
