@@ -14,8 +14,8 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.pruning import GraphSpec
 
-_MOST_WIDTH = 5  # times the range of the image: beyond, `sigma_f` has other units
-_MOST_WIDTHS_APART = 5  # of neighboring pixels: the weight is 4e-6
+_LARGEST_SIGMA_F = 5  # times the range of the image; a larger one seems to be in other units
+_LARGEST_SPACING = 5  # times sigma_d; the weights of neighboring pixels are then 4e-6
 
 
 def image_graph(
@@ -191,14 +191,14 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
     """
     low, high = spec.image.low, spec.image.high
     up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
-    if up_to_1 and low < high and max(1, _MOST_WIDTH * (high - low)) < spec.sigma_f <= 255:
+    if up_to_1 and low < high and max(1, _LARGEST_SIGMA_F * (high - low)) < spec.sigma_f <= 255:
         warnings.warn(
-            f"sigma_f={spec.sigma_f:g} is more than {_MOST_WIDTH} times the range of the image, "
-            f"{low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in the "
-            f"units of the image: {spec.sigma_f:g}/255 if 1 is white",
+            f"sigma_f={spec.sigma_f:g} is more than {_LARGEST_SIGMA_F} times the range of the "
+            f"image, {low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in "
+            f"the units of the image: {spec.sigma_f:g}/255 if 1 is white",
             stacklevel=3,
         )
-    if spec.spacing is not None and min(spec.spacing) > _MOST_WIDTHS_APART * spec.sigma_d:
+    if spec.spacing is not None and min(spec.spacing) > _LARGEST_SPACING * spec.sigma_d:
         warnings.warn(
             f"sigma_d={spec.sigma_d:g} is much less than the spacing {spec.spacing}, so that all "
             "weights are near 0; give sigma_d in the units of spacing",

@@ -103,7 +103,7 @@ class GraphSpec:
 
 
 def _kernel_numbers(spec):
-    """``2 sigma_f^2`` and mu; raises ValueError where what follows from them leaves the type."""
+    """``2 sigma_f^2`` and mu; ValueError if numbers computed from them over- or underflow."""
     limits = np.finfo(spec.image.dtype)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         two_sigma2 = 2 * np.float64(spec.sigma_f) ** 2
@@ -120,13 +120,13 @@ def _kernel_numbers(spec):
 
 
 def _require_memory(image, channel_axis, n_offsets, kind):
-    """Raise MemoryError unless the graph of an image, of which only the shape counts, may fit."""
+    """Raise MemoryError if even the smallest graph of an image of this shape does not fit."""
     if isinstance(image, Image):
         return
     neighbors = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):
-        """Feature planes, edge planes, and CSR rows of the fewest neighbors there may be."""
+        """Feature planes, edge planes, and CSR rows with the fewest possible neighbors."""
         return itemsize * channels + n_offsets / 8 + neighbors * (4 + itemsize)
 
     require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")

@@ -21,12 +21,12 @@ MAX_OFFSETS = MAX_WINDOW**2
 """Most pixels of a window, whatever its sides."""
 
 NEAR = 120
-"""So many nearest offsets are tried as pruners for many pixels at once, in vectors (measured):
-all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel, but only in square
-windows of images: elsewhere all are tried in vectors."""
+"""Number of nearest offsets that are tried as pruners for many pixels at once, in SIMD vectors
+(measured): all of an 11 x 11 window.  Farther ones are tried pixel by pixel.  In volumes, and where
+pixels are not squares, all are tried in vectors."""
 
 _TIE = 1e-12
-"""By this share thresholds are raised where pixels are not squares, so that ties stay ties."""
+"""Relative increase of the thresholds where pixels are not squares, so that ties stay ties."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def _window(radii, spacing, strides, border):
     offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    # The far pass reckons distances in pixels of two axes.
+    # Only in images of square pixels can offsets be tried pixel by pixel.
     plain = len(radii) == 2 and all(s == 1 for s in spacing)
     near = min(NEAR, len(offsets)) if plain else len(offsets)
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)

@@ -16,7 +16,7 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
 from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
-_EDGES_PER_PIXEL = 5  # take about as long as the pixel for which chunks are sized
+_EDGES_PER_PIXEL = 5  # that take about as long as a pixel, the unit for sizing chunks
 
 
 def gglr(

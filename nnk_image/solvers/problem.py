@@ -89,7 +89,7 @@ class Problem:
 
     def adjacency(self) -> csr_array:
         """Return the adjacency with weights of the type of `values` and indices of 32 bits."""
-        matrix = self.graph.adjacency if isinstance(self.graph, ImageGraph) else self.graph
+        matrix = _matrix(self.graph)
         if matrix.nnz > np.iinfo(np.int32).max:
             raise ValueError(f"the graph has {matrix.nnz} entries; at most 2^31 - 1 are possible")
         indices, indptr = (a.astype(np.int32, copy=False) for a in (matrix.indices, matrix.indptr))
@@ -183,12 +183,15 @@ def check_problem(
     return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale)
 
 
+def _matrix(graph: ImageGraph | csr_array) -> csr_array:
+    return graph.adjacency if isinstance(graph, ImageGraph) else graph
+
+
 def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
     """Return which nodes have a path to a known one, (N,) bool."""
     if known.all():
         return known
-    adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    _, part = connected_components(adjacency, directed=False)
+    _, part = connected_components(_matrix(graph), directed=False)
     return np.isin(part, part[known])
 
 

@@ -16,10 +16,10 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
 _PER_CHUNK = 1 << 16
-"""Nodes or edges, whatever n_jobs is: sums over chunks are then rounded in one order."""
+"""Nodes or edges per chunk for any n_jobs, so that sums are always rounded in the same order."""
 
 _STEPS_PER_CHECK = 10
-_LEAST = 1e-9  # flow between two nodes that nothing moves
+_LEAST = 1e-9  # divisor for edges between two fixed nodes
 _REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
 
 
@@ -153,7 +153,7 @@ class _Flow:
     def _error(
         self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]
     ) -> float:
-        """Set x to what belongs to the flow u; return the duality gap over the objective."""
+        """Set x to the signal of the flow u; return the duality gap divided by the objective."""
         problem, missing = self._problem, ~self._problem.known
         self._nodes(z, self._reach, u, limits, x)
         parts = self._sum(

@@ -157,12 +157,10 @@ def _jackson(order):
 def inverse_coefficients(coefficients, dtype=np.float64):
     """Chebyshev series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
 
-    It has as many coefficients as rounding leaves a meaning to, in the arithmetic of `dtype` in
-    which they will be applied. ValueError where the sum of squares vanishes, or nearly so: then the
-    bands do not determine the signal.
-
-    With A and B the smallest and largest sum of squares, rounding may change the signal by about
-    ``B / A`` units of rounding.  `_MOST_LOSS` of it may be lost.
+    It ends where coefficients fall below rounding errors. `dtype` is that of the arithmetic in
+    which it will be applied. ValueError if the sum of squares is nearly 0 somewhere, so that the
+    bands do not determine the signal: with A and B its smallest and largest value, rounding may
+    change the signal by about ``B / A`` units of rounding, which must be less than `_MOST_LOSS`.
     """
     power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
     least_ratio = max(_LEAST_RATIO, np.finfo(dtype).eps / _MOST_LOSS)
