@@ -177,7 +177,7 @@ def _check_target(target: Any, image: Any) -> None:
         )
     if tuple(target.shape) != tuple(image.shape):
         raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
-    if target.dtype.kind not in "buif":
+    if getattr(target.dtype, "kind", "f") not in "buif":  # other libraries have their own dtypes
         raise TypeError(f"target must hold real numbers, not {target.dtype}")
     in_memory = isinstance(target, np.ndarray) and isinstance(image, np.ndarray)
     if target is image or (in_memory and np.may_share_memory(image, target)):

@@ -34,21 +34,22 @@ class FilterBank:
         return design, self._recipe  # `_evaluate` is a local function, which cannot be pickled
 
     def evaluate(self, eigenvalues):
-        """(n_bands, n) float64 values at n eigenvalues, checked."""
-        x = np.asarray(eigenvalues, float)
+        """(n_bands, n) float64 values at n eigenvalues, checked; (n_bands,) at a single number."""
+        shape = np.shape(eigenvalues)
+        x = np.asarray(eigenvalues, float).ravel()
         values = np.asarray(self._evaluate(x), float)
-        if values.shape != (self.n_bands, *x.shape):
+        if values.shape != (self.n_bands, len(x)):
             raise ValueError(
                 f"a filter maps eigenvalues of shape {x.shape} to the same shape; together "
                 f"{self.n_bands} filters gave {values.shape}"
             )
         if not np.isfinite(values).all():
-            band, at = np.argwhere(~np.isfinite(values))[0][:2]
+            band, at = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(
-                f"filter {band} gives {values[band, at]} at eigenvalue {x.ravel()[at]:g}; filters "
-                "must be finite on the whole interval"
+                f"filter {band} gives {values[band, at]} at eigenvalue {x[at]:g}; filters must be "
+                "finite on the whole interval"
             )
-        return values
+        return values.reshape(self.n_bands, *shape)
 
     def __repr__(self):
         return f"<FilterBank {self.name}, {self.n_bands} bands>"
