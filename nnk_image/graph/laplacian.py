@@ -50,7 +50,7 @@ def check_adjacency(adjacency):
     if adjacency.dtype.kind not in "buif":
         raise TypeError(f"an adjacency of dtype {adjacency.dtype} has no real weights")
     dtype = adjacency.dtype if adjacency.dtype in (np.float32, np.float64) else np.float64
-    matrix = csr_array(adjacency.astype(dtype), copy=True)
+    matrix = csr_array(adjacency.astype(dtype))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     rounding = check_symmetric(matrix)

@@ -57,8 +57,8 @@ def plot_comparison(
     """
     if not isinstance(images, Mapping) or not images:
         raise TypeError(
-            "images must be a dictionary from title to image, such as {'noisy': noisy}, not "
-            f"{type(images).__name__}" + " without images" * isinstance(images, Mapping)
+            "images must be a dictionary of at least one image by title, such as "
+            f"{{'noisy': noisy}}, not {type(images).__name__}"
         )
     arrays = [np.asarray(image) for image in images.values()]
     row = row_of_axes(axes, len(arrays) + difference, 2.6, 2.9)
