@@ -25,6 +25,9 @@ from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Graph: TypeAlias = Any
 
+_ROUGH = 1e-3
+"""Error above which a result that rounding kept from `tol` is too far from it to be used."""
+
 
 @dataclass(frozen=True)
 class SolverInfo:
@@ -128,6 +131,12 @@ class Problem:
             warnings.warn(
                 f"{report.iterations} iterations reached an error of {report.error:.1e}, not "
                 f"tol={self.tol:.1e}; raise max_iterations or tol",
+                stacklevel=3,
+            )
+        elif not report.converged and report.error > _ROUGH:
+            warnings.warn(
+                f"rounding stopped the iterations at an error of {report.error:.1e}, not "
+                f"tol={self.tol:.1e}; give a smaller strength, or a signal of float64",
                 stacklevel=3,
             )
         return (signal, report) if return_info else signal

@@ -82,7 +82,8 @@ def smooth(
     Warns
     -----
     UserWarning
-        If `tol` was not reached within `max_iterations`, or nodes are not linked to any known one.
+        If `tol` was not reached within `max_iterations`, or rounding errors keep the residual above
+        0.001, as with very large `strength`, or nodes are not linked to any known one.
 
     See Also
     --------

@@ -373,6 +373,13 @@ def test_numbers_whose_squares_overflow_are_refused(solver, change):
         solver(matrix, noisy.ravel(), change.get("strength", 1.0), **options)
 
 
+@pytest.mark.parametrize("solver", [smooth, gglr])
+def test_a_result_spoiled_by_rounding_is_warned_of(solver):
+    noisy, graph = photograph()
+    with pytest.warns(UserWarning, match="rounding stopped .* smaller strength, or .* float64"):
+        solver(graph, noisy.astype(np.float32), 1e8, max_iterations=100_000)
+
+
 def test_variation_of_a_signal_too_small_for_its_strength_is_refused():
     with pytest.raises(ValueError, match=r"strength=0\.1 is too large for a signal of this size"):
         total_variation(grid_graph((2, 2)), [1e-310, 3e-310, 0, 0], 0.1)
