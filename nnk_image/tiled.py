@@ -15,21 +15,19 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base import lazy
-from nnk_image.base.checks import check_choice
+from nnk_image.base.checks import check_positive
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Tile, TooLittleMemory, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
-from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
-from nnk_image.graph.window import check_window
+from nnk_image.graph.pruning import GraphSpec
+from nnk_image.graph.window import sides_of
 from nnk_image.io import arrays
 from nnk_image.noise.model import NoiseModel
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.spectrum import PRODUCTS, bound_of, largest_number
-from nnk_image.wavelets import filter_bank
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 __all__ = ["analyze", "denoise", "filter"]
@@ -87,8 +85,9 @@ def denoise_tiles(
     Raises
     ------
     TypeError, ValueError
-        As `denoise`; also if a file cannot be read, or if `target` is a file that exists and was
-        not begun by a call with the same arguments.
+        As `denoise`; also if a file cannot be read, if `source` has masked entries, if `target`
+        shares its memory, or if `target` is a file that exists and was not begun by a call with
+        the same arguments.
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
@@ -108,7 +107,9 @@ def denoise_tiles(
     True
     """
     threads = resolve_n_jobs(n_jobs)
+    _refuse_mask(source)
     with arrays.open_source(source) as image:
+        image = image if hasattr(image, "dtype") else np.asarray(image)
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
         most = max(1, lazy.bytes_of(max_memory) // threads)
@@ -138,15 +139,7 @@ def denoise_tiles(
 def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:
     """Return the array to write to, the noise, and the tiles that are not finished."""
     if not isinstance(target, str | os.PathLike):
-        if not hasattr(target, "shape"):
-            raise TypeError(
-                "target must be a path that ends in .zarr, or an array of the image's shape, not "
-                f"{type(target).__name__}"
-            )
-        if tuple(target.shape) != tuple(image.shape):
-            raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
-        if isinstance(target, np.ndarray) and not target.flags.writeable:
-            raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
+        _check_target(target, image)
         return target, lazy.compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
     version = getattr(image, "version", None) or lazy.tokenize(image)
@@ -173,6 +166,24 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
     note = {"arguments": arguments, "noise": noise.to_json()}
     array = arrays.create(path, note, chunks, shape=image.shape, dtype=dtype)
     return array, noise, job.tiles
+
+
+def _check_target(target: Any, image: Any) -> None:
+    """Raise TypeError or ValueError unless parts of an array can be written."""
+    if not hasattr(target, "shape") or isinstance(target, da.Array):
+        raise TypeError(
+            "target must be a path that ends in .zarr, or an array of the image's shape, not "
+            f"{type(target).__name__}; nnk_image.tiled.denoise returns a dask array"
+        )
+    if tuple(target.shape) != tuple(image.shape):
+        raise ValueError(f"target has shape {tuple(target.shape)}, the image {image.shape}")
+    if getattr(target.dtype, "kind", "f") not in "buif":  # other libraries have their own dtypes
+        raise TypeError(f"target must hold real numbers, not {target.dtype}")
+    in_memory = isinstance(target, np.ndarray) and isinstance(image, np.ndarray)
+    if target is image or (in_memory and np.may_share_memory(image, target)):
+        raise ValueError("target and source share memory, but tiles read parts of other tiles")
+    if isinstance(target, np.ndarray) and not target.flags.writeable:
+        raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
 
 
 def denoise(
@@ -267,7 +278,7 @@ def analyze(
     >>> nnk_image.tiled.analyze(image, 10, window=3, order=20).shape
     (7, 256, 256)
     """
-    return _transformed(image, None, max_memory, {"sigma_f": sigma_f, **options})
+    return _transformed(image, None, sigma_f, max_memory, options)
 
 
 def filter(
@@ -305,7 +316,17 @@ def filter(
     >>> nnk_image.tiled.filter(image, lambda x: np.exp(-x), 10, window=3, order=20).shape
     (256, 256)
     """
-    return _transformed(image, response, max_memory, {"sigma_f": sigma_f, **options})[0]
+    if not callable(response):
+        raise TypeError(f"response must be a function of the eigenvalues, not {response!r}")
+    return _transformed(image, response, sigma_f, max_memory, options)[0]
+
+
+def _refuse_mask(image: Any) -> None:
+    if np.ma.is_masked(image) or np.ma.isMaskedArray(getattr(image, "_meta", None)):
+        raise ValueError(
+            "masked arrays are not supported in tiles: fill them first, by numpy.ma.filled or "
+            "dask.array.ma.filled"
+        )
 
 
 def _check_lazy(image: Any) -> None:
@@ -314,39 +335,46 @@ def _check_lazy(image: Any) -> None:
             f"image must be a dask array, not {type(image).__name__}: use dask.array.from_array, "
             "or the functions of nnk_image for arrays in memory"
         )
+    _refuse_mask(image)
+    if np.isnan(image.shape).any():
+        raise ValueError("the shape of image is not known yet: call image.compute_chunk_sizes()")
 
 
 def _transformed(
-    image: Any, response: Any, max_memory: int | str, options: dict[str, Any]
+    image: Any, response: Any, sigma_f: float, max_memory: int | str, options: dict[str, Any]
 ) -> da.Array:
     """Return the bands of an image, or the filtered image as a single band."""
     _check_lazy(image)
-    graph: dict[str, Any] = {
-        name: options.pop(name) for name in ("sigma_f", "sigma_d", "spacing") if name in options
+    graph = {
+        "sigma_f": check_positive("sigma_f", sigma_f, "intensity width in the image's units"),
+        "sigma_d": options.pop("sigma_d", 2.0),
+        "window": options.pop("window", None),
+        "spacing": options.pop("spacing", None),
     }
-    layout = Layout.of(image, options.pop("channel_axis", None), graph.get("spacing") is not None)
+    layout = Layout.of(image, options.pop("channel_axis", None), graph["spacing"] is not None)
     axes = len(layout.shape)
-    kind, tau = options.get("laplacian", "combinatorial"), options.get("tau")
-    check_choice("laplacian", kind, KINDS)
+    if isinstance(options.get("lmax"), str):
+        raise ValueError(f"lmax={options['lmax']!r} must be a number or None in tiles")
+    # Wavelets on a single pixel check the arguments.
+    pixel = np.zeros((1,) * axes, layout.dtype)
+    with RowExecutor() as executor:
+        edges = build_graph(GraphSpec(pixel, **graph), executor)
+    wavelets = SpectralGraphWavelets(edges, **options)
+    kind, tau = wavelets.laplacian, options.get("tau")
     if kind == "regularized" and tau is None:
         raise ValueError(
             "laplacian='regularized' in tiles needs tau, such as the mean degree of the whole image"
         )
-    if isinstance(options.get("lmax"), str):
-        raise ValueError(f"lmax={options['lmax']!r} must be a number or None in tiles")
-    window = check_window(options.pop("window", None) or DEFAULT_WINDOW[axes], axes)
-    sides = window if isinstance(window, tuple) else (window,) * axes
-    graph = {"sigma_d": 2.0, **graph, "window": window}
-    design = options.get("filters", "abspline"), options.get("n_scales", 6)
-    n_bands = filter_bank.design(*design, 1.0).n_bands if response is None else 1
-    reach = Reach.of_polynomial(options.get("order", 30), sides, kind)
+    n_bands = wavelets.n_bands if response is None else 1
+    sides = sides_of(edges.window, axes)
+    reach = Reach.of_polynomial(wavelets.order, sides, kind)
     most_pixels = lazy.bytes_of(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
     side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
-        near = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
+        tiles = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
         largest = [
-            lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in near
+            lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in tiles
         ]
         bound = lazy.delayed(_bound)(largest, kind, tau, layout.dtype)
     channels = () if layout.axis is None else (layout.channels,)

@@ -14,7 +14,8 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.pruning import GraphSpec
 
-_MOST_WIDTH = 5  # times the range of the image: beyond, `sigma_f` has other units
+_LARGEST_SIGMA_F = 5  # times the range of the image; a larger one seems to be in other units
+_LARGEST_SPACING = 5  # times sigma_d; the weights of neighboring pixels are then 4e-6
 
 
 def image_graph(
@@ -90,7 +91,8 @@ def image_graph(
     Warns
     -----
     UserWarning
-        If `sigma_f` seems to be in other units than the image, such as 25 for values from 0 to 1.
+        If `sigma_f` seems to be in other units than the image, such as 25 for values from 0 to 1,
+        or `sigma_d` in other units than `spacing`.
 
     See Also
     --------
@@ -184,15 +186,22 @@ def bilateral_graph(
 def _warn_of_other_units(spec: GraphSpec) -> None:
     """Warn of a `sigma_f` for values up to 255 where the image has floats up to 1.
 
-    An even larger one may be meant to ignore the intensities.
+    An even larger one may be meant to ignore the intensities. Also warn of a `sigma_d` in pixels
+    where the spacing is in other units.
     """
     low, high = spec.image.low, spec.image.high
     up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
-    if up_to_1 and low < high and max(1, _MOST_WIDTH * (high - low)) < spec.sigma_f <= 255:
+    if up_to_1 and low < high and max(1, _LARGEST_SIGMA_F * (high - low)) < spec.sigma_f <= 255:
         warnings.warn(
-            f"sigma_f={spec.sigma_f:g} is more than {_MOST_WIDTH} times the range of the image, "
-            f"{low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in the "
-            f"units of the image: {spec.sigma_f:g}/255 if 1 is white",
+            f"sigma_f={spec.sigma_f:g} is more than {_LARGEST_SIGMA_F} times the range of the "
+            f"image, {low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in "
+            f"the units of the image: {spec.sigma_f:g}/255 if 1 is white",
+            stacklevel=3,
+        )
+    if spec.spacing is not None and min(spec.spacing) > _LARGEST_SPACING * spec.sigma_d:
+        warnings.warn(
+            f"sigma_d={spec.sigma_d:g} is much less than the spacing {spec.spacing}, so that all "
+            "weights are near 0; give sigma_d in the units of spacing",
             stacklevel=3,
         )
 

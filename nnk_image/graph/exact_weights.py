@@ -18,8 +18,9 @@ def nnk_weighted(
 ) -> ImageGraph:
     """Replace an image graph's weights by those of non-negative kernel regression.
 
-    The graph is as each pixel of the (H, W, C) image chose its neighbors; masked pixels may hold
-    anything. Unless `directed`, the larger of two weights counts. Weights of 0 are left out.
+    The given graph is directed: row i holds the neighbors that pixel i of the (H, W, C) image
+    chose. Values of masked pixels do not matter. Unless `directed`, the larger weight of the two
+    ends of an edge counts. Weights of 0 are left out.
     """
     solved = solve_on(graph, pixels, n_jobs)
     adjacency = solved.graph(None if directed else "max")

@@ -21,8 +21,10 @@ FORMAT = "nnk_image.ImageGraph 1"
 """The member `format` of a graph's file."""
 
 _KINDS = ("nnk", "bilateral")
-_KERNEL = ("kind", "window", "sigma_d", "sigma_f")
-_PARTS = ("shape", *_KERNEL, "directed", "n_underflow", "valid", "spacing")
+_PARTS = (
+    *("shape", "kind", "window", "sigma_d", "sigma_f"),
+    *("directed", "n_underflow", "valid", "spacing"),
+)
 
 
 def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
@@ -46,7 +48,7 @@ def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
 
 def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what `write_graph` wrote, as arguments of `ImageGraph`; ValueError if it is damaged."""
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:
         if not zipfile.is_zipfile(file):
             raise ValueError(
                 f"{path}: not a graph file written by ImageGraph.save; pictures are read with "

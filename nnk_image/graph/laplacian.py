@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
-from nnk_image.base.checks import check_choice
+from nnk_image.base.checks import check_choice, plain_array
 
 KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
 
@@ -23,7 +23,7 @@ def sparse_adjacency(graph: Any) -> Any:
         from networkx import to_scipy_sparse_array
 
         return to_scipy_sparse_array(graph) if len(graph) else csr_array((0, 0))
-    array = np.asarray(graph)
+    array = plain_array(graph)
     if array.dtype.kind not in "buif":
         raise TypeError(
             "a graph is an ImageGraph, a PyGSP or networkx graph, or an adjacency as a "
@@ -35,7 +35,7 @@ def sparse_adjacency(graph: Any) -> Any:
             f"an array of shape {array.shape} is no graph: an adjacency matrix is square and "
             "symmetric; pass image_graph(image) for an image, or nnk_graph(X) for points"
         )
-    return csr_array(array)
+    return csr_array(array.astype(np.float32) if array.dtype == np.float16 else array)
 
 
 def check_adjacency(adjacency):
@@ -50,7 +50,7 @@ def check_adjacency(adjacency):
     if adjacency.dtype.kind not in "buif":
         raise TypeError(f"an adjacency of dtype {adjacency.dtype} has no real weights")
     dtype = adjacency.dtype if adjacency.dtype in (np.float32, np.float64) else np.float64
-    matrix = csr_array(adjacency.astype(dtype), copy=True)
+    matrix = csr_array(adjacency.astype(dtype))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     rounding = check_symmetric(matrix)

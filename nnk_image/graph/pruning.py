@@ -4,6 +4,8 @@ A `GraphSpec` holds what a graph is to be made of, checked and laid out for the 
 `choose_edges` prunes the window of every pixel; the edges are bits, one plane per offset.
 """
 
+import math
+
 import numpy as np
 
 from nnk_image import _core
@@ -18,7 +20,7 @@ from nnk_image.base.image import (
     require_per_pixel,
     spatial_shape,
 )
-from nnk_image.graph.window import check_window, n_offsets, window_on
+from nnk_image.graph.window import check_window, sides_of, window_on
 
 DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
 """Side of the window by the number of axes: each holds some 100 pixels."""
@@ -69,7 +71,8 @@ class GraphSpec:
         self.side = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
         self.spacing = None if spacing is None else distances
-        _require_memory(image, channel_axis, n_offsets(self.side, len(shape)), kind)
+        n_offsets = math.prod(sides_of(self.side, len(shape))) - 1
+        _require_memory(image, channel_axis, n_offsets, kind)
         self.window, self.lines = window_on(shape, self.side, distances)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
@@ -100,7 +103,7 @@ class GraphSpec:
 
 
 def _kernel_numbers(spec):
-    """``2 sigma_f^2`` and mu; raises ValueError where what follows from them leaves the type."""
+    """``2 sigma_f^2`` and mu; ValueError if numbers computed from them over- or underflow."""
     limits = np.finfo(spec.image.dtype)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         two_sigma2 = 2 * np.float64(spec.sigma_f) ** 2
@@ -117,13 +120,13 @@ def _kernel_numbers(spec):
 
 
 def _require_memory(image, channel_axis, n_offsets, kind):
-    """Raise MemoryError unless the graph of an image, of which only the shape counts, may fit."""
+    """Raise MemoryError if even the smallest graph of an image of this shape does not fit."""
     if isinstance(image, Image):
         return
     neighbors = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):
-        """Feature planes, edge planes, and CSR rows of the fewest neighbors there may be."""
+        """Feature planes, edge planes, and CSR rows with the fewest possible neighbors."""
         return itemsize * channels + n_offsets / 8 + neighbors * (4 + itemsize)
 
     require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
@@ -133,28 +136,20 @@ def choose_edges(spec, executor, directed=False):
     """Which pairs of pixels the graph links, as planes of bits (`_core.Edges`)."""
     if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
-    edges = _prune(spec, executor)
-    if not directed:
-        executor.run(
-            lambda y0, y1: _core.symmetrise(edges, y0, y1),
-            spec.lines.height,
-            spec.row_work,
-            counts_as=len(spec.lines.rows),
-        )
-        edges.release_backward()
-    return edges
-
-
-def _prune(spec, executor):
-    """Directed edges of Algorithm 4."""
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
     threshold = spec.thresholds(spec.window.far_delta)
     pair_threshold = spec.thresholds(spec.window.pair_delta)
 
-    def work(y0, y1):
+    def prune(y0, y1):
         _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
 
-    executor.run(work, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
+    def symmetrize(y0, y1):
+        _core.symmetrise(edges, y0, y1)
+
+    for sweep in (prune,) if directed else (prune, symmetrize):
+        executor.run(sweep, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
+    if not directed:
+        edges.release_backward()
     return edges
 
 

@@ -1,8 +1,9 @@
 """An image graph in figures: as numbers, and as text."""
 
 import numpy as np
+from scipy.ndimage import correlate1d
 
-from nnk_image.graph.window import window_on
+from nnk_image.graph.window import sides_of
 
 
 def summary(graph):
@@ -44,19 +45,12 @@ def _spread(values):
 
 def _reduction(graph):
     """Share of the pairs of pixels within the window that are not linked."""
-    valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
-    window, pairs = window_on(graph.shape, graph.window, (1.0,) * valid.ndim)[0], 0
-    for offset in window.forward:
-        ends = (
-            tuple(
-                slice(max(0, o), max(0, n + min(0, o)))
-                for n, o in zip(valid.shape, step, strict=True)
-            )
-            for step in (-offset, offset)
-        )
-        here, there = (valid[end] for end in ends)
-        pairs += int(np.count_nonzero(here & there))
-    return 1 - graph.n_edges / (pairs * (2 if graph.directed else 1)) if pairs else 0.0
+    valid = np.ones(graph.shape, int) if graph.valid is None else graph.valid.astype(int)
+    in_window = valid
+    for axis, side in enumerate(sides_of(graph.window, valid.ndim)):
+        in_window = correlate1d(in_window, np.ones(side), axis, mode="constant")
+    pairs = int((valid * (in_window - 1)).sum())  # each in both directions
+    return 1 - graph.adjacency.nnz / pairs if pairs else 0.0
 
 
 def lines_of(graph):

@@ -21,12 +21,12 @@ MAX_OFFSETS = MAX_WINDOW**2
 """Most pixels of a window, whatever its sides."""
 
 NEAR = 120
-"""So many nearest offsets are tried as pruners for many pixels at once, in vectors (measured):
-all offsets of an 11 x 11 window.  Those beyond are settled pixel by pixel, but only in square
-windows of images: elsewhere all are tried in vectors."""
+"""Number of nearest offsets that are tried as pruners for many pixels at once, in SIMD vectors
+(measured): all of an 11 x 11 window.  Farther ones are tried pixel by pixel.  In volumes, and where
+pixels are not squares, all are tried in vectors."""
 
 _TIE = 1e-12
-"""By this share thresholds are raised where pixels are not squares, so that ties stay ties."""
+"""Relative increase of the thresholds where pixels are not squares, so that ties stay ties."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +92,19 @@ def check_window(window, axes=2):
     return tuple(sides) if each else sides[0]
 
 
-def n_offsets(window, axes):
-    """How many pixels are in a checked window, beside the one in the middle."""
-    return math.prod(window if isinstance(window, tuple) else (window,) * axes) - 1
+def sides_of(window, axes):
+    """Sides of a checked window, one per axis."""
+    return window if isinstance(window, tuple) else (window,) * axes
 
 
 def window_on(shape, window, spacing):
     """Return the `Window` for images of a shape, and their `Lines`; the window is checked."""
-    sides = (window,) * len(shape) if isinstance(window, int) else window
-    radii = tuple(side // 2 for side in sides)
+    if not 1e-100 < min(spacing) <= max(spacing) < 1e100:  # squares must not overflow
+        raise ValueError(
+            f"spacing={spacing} is too small or too large to compute with: give spacing and "
+            "sigma_d in another unit"
+        )
+    radii = tuple(side // 2 for side in sides_of(window, len(shape)))
     if len(shape) > 2:  # nothing is farther away than the other end of the axis
         within = tuple(min(r, n - 1) for r, n in zip(radii, shape, strict=True))
         radii = within if any(within) else radii  # a window cannot be empty
@@ -119,7 +123,7 @@ def _window(radii, spacing, strides, border):
     offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    # The far pass reckons distances in pixels of two axes.
+    # Only in images of square pixels can offsets be tried pixel by pixel.
     plain = len(radii) == 2 and all(s == 1 for s in spacing)
     near = min(NEAR, len(offsets)) if plain else len(offsets)
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-Array = npt.NDArray[Any]
-
 COLORS = {"bilateral": "tab:blue", "nnk": "tab:red", "dct": "tab:gray", "klt": "tab:green"}
 """The color of each kind of graph, and of block transforms, in all pictures."""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import triu
 
+from nnk_image.base.checks import check_count
+from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.plotting.figures import COLORS, Array, one_axes, show, value_range_of
+from nnk_image.plotting.figures import COLORS, one_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,10 +62,14 @@ def plot_neighbors(
     """
     _check_planar(graph)
     height, width = graph.shape
-    row, column = pixel
+    try:
+        row, column = map(operator.index, pixel)
+    except (TypeError, ValueError):
+        raise TypeError(f"pixel must be (row, column), two integers, not {pixel!r}") from None
     if not (0 <= row < height and 0 <= column < width):
         raise ValueError(f"pixel={pixel!r} lies outside the image, whose shape is {graph.shape}")
     radius = int(np.max(graph.window)) // 2 + 2 if radius is None else radius
+    check_count("radius", radius, 0)
     crop = tuple(slice(max(0, at - radius), at + radius + 1) for at in (row, column))
     ax = one_axes(ax)
     _show_crop(ax, image, graph, _check_crop(crop, graph.shape))

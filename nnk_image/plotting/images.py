@@ -55,6 +55,11 @@ def plot_comparison(
     >>> axes[0].get_title()
     'noisy: error 25'
     """
+    if not isinstance(images, Mapping) or not images:
+        raise TypeError(
+            "images must be a dictionary of at least one image by title, such as "
+            f"{{'noisy': noisy}}, not {type(images).__name__}"
+        )
     arrays = [np.asarray(image) for image in images.values()]
     row = row_of_axes(axes, len(arrays) + difference, 2.6, 2.9)
     value_range = value_range or value_range_of(arrays[0] if clean is None else clean)

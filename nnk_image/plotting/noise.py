@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nnk_image.base.image import Array
 from nnk_image.noise.model import deviations
-from nnk_image.plotting.figures import Array, row_of_axes
+from nnk_image.plotting.figures import row_of_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

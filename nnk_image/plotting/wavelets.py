@@ -94,6 +94,12 @@ def plot_compaction(
     ['order 6', 'order 15']
     """
     results = results if isinstance(results, Sequence) else [results]
+    described = [(r.orders, list(r.energy), list(r.blocks)) for r in results]
+    if not results or any(d != described[0] for d in described):
+        raise ValueError(
+            "results must be of one or more images, all with the same orders, graphs and blocks; "
+            f"given are (orders, graphs, blocks) {described}"
+        )
     first = results[0]
     number = len(first.orders) + bool(first.blocks)
     row = row_of_axes(axes, number, 3, 3.2, sharey=True)

@@ -4,7 +4,7 @@ Each function takes an `ImageGraph` or any sparse adjacency and a noisy or incom
 minimizes closeness to the signal plus a measure of how much it varies on the graph.
 """
 
-from nnk_image.solvers.planes import gglr
+from nnk_image.solvers.planar import gglr
 from nnk_image.solvers.problem import SolverInfo
 from nnk_image.solvers.quadratic import smooth
 from nnk_image.solvers.torch_graph import TorchGraph

@@ -21,15 +21,16 @@ def conjugate_gradients(
 ) -> tuple[Array, int, float]:
     """Solve ``A x = b`` for an A that is symmetric and not negative.
 
-    ``residual(x)`` gives b - A x over `weights`, those of the inner product ``sum weights a b``;
-    ``step(r)`` the preconditioned residual z, and A z over `weights`. The first guess `start` is
-    not changed. Returns the solution, the number of iterations, and the norm of the residual as
-    computed from the solution, relative to that of `kept`.
+    ``residual(x)`` returns b - A x divided by `weights`, which define the inner product ``sum
+    weights a b``. ``step(r)`` returns the preconditioned residual z, and A z divided by `weights`.
+    The first guess `start` is not changed. Returns the solution, the number of iterations, and the
+    norm of the residual as computed from the solution, relative to that of `kept`; it is infinite
+    if numbers are so large that their squares overflow.
 
-    The product with the search direction is added up from those with its parts, so each step has
-    one product, which a polynomial preconditioner computes along the way.  The residual is computed
-    anew when it seems small enough; the steps begin again unless that is so, or rounding stops
-    them.
+    The product with the search direction is updated like the direction itself, so each step needs
+    only A z, which a polynomial preconditioner computes along the way.  When the residual seems
+    small enough, it is computed anew; if it is not, the steps begin again, unless rounding has
+    stopped them.
     """
 
     def total(a: Array) -> float:
@@ -38,11 +39,14 @@ def conjugate_gradients(
     def norm(a: Array) -> float:
         return float(np.linalg.norm(a.ravel()))
 
-    size = norm(weights * residual(kept))
     kind, count = start.dtype.type, 0
-    x, r = start.copy(), residual(start)
-    weighted = weights * r
-    error = norm(weighted) / size if size else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = norm(weights * residual(kept))
+        x, r = start.copy(), residual(start)
+        weighted = weights * r
+        error = norm(weighted) / size if size else 0.0
+    if not np.isfinite([size, error]).all():
+        return x, 0, np.inf
     while error > tol and count < max_iterations:
         p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
         while norm(weighted) / size > tol and count < max_iterations:
@@ -61,7 +65,7 @@ def conjugate_gradients(
         before, r = error, residual(x)
         weighted = weights * r
         error = norm(weighted) / size
-        if error > before / 2:
+        if not error < before / 2:
             break
     return x, count, error
 

@@ -25,6 +25,9 @@ from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Graph: TypeAlias = Any
 
+_ROUGH = 1e-3
+"""Error above which a result that rounding kept from `tol` is too far from it to be used."""
+
 
 @dataclass(frozen=True)
 class SolverInfo:
@@ -89,7 +92,7 @@ class Problem:
 
     def adjacency(self) -> csr_array:
         """Return the adjacency with weights of the type of `values` and indices of 32 bits."""
-        matrix = self.graph.adjacency if isinstance(self.graph, ImageGraph) else self.graph
+        matrix = _matrix(self.graph)
         if matrix.nnz > np.iinfo(np.int32).max:
             raise ValueError(f"the graph has {matrix.nnz} entries; at most 2^31 - 1 are possible")
         indices, indptr = (a.astype(np.int32, copy=False) for a in (matrix.indices, matrix.indptr))
@@ -119,10 +122,21 @@ class Problem:
             all(info.converged for info in infos),
             [self.scale * state for info in infos for state in info.state],
         )
+        if report.error == np.inf:
+            raise ValueError(
+                "strength, start, the edge weights or the coordinates are too large to compute "
+                f"with in {self.values.dtype} arithmetic; give smaller numbers"
+            )
         if not report.converged and report.iterations >= self.max_iterations:
             warnings.warn(
                 f"{report.iterations} iterations reached an error of {report.error:.1e}, not "
                 f"tol={self.tol:.1e}; raise max_iterations or tol",
+                stacklevel=3,
+            )
+        elif not report.converged and report.error > _ROUGH:
+            warnings.warn(
+                f"rounding stopped the iterations at an error of {report.error:.1e}, not "
+                f"tol={self.tol:.1e}; give a smaller strength, or a signal of float64",
                 stacklevel=3,
             )
         return (signal, report) if return_info else signal
@@ -178,12 +192,15 @@ def check_problem(
     return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale)
 
 
+def _matrix(graph: ImageGraph | csr_array) -> csr_array:
+    return graph.adjacency if isinstance(graph, ImageGraph) else graph
+
+
 def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
     """Return which nodes have a path to a known one, (N,) bool."""
     if known.all():
         return known
-    adjacency = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    _, part = connected_components(adjacency, directed=False)
+    _, part = connected_components(_matrix(graph), directed=False)
     return np.isin(part, part[known])
 
 

@@ -82,7 +82,8 @@ def smooth(
     Warns
     -----
     UserWarning
-        If `tol` was not reached within `max_iterations`, or nodes are not linked to any known one.
+        If `tol` was not reached within `max_iterations`, or rounding errors keep the residual above
+        0.001, as with very large `strength`, or nodes are not linked to any known one.
 
     See Also
     --------
@@ -133,7 +134,7 @@ class QuadraticSystem:
         self._inner = np.where(free, diagonal, 0).astype(kind, copy=False)
         recurrence.set_laplacian(np.ones_like(scale), scale)
         share = float((scale * degrees).max(initial=0))
-        self._preconditioner = _preconditioner(_DEGREE, 1 - min(share, 1.0), 2.0)
+        self._preconditioner = _preconditioner(1 - min(share, 1.0))
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
         """Solve for one channel."""
@@ -158,27 +159,27 @@ class QuadraticSystem:
         return np.divide(drawn, self._inner, out=np.zeros_like(x), where=free) - product * free
 
 
-def _preconditioner(degree: int, least: float, most: float) -> Array:
-    """Chebyshev series on [0, most] of a q with ``x q(x)`` near 1 on [least, most], and of x q(x).
+def _preconditioner(least: float) -> Array:
+    """Chebyshev series on [0, 2] of a q with ``x q(x)`` near 1 on [least, 2], and of x q(x).
 
     ``x q(x) = 1 - T(x) / T(0)`` with the Chebyshev polynomial T of the interval: positive on all of
-    (0, most].
+    (0, 2].
     """
-    low = max(least, most / degree**2)
-    peak = np.zeros(degree + 1)
+    low = max(least, 2 / _DEGREE**2)
+    peak = np.zeros(_DEGREE + 1)
     peak[-1] = 1
-    at_zero = chebyshev.chebval((most + low) / (most - low), peak)
+    at_zero = chebyshev.chebval((2 + low) / (2 - low), peak)
 
     def product(t: Any) -> Any:
-        x = most * (1 + t) / 2
-        return 1 - chebyshev.chebval((most + low - 2 * x) / (most - low), peak) / at_zero
+        x = 1 + t
+        return 1 - chebyshev.chebval((2 + low - 2 * x) / (2 - low), peak) / at_zero
 
     def quotient(t: Any) -> Any:
-        return product(t) / (most * (1 + t) / 2)
+        return product(t) / (1 + t)
 
     return np.stack(
         [
-            np.append(chebyshev.chebinterpolate(quotient, degree - 1), 0),
-            chebyshev.chebinterpolate(product, degree),
+            np.append(chebyshev.chebinterpolate(quotient, _DEGREE - 1), 0),
+            chebyshev.chebinterpolate(product, _DEGREE),
         ]
     )

@@ -16,10 +16,10 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
 _PER_CHUNK = 1 << 16
-"""Nodes or edges, whatever n_jobs is: sums over chunks are then rounded in one order."""
+"""Nodes or edges per chunk for any n_jobs, so that sums are always rounded in the same order."""
 
 _STEPS_PER_CHECK = 10
-_LEAST = 1e-9  # flow between two nodes that nothing moves
+_LEAST = 1e-9  # divisor for edges between two fixed nodes
 _REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
 
 
@@ -113,13 +113,18 @@ class _Flow:
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
         weight = problem.weight / problem.scale
+        limit = weight * matrix.data[upper]
+        if not np.isfinite(limit).all():
+            raise ValueError(
+                f"strength={problem.strength:g} is too large for a signal of this size, in "
+                f"{matrix.dtype} arithmetic"
+            )
         spread = float(problem.values[:, problem.known].std()) or 1.0
         reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / weight)
         reach[problem.fixed] = 0
         flows = reach * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
-        limit = weight * matrix.data[upper]
         self._n_edges = len(tail)
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
@@ -148,7 +153,7 @@ class _Flow:
     def _error(
         self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]
     ) -> float:
-        """Set x to what belongs to the flow u; return the duality gap over the objective."""
+        """Set x to the signal of the flow u; return the duality gap divided by the objective."""
         problem, missing = self._problem, ~self._problem.known
         self._nodes(z, self._reach, u, limits, x)
         parts = self._sum(

@@ -93,12 +93,14 @@ def block_gft(
     counts = graph.shape[0] // size, len(numbers)
     shape = (*counts, size**2) if inverse else graph.shape
     array = plain_array(values)
-    real = array.dtype.kind in "buif" and np.isfinite(array).all()
-    if not real or array.shape[: len(shape)] != shape or array.ndim > len(shape) + 1:
+    fits = array.shape[: len(shape)] == shape and array.ndim <= len(shape) + 1
+    if not fits or array.dtype.kind not in "buif":
         raise ValueError(
             f"values must be finite real numbers of shape {shape}, which channels may follow; "
             f"these are {array.dtype} of shape {array.shape}"
         )
+    if not np.isfinite(array).all():
+        raise ValueError("values must be finite at all pixels, and not masked; fill them first")
     signal = array if inverse else as_blocks(array, size)
     signal = signal.reshape(*counts, size**2, -1).astype(np.float64)
     result = np.empty_like(signal)

@@ -23,7 +23,7 @@ KEPT = 1 << 27
 
 _ENTRY_BYTES = 8  # of an entry besides its weights: two offsets, and a bit per edge
 _PAST_ROW = 16  # numbers after a row's weights that the C core may read (64 bytes)
-_ENTRIES_BESIDE = 8  # the work on a block beside its entries takes as long as so many of them
+_ENTRIES_BESIDE = 8  # that take as long as the other work on a block
 _HELD = 1 << 20  # bytes of entries that stay in cache while they are made and used
 
 
@@ -67,9 +67,9 @@ class BlockMatrix:
     height, width : int
         Rows of the image as `Lines` lays it out, gaps included, and pixels of a row.
     n_lines : int
-        Rows that are no gaps.
+        Rows that are not gaps.
     has_gaps : bool
-        Whether there are gaps: not in images of two axes.
+        Whether there are gaps; images of two axes have none.
     border : int
         Rows that an order of the recurrence follows behind the one before, at least 1.
     blocks : int
@@ -77,7 +77,7 @@ class BlockMatrix:
     stride : int
         Numbers in a row of a padded image, whose rows are whole blocks with zeros on both sides.
     work : (H,) ndarray
-        Share of the recurrence's time that the rows down to each one take, about.
+        Approximate share of the recurrence's time that is spent in the rows up to each one.
     """
 
     SETUP_SWEEPS = 2
@@ -121,7 +121,7 @@ class BlockMatrix:
 
     @property
     def keeps_entries(self):
-        """Whether the entries of all rows are there for good."""
+        """Whether the entries of all rows are kept."""
         return self._kept is not None
 
     @property

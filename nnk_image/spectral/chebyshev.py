@@ -21,7 +21,7 @@ from nnk_image.graph.window import window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
-_EDGES_PER_PIXEL = 20  # take about as long as the pixel for which chunks are sized
+_EDGES_PER_PIXEL = 20  # that take about as long as a pixel, the unit for sizing chunks
 _NONE = np.empty(0)
 
 

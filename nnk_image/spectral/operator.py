@@ -58,7 +58,11 @@ class LaplacianOperator:
     @classmethod
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
         """Of any graph, in arithmetic of `dtype`; None is that of the weights."""
-        tau = _check_laplacian(kind, tau)
+        check_choice("laplacian", kind, KINDS)
+        if tau is not None:
+            tau = check_positive("tau", tau, "regularization, in units of the degrees")
+            if kind != "regularized":
+                raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {kind!r}")
         if getattr(graph, "lap_type", kind) != kind:
             raise ValueError(
                 f"laplacian={kind!r} is not the lap_type={graph.lap_type!r} of the PyGSP graph: "
@@ -117,17 +121,6 @@ def recurrence_of(graph, dtype, executor, keep=True):
     if isinstance(graph, ImageGraph):
         return GridRecurrence.of_graph(graph, dtype, executor, keep)
     return CsrRecurrence(graph.astype(dtype, copy=False))
-
-
-def _check_laplacian(kind, tau):
-    """`tau` if it goes with this Laplacian."""
-    check_choice("laplacian", kind, KINDS)
-    if tau is None:
-        return None
-    tau = check_positive("tau", tau, "regularization, in units of the degrees")
-    if kind != "regularized":
-        raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {kind!r}")
-    return tau
 
 
 class WeightsOutOfRange(ValueError):

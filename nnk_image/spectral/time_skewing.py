@@ -36,8 +36,8 @@ ORDERS_PER_BLOCK = 8
 """Most orders in a block (measured: 6 to 15 are alike)."""
 
 _ORDERS_PER_BLOCK_OF_SLICES = 4  # in volumes: the rows they share are slices (2 to 4 are alike)
-_ORDERS_PER_LONG_BLOCK = _core.MAX_ORDERS  # where entries are made: then blocks hand over less
-_ORDERS_PER_FILLING = 32  # use the same entries, where these are not kept
+_ORDERS_PER_LONG_BLOCK = _core.MAX_ORDERS  # if entries are not kept: fewer blocks hand over less
+_ORDERS_PER_FILLING = 32  # that use the same entries, if these are not kept
 _ROWS_PER_FILLING = 32
 _ORDERS_PER_PIXEL = 16  # these take about as long as a pixel does in the slowest stage
 _STRIP = 1024  # columns swept down together: of more, the rows in use would not stay in cache
@@ -136,7 +136,7 @@ class SkewedSweeps:
         self._executor.advance(n_rows - sum(self._reported))
 
     def _run_tile(self, blocks, tile, heads):
-        """Blocks of a tile; `heads` gets a word for each strip whose head is done."""
+        """Compute the blocks of a tile; its queue in `heads` gets an item per strip head done."""
         if self._matrix.keeps_entries:
             for number, block in enumerate(blocks):
                 for sweep in block.tiles[tile]:
@@ -184,7 +184,7 @@ class SkewedSweeps:
             yield first.front / end
 
     def _go_on(self, sweep, row, tile, heads):
-        """Let a sweep go on to a row, if it is before it; says when its head is done."""
+        """Advance a sweep to a row, if it is not there yet; announce when its head is done."""
         if sweep.front < sweep.head <= row:
             sweep.go_to(sweep.head)
             heads[tile].put(True)

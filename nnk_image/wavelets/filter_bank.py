@@ -18,7 +18,6 @@ _MOST_LOSS = 0.01  # part of the signal that rounding may change when the transf
 
 # Designs of PyGSP, which spells them HalfCosine; the first ones take n_scales + 1 filters as Nf.
 _SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
-_LEAST_SCALES = {"half_cosine": 2}
 DESIGNS = (*_SIZED, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
 
 
@@ -35,21 +34,22 @@ class FilterBank:
         return design, self._recipe  # `_evaluate` is a local function, which cannot be pickled
 
     def evaluate(self, eigenvalues):
-        """(n_bands, n) float64 values at n eigenvalues, checked."""
-        x = np.asarray(eigenvalues, float)
+        """(n_bands, n) float64 values at n eigenvalues, checked; (n_bands,) at a single number."""
+        shape = np.shape(eigenvalues)
+        x = np.asarray(eigenvalues, float).ravel()
         values = np.asarray(self._evaluate(x), float)
-        if values.shape != (self.n_bands, *x.shape):
+        if values.shape != (self.n_bands, len(x)):
             raise ValueError(
                 f"a filter maps eigenvalues of shape {x.shape} to the same shape; together "
                 f"{self.n_bands} filters gave {values.shape}"
             )
         if not np.isfinite(values).all():
-            band, at = np.argwhere(~np.isfinite(values))[0][:2]
+            band, at = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(
-                f"filter {band} gives {values[band, at]} at eigenvalue {x.ravel()[at]:g}; filters "
-                "must be finite on the whole interval"
+                f"filter {band} gives {values[band, at]} at eigenvalue {x[at]:g}; filters must be "
+                "finite on the whole interval"
             )
-        return values
+        return values.reshape(self.n_bands, *shape)
 
     def __repr__(self):
         return f"<FilterBank {self.name}, {self.n_bands} bands>"
@@ -102,11 +102,8 @@ def _values_of(band, function, x):
 @lru_cache(maxsize=64)
 def _pygsp_design(name, n_scales, lmax):
     check_choice("filters", name, DESIGNS)
-    least = _LEAST_SCALES.get(name, 1)
-    if n_scales < least:
-        raise ValueError(
-            f"n_scales={n_scales} is too small: {name!r} has at least {least} wavelet bands"
-        )
+    if name == "half_cosine" and n_scales < 2:
+        raise ValueError(f"n_scales={n_scales} is too small: {name!r} has at least 2 wavelet bands")
     from pygsp import filters, graphs
 
     class Spectrum(graphs.Graph):
@@ -161,12 +158,10 @@ def _jackson(order):
 def inverse_coefficients(coefficients, dtype=np.float64):
     """Chebyshev series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
 
-    It has as many coefficients as rounding leaves a meaning to, in the arithmetic of `dtype` in
-    which they will be applied. ValueError where the sum of squares vanishes, or nearly so: then the
-    bands do not determine the signal.
-
-    With A and B the smallest and largest sum of squares, rounding may change the signal by about
-    ``B / A`` units of rounding.  `_MOST_LOSS` of it may be lost.
+    It ends where coefficients fall below rounding errors. `dtype` is that of the arithmetic in
+    which it will be applied. ValueError if the sum of squares is nearly 0 somewhere, so that the
+    bands do not determine the signal: with A and B its smallest and largest value, rounding may
+    change the signal by about ``B / A`` units of rounding, which must be less than `_MOST_LOSS`.
     """
     power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
     least_ratio = max(_LEAST_RATIO, np.finfo(dtype).eps / _MOST_LOSS)

@@ -161,7 +161,7 @@ class SpectralGraphWavelets:
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
-        self._fitted()
+        self.coefficients = self._fit(self.bank)
 
     def analyze(self, image: npt.ArrayLike) -> Array:
         """Compute the wavelet coefficients of an image: one image per band.
@@ -213,10 +213,7 @@ class SpectralGraphWavelets:
         """
         if not callable(response):
             raise TypeError(f"response must be a function of the eigenvalues, not {response!r}")
-        bank = filter_bank.design([response], 0, self.lmax)
-        coefficients = filter_bank.chebyshev_coefficients(
-            bank.evaluate, self.order, self.bound, self._approximation
-        )
+        coefficients = self._fit(filter_bank.design([response], 0, self.lmax))
         return self._analyze(self._check_signal(image, (), "image values"), coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> Array:
@@ -314,14 +311,8 @@ class SpectralGraphWavelets:
         """
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
-        return other._fitted()
-
-    def _fitted(self) -> Self:
-        """Fit the polynomials to the bank on the interval."""
-        self.coefficients = filter_bank.chebyshev_coefficients(
-            self.bank.evaluate, self.order, self.bound, self._approximation
-        )
-        return self
+        other.coefficients = other._fit(self.bank)
+        return other
 
     def evaluate(self, eigenvalues: npt.ArrayLike) -> Array:
         """Return the response of the polynomial of each band at some eigenvalues.
@@ -353,6 +344,12 @@ class SpectralGraphWavelets:
             f"<SpectralGraphWavelets {self.bank.name}: {self.n_bands} bands of order {self.order} "
             f"on {'x'.join(map(str, self.shape))} {self.laplacian} Laplacian, "
             f"lmax={self.lmax:.6g}, interval [0, {self.bound:.6g}], {self.dtype}>"
+        )
+
+    def _fit(self, bank: filter_bank.FilterBank) -> Array:
+        """Return the Chebyshev coefficients of polynomials that approximate a bank."""
+        return filter_bank.chebyshev_coefficients(
+            bank.evaluate, self.order, self.bound, self._approximation
         )
 
     def _interval(

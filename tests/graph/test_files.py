@@ -299,6 +299,8 @@ def test_alien_files_are_refused(content, tmp_path):
 
 
 def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(TypeError, match="int"):  # not a file that is open already
+        ImageGraph.load(0)
     with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
         ImageGraph.load(tmp_path / "missing.npz")
     with pytest.raises((OSError, ValueError), match=tmp_path.name):

@@ -139,6 +139,10 @@ def test_any_sparse_matrix_is_the_same_graph(adjacency):
     assert not np.shares_memory(result.data, getattr(adjacency, "data", np.empty(0)))
 
 
+def test_an_array_of_float16_is_a_graph():
+    np.testing.assert_array_equal(check_adjacency(PATH.astype(np.float16)).toarray(), PATH)
+
+
 @pytest.mark.parametrize("form", [sp.coo_array, sp.csr_array])
 @pytest.mark.parametrize(("dtype", "weight"), [("u1", 200), ("i1", 100), ("u2", 40_000), ("f8", 1)])
 def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
@@ -155,6 +159,7 @@ def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
         (PATH[:2], ValueError, r"\(2, 3\).*image_graph.*nnk_graph"),
         (np.arange(9.0).reshape(3, 3), ValueError, "not symmetric.*maximum.*image_graph"),
         (PATH * 1j, TypeError, "complex128"),
+        (np.ma.masked_equal(PATH, 3), ValueError, "finite"),
         (nx.Graph(), ValueError, "not empty"),
         (nx.DiGraph([(0, 1), (1, 2)]), ValueError, "not symmetric"),
         (["a graph"], TypeError, "list"),

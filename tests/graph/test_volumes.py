@@ -38,6 +38,20 @@ def test_extreme_spacing(spacing):
     assert edges(graph) == found
 
 
+@pytest.mark.parametrize("spacing", [1e-300, 1e300, (1, 1e-200)])
+def test_spacing_whose_squares_are_out_of_range_is_refused(spacing):
+    with pytest.raises(ValueError, match="spacing and sigma_d in another unit"):
+        image_graph(np.zeros((5, 5)), spacing=spacing)
+
+
+@pytest.mark.parametrize("build", [image_graph, bilateral_graph])
+def test_a_width_in_pixels_beside_a_spacing_in_nanometers_is_warned_of(build):
+    image = np.zeros((5, 5))
+    with pytest.warns(UserWarning, match="give sigma_d in the units of spacing"):
+        assert build(image, spacing=500).n_edges == 0
+    assert build(image, sigma_d=1000, spacing=500).n_edges > 0
+
+
 def test_a_single_slice_has_the_graph_of_the_image():
     image = nnk_image.standard_image("camera")
     flat = image_graph(image, sigma_f=10)

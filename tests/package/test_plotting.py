@@ -124,6 +124,14 @@ def test_compaction_of_blocks_is_drawn_beside_that_of_bands(figure):
         np.testing.assert_allclose(line.get_ydata(), np.mean(left, axis=0), rtol=1e-9)
 
 
+def test_results_of_other_graphs_or_none_are_refused():
+    one = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
+    other = energy_compaction(IMAGE, bilateral_graph(IMAGE, 5), orders=[4])
+    for results in ([], [one, other]):
+        with pytest.raises(ValueError, match="the same orders, graphs and blocks"):
+            plot_compaction(results)
+
+
 # --- images ------------------------------------------------------------------------------
 
 
@@ -193,6 +201,12 @@ def test_other_scenes_and_too_few_axes_are_refused(figure):
         plot_comparison(images, figure.subplots(1, 3), difference=True)
     with pytest.raises(ValueError, match="3 axes are needed, got 2"):
         plot_comparison(images, figure.subplots(1, 2), difference=True)
+
+
+@pytest.mark.parametrize("images", [{}, [GRAY], GRAY])
+def test_images_without_titles_are_refused(images):
+    with pytest.raises(TypeError, match="images must be a dictionary"):
+        plot_comparison(images)
 
 
 # --- graphs ------------------------------------------------------------------------------
@@ -291,6 +305,14 @@ def test_another_kind_of_graph_and_another_order_are_refused(arguments):
 def test_pixels_outside_are_refused(pixel):
     with pytest.raises(ValueError, match="pixel="):
         plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], pixel)
+
+
+@pytest.mark.parametrize("pixel", [5, (1.5, 2), (1, 2, 3), "ab"])
+def test_pixels_that_are_not_two_integers_are_refused(pixel):
+    with pytest.raises(TypeError, match=r"pixel must be \(row, column\)"):
+        plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], pixel)
+    with pytest.raises(ValueError, match="radius=-1"):
+        plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], (3, 3), radius=-1)
 
 
 @pytest.mark.parametrize("image", [IMAGE.T, IMAGE[0], COLOR_IMAGE.transpose(2, 0, 1)])

@@ -29,6 +29,7 @@ da = pytest.importorskip("dask.array")
 zarr = pytest.importorskip("zarr")
 
 CAMERA = standard_image("camera_512")
+SHARED = np.ones((60, 70))
 
 
 def noisy(seed, sigma, channels=1, dtype=np.float32, most=420):
@@ -320,14 +321,25 @@ def test_axes_of_tiff_files(tmp_path):
         ({"strength": 0}, "strength"),
         ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
         ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
+        ({"target": np.empty((60, 70), "U3")}, "target must hold real numbers, not <U3"),
+        ({"source": SHARED, "target": SHARED[::-1]}, "target and source share memory"),
+        ({"target": da.zeros((60, 70))}, "not Array; nnk_image.tiled.denoise returns a dask array"),
+        ({"source": np.ma.masked_equal(np.eye(60, 70), 1)}, "masked arrays are not supported"),
     ],
 )
 def test_bad_input_is_explained(changed, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = {"source": np.ones((60, 70)), "target": "out.zarr", "sigma": 3.0} | changed
-    with pytest.raises((ValueError, MemoryError), match=says):
+    with pytest.raises((ValueError, TypeError, MemoryError), match=says):
         denoise_tiles(**options)
     assert not list(tmp_path.iterdir())
+
+
+def test_lists_are_arrays():
+    image = noisy(5, 20)[:40, :30]
+    result = np.empty_like(image)
+    denoise_tiles(image.astype(float).tolist(), result, 20)
+    np.testing.assert_array_equal(result, denoise(image.astype(float), 20).astype(np.float32))
 
 
 def test_other_files_are_not_overwritten(tmp_path):
@@ -351,11 +363,40 @@ def test_bad_values_are_reported_with_their_tile():
         ({"lmax": "lanczos"}, ValueError, "must be a number or None in tiles"),
         ({"max_memory": "1MB"}, MemoryError, "too small"),
         ({"window": 4}, ValueError, "window"),
+        ({"window": 0}, ValueError, "window"),
+        ({"sigma_f": 0}, ValueError, "sigma_f"),
+        ({"sigma_d": -1}, ValueError, "sigma_d"),
+        ({"order": "high"}, TypeError, "order must be an integer"),
+        ({"order": -1}, ValueError, "order"),
+        ({"n_scales": 0}, ValueError, "n_scales=0 must be from 1"),
+        ({"lmax": -1}, ValueError, "lmax"),
+        ({"bound": 0}, ValueError, "bound"),
+        ({"tau": 2}, ValueError, "tau"),
+        ({"approximation": "exact"}, ValueError, "approximation"),
+        ({"mask": None}, TypeError, "mask"),
     ],
 )
 def test_bad_options_of_wavelets_are_explained(options, error, says):
+    """Before anything is computed."""
+    image, options = da.zeros((500, 600)), {"sigma_f": 10} | options
     with pytest.raises(error, match=says):
-        tiled.analyze(da.zeros((500, 600)), 10, **options)
+        tiled.analyze(image, **options)
+    with pytest.raises(error, match=says):
+        tiled.filter(image, np.exp, **options)
+
+
+def test_responses_are_functions():
+    with pytest.raises(TypeError, match="response must be a function"):
+        tiled.filter(da.zeros((50, 60)), 3, 10)
+
+
+@pytest.mark.parametrize("call", [tiled.analyze, tiled.denoise])
+def test_masked_and_unknown_parts_are_refused(call):
+    image = da.from_array(noisy(4, 20), chunks=64)
+    with pytest.raises(ValueError, match="masked arrays are not supported"):
+        call(da.ma.masked_greater(image, 200), 10)
+    with pytest.raises(ValueError, match=r"call image\.compute_chunk_sizes"):
+        call(image[image[:, 0] > 100], 10)
 
 
 def test_arrays_that_are_not_lazy_are_refused():

@@ -360,8 +360,34 @@ def test_bad_input_is_refused(solver, change, error, message):
         solver(**arguments | change)
 
 
+@pytest.mark.parametrize("solver", [smooth, gglr])
+@pytest.mark.parametrize("change", [{"start": 1e300}, {"strength": 1e300}, {"weights": 1e300}])
+def test_numbers_whose_squares_overflow_are_refused(solver, change):
+    """They once kept the solvers busy for ever, or gave values out of range."""
+    noisy, graph = photograph()
+    options = {"start": noisy.ravel() * change.get("start", 1.0), "max_iterations": 20}
+    if solver is gglr:
+        options["coordinates"] = graph.positions()
+    matrix = graph.adjacency * change.get("weights", 1.0)
+    with pytest.raises(ValueError, match="too large to compute with in float64"):
+        solver(matrix, noisy.ravel(), change.get("strength", 1.0), **options)
+
+
+@pytest.mark.parametrize("solver", [smooth, gglr])
+def test_a_result_spoiled_by_rounding_is_warned_of(solver):
+    noisy = photograph()[0][:9, :12]
+    graph = nnk_image.image_graph(noisy, sigma_f=40)
+    with pytest.warns(UserWarning, match="rounding stopped .* smaller strength, or .* float64"):
+        solver(graph, noisy.astype(np.float32), 1e5, max_iterations=100_000)
+
+
+def test_variation_of_a_signal_too_small_for_its_strength_is_refused():
+    with pytest.raises(ValueError, match=r"strength=0\.1 is too large for a signal of this size"):
+        total_variation(grid_graph((2, 2)), [1e-310, 3e-310, 0, 0], 0.1)
+
+
 @pytest.mark.parametrize(
-    "coordinates", [None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan)]
+    "coordinates", [None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan), [[1e99]] * 4]
 )
 def test_gglr_needs_places(coordinates):
     with pytest.raises(ValueError, match="coordinates"):

@@ -116,7 +116,7 @@ def test_numbers_of_all_types():
         (IMAGE, GRAPHS["nnk"], {"n_jobs": 0}, ValueError, "n_jobs=0"),
         (IMAGE.T, GRAPHS["nnk"], {}, ValueError, r"of shape \(12, 18\)"),
         (IMAGE, GRAPHS["nnk"], {"inverse": True}, ValueError, r"of shape \(1, 2, 64\)"),
-        (IMAGE * np.nan, GRAPHS["nnk"], {}, ValueError, "finite"),
+        (IMAGE * np.nan, GRAPHS["nnk"], {}, ValueError, "finite at all pixels, and not masked"),
         (IMAGE * 1j, GRAPHS["nnk"], {}, ValueError, "these are complex128"),
         (IMAGE, image_graph(IMAGE, directed=True), {}, ValueError, "not symmetric"),
         (np.zeros((9, 9, 9)), image_graph(np.zeros((9, 9, 9))), {}, ValueError, "has no block"),

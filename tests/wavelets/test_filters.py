@@ -116,6 +116,15 @@ def test_functions_become_bands_in_order():
     assert design(np.sin, 6, 2.0).n_bands == 1
 
 
+@pytest.mark.parametrize("name", ["abspline", "custom"])
+def test_single_eigenvalues_and_tables_of_them(name):
+    bank = design([np.exp, np.cos] if name == "custom" else name, 6, 4.0)
+    x = np.arange(6.0) / 2
+    expected = bank.evaluate(x)
+    np.testing.assert_array_equal(bank.evaluate(0.5), expected[:, 1])
+    np.testing.assert_array_equal(bank.evaluate(x.reshape(2, 3)), expected.reshape(-1, 2, 3))
+
+
 def test_pygsp_filter_is_taken_as_it_is():
     theirs = pygsp_filter("mexican_hat", 4, 3.0)
     bank = design(theirs, 99, 1.0)

@@ -16,7 +16,7 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
 from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
 
-_EDGES_PER_PIXEL = 5  # take about as long as the pixel for which chunks are sized
+_EDGES_PER_PIXEL = 5  # that take about as long as a pixel, the unit for sizing chunks
 
 
 def gglr(
@@ -112,8 +112,10 @@ def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> A
         raise ValueError(
             f"coordinates must be ({n}, K) with K from 1 to {_core.MOST_AXES}, not {places.shape}"
         )
-    if not np.isfinite(places).all():
-        raise ValueError("coordinates must be finite")
+    dtype = problem.values.dtype
+    limit = float(np.finfo(dtype).max) ** 0.25  # squares are multiplied by weights and added up
+    if not (abs(places) <= limit).all():
+        raise ValueError(f"coordinates must be finite, and at most {limit:.1g} for {dtype} signals")
     return places
 
 
