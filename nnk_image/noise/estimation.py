@@ -40,7 +40,7 @@ KINDS = ("white", "poisson", "correlated", "rician")
 
 _DRAWING = 0.5  # share of constant areas in an image that has no block without them
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
-_IN_VOLUMES = 0.7  # of the factor of the correlated part, which the filter raises there by itself
+_IN_VOLUMES = 0.8  # of the factor of the correlated part, which the filter raises there by itself
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """Least number of slices of a volume that are used, and pixels from which on no more are added."""
 
