@@ -52,7 +52,8 @@ def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    paths.check_targets(found, options.overwrite, plot=[options.plot], json=[options.json])
+    outputs = {"plot": [options.plot], "json": [options.json]}
+    paths.check_targets(found, options.overwrite, outputs, {"plot": paths.PLOTS})
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
     by_path = dict(zip(map(str, found), reports, strict=True))

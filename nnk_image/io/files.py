@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.base.checks import check_positive, plain_array
 from nnk_image.io import pictures, tiff, volumes
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save, to_samples
 
@@ -114,6 +115,10 @@ def read(
     >>> pixels.shape, pixels.dtype, metadata.format, metadata.axes
     ((400, 600, 3), dtype('uint8'), 'PNG', 'YXS')
     """
+    if axes is not None and not isinstance(axes, str):
+        raise TypeError(f"axes must be letters such as 'ZYX', not {axes!r}")
+    if max_pixels is not None:
+        check_positive("max_pixels", max_pixels, "most pixels to read")
     with _opened(path) as stream:
         try:
             if extension_of(path) in _RAW:
@@ -178,7 +183,8 @@ def write(
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
-        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter.
+        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter.  Masked
+        values become NaN.
     metadata : Metadata or dict, optional
         What `read` returned for the image that `array` was made from, or some of its attributes,
         such as ``{"axes": "ZYX", "spacing": (2, 0.5, 0.5), "unit": "um"}``. Each format keeps
@@ -191,8 +197,8 @@ def write(
         If the format cannot hold the array or the file cannot be written; an existing file is
         then untouched.
     ValueError
-        If `array` contains NaN, is empty or complex, does not match the metadata, or holds floats
-        from 0 to 1, or far beyond 255, that would become a black or a white picture.
+        If `array` contains NaN that the file cannot hold, is empty or complex, does not match the
+        metadata, or holds floats from 0 to 1, or far beyond 255, that would become a black or a white picture.
 
     Warns
     -----
@@ -245,12 +251,14 @@ def _prepared(
 ) -> tuple[str, str, Save]:
     """Return the format, the names of metadata that it cannot hold, and what writes the file."""
     kind = _format_for(path)
-    pixels = np.asarray(array)
+    pixels = plain_array(array)
     if pixels.ndim < 2 or pixels.size == 0 or pixels.dtype.kind not in "biuf":
         raise ValueError(
             f"array is {pixels.dtype} of shape {pixels.shape}; give integers or floats of at least "
             "two axes"
         )
+    if pixels.dtype.itemsize > 8 and kind != "NPY":
+        raise ImageFileError(f"{path}: {kind} cannot hold {pixels.dtype}; convert it to float64")
     metadata = Metadata(**metadata) if isinstance(metadata, Mapping) else metadata or Metadata()
     if not metadata.axes:
         metadata = replace(metadata, axes=_likely_axes(pixels.shape), spacing=())

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import IO, Any
 
 import numpy as np
@@ -23,6 +24,10 @@ _UNIT_NAMES = {
     **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
     **{"nanometer": "nm", "millimeter": "mm", "centimeter": "cm", "meter": "m", "in": "inch"},
 }
+
+
+EXIF_PREFIX = b"Exif\0\0"
+"""Begins the EXIF data of a JPEG; other formats store them without it."""
 
 
 class FormatError(ValueError):
@@ -78,14 +83,23 @@ class Metadata:
     original: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        spacing = tuple(self.spacing) or (None,) * len(self.axes)
-        if len(spacing) != len(self.axes):
+        given = self.spacing if np.iterable(self.spacing) else (self.spacing,)
+        spacing = tuple(given) or (None,) * len(self.axes)
+        known = [length for length in spacing if length is not None]
+        if len(spacing) != len(self.axes) or not all(map(_is_length, known)):
             raise ValueError(
-                f"spacing {spacing} must be one number, or None, for each of the axes {self.axes!r}"
+                f"spacing {spacing} must be one number, or None, for each of the axes "
+                f"{self.axes!r}, above 0"
             )
+        if self.dpi is not None and plausible_dpi(self.dpi) is None:
+            raise ValueError(f"dpi={self.dpi!r} must be two numbers from 1 to 65535")
+        object.__setattr__(self, "axes", self.axes.upper())
         object.__setattr__(self, "spacing", spacing)
         if self.dtype is not None:
             object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        if self.exif is not None:
+            exif = EXIF_PREFIX + bytes(self.exif).removeprefix(EXIF_PREFIX)
+            object.__setattr__(self, "exif", exif)
 
     @property
     def spacing_of(self) -> dict[str, float]:
@@ -172,9 +186,11 @@ def picture_of(
 
 def samples_of(array: Pixels, metadata: Metadata) -> Pixels:
     """Return a picture with its transparency as one array, the opposite of `picture_of`."""
-    alpha = metadata.alpha
-    if alpha is None:
+    if metadata.alpha is None:
         return array
+    alpha = np.asarray(metadata.alpha)
+    if array.shape[2:] == (4,):
+        raise ValueError("the array has 4 channels, the last one transparency; leave out alpha")
     if alpha.shape != array.shape[:2] or alpha.dtype != array.dtype:
         raise ValueError(
             f"the array is {array.dtype} of shape {array.shape}, its transparency {alpha.dtype} "
@@ -205,6 +221,10 @@ def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
     return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
 
 
+def _is_length(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < value < math.inf
+
+
 def plausible_dpi(dpi: Any) -> tuple[float, float] | None:
     """Return a resolution as two floats; None where a file states nonsense or nothing."""
     try:
@@ -219,7 +239,7 @@ def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
     named = {
         axis: (abs(length), _UNIT_NAMES.get(unit or "", unit))
         for axis, (length, unit) in lengths.items()
-        if math.isfinite(length) and length
+        if _is_length(abs(length))
     }
     units = {unit for _, unit in named.values()} or {None}
     scales: Mapping[Any, float] = dict.fromkeys(units, 1.0) if len(units) == 1 else _MICROMETERS

@@ -111,7 +111,7 @@ def _upright_exif(image: Any) -> tuple[int, bytes | None]:
         orientation = int(stored) if stored in range(1, 9) else 1
         data = image.info["exif"]
         if orientation == 1:  # kept byte for byte, for notes of makers cannot be moved
-            return 1, b"Exif\0\0" + bytes(data).removeprefix(b"Exif\0\0")
+            return 1, data
         del tags[ExifTags.Base.Orientation]
         for size in (ExifTags.Base.ExifImageWidth, ExifTags.Base.ExifImageHeight):
             tags.get_ifd(ExifTags.IFD.Exif).pop(size, None)
@@ -161,8 +161,9 @@ def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save
         raise FormatError(f"the installed Pillow does not write {kind}; install a newer one")
     deep = array.dtype == np.uint16
     if array.dtype != np.uint8 and not (deep and kind in _DEEP):
-        cure = ".tif" if array.dtype.kind == "f" else ".png or .tif"
-        raise FormatError(f"{name} cannot hold {array.dtype}; write {cure}")
+        cure = "write .png or .tif" if deep else "convert it to uint8, or write .tif"
+        cure = "write .tif" if array.dtype.kind == "f" else cure
+        raise FormatError(f"{name} cannot hold {array.dtype}; {cure}")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
     deep_color = deep and (array.ndim == 3 or alpha)
     if alpha and kind not in ("PNG", "WEBP", "AVIF"):

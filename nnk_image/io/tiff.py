@@ -29,6 +29,7 @@ _LEAST_PLANE = 16  # bytes; a page has more, but may hold several channels
 _UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
+_NOT_IN_OME = ("float16", "int64", "uint64")
 _IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
 _OME_PIXELS = "{*}Image/{*}Pixels"  # of the first image
 _XMP_TAG = 700
@@ -343,6 +344,11 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
         if meta.micrometers(unit) is not None and {*"XY"} <= {*lengths}:
             options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
+    elif samples.dtype.name in _NOT_IN_OME:
+        raise FormatError(
+            f"{samples.dtype} is known neither to ImageJ nor to OME, whose TIFFs hold stacks; "
+            "convert it to int32 or float32, or write .npy"
+        )
     else:
         names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
         about = {name: lengths[axis] for axis, name in names.items()}

@@ -91,7 +91,7 @@ def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | No
     spacing: list[float | None] = []
     for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
         factor = factors.get(axis, 0.0)  # and by str() 0.9, not 0.8999999
-        spacing.append(factor * float(str(zoom)) if factor and zoom > 0 else None)
+        spacing.append(factor * float(str(zoom)) if factor and 0 < zoom < np.inf else None)
     return tuple(spacing), _UNITS.get(length)
 
 
