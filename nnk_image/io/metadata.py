@@ -19,7 +19,10 @@ Save = Callable[[IO[bytes]], object]
 Lengths = tuple[dict[str, float], str | None]
 """Spacing by the letter of the axis, and its unit."""
 
-_MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
+MICROMETERS: Mapping[str | None, float]
+MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
+"""Units of length that can be converted."""
+
 _UNIT_NAMES = {
     **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
     **{"nanometer": "nm", "millimeter": "mm", "centimeter": "cm", "meter": "m", "in": "inch"},
@@ -113,6 +116,13 @@ class Metadata:
         return self.axes in ("YX", "YXS")
 
 
+def named_axes(shape: tuple[int, ...], given: str | None) -> tuple[str, bool]:
+    """Return axes for an array without names of its own, and whether they are assumed."""
+    if given is None:
+        return _guessed_axes(shape), True
+    return checked_axes(given, shape), False
+
+
 def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     """Return the axes given by a user in capitals, if they fit an array of `shape`."""
     axes = axes.upper()
@@ -124,8 +134,7 @@ def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     return axes
 
 
-def guessed_axes(shape: tuple[int, ...]) -> str:
-    """Return the likely axes of an array that comes without their names."""
+def _guessed_axes(shape: tuple[int, ...]) -> str:
     maybe_color = len(shape) > 2 and {shape[0], shape[-1]} & {3, 4}
     if 2 <= len(shape) <= 4 and not maybe_color:
         return "TZYX"[-len(shape) :]
@@ -154,6 +163,12 @@ def _size(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
 
 
+def native(array: Pixels) -> Pixels:
+    """Return the array contiguous, writable and in native byte order."""
+    plain = np.asarray(array)
+    return np.require(plain, plain.dtype.newbyteorder("="), ["C", "WRITEABLE"])
+
+
 def upright(array: Pixels, orientation: int) -> Pixels:
     """Turn an (H, W, ...) array as its EXIF or TIFF orientation (1 to 8) asks."""
     if orientation >= 5:  # these store columns as rows
@@ -177,8 +192,8 @@ def picture_of(
         xmp = None
     samples = upright(np.atleast_3d(samples), orientation)
     channels = samples.shape[2]
-    pixels = _own(samples[..., 0] if channels < 3 else samples[..., :3])
-    alpha = _own(samples[..., -1]) if channels in (2, 4) else None
+    pixels = native(samples[..., 0] if channels < 3 else samples[..., :3])
+    alpha = native(samples[..., -1]) if channels in (2, 4) else None
     axes = "YX" if channels < 3 else "YXS"
     dpi = dpi[::-1] if dpi and orientation >= 5 else dpi
     return pixels, Metadata(axes=axes, dtype=pixels.dtype, alpha=alpha, dpi=dpi, xmp=xmp, **about)
@@ -197,10 +212,6 @@ def samples_of(array: Pixels, metadata: Metadata) -> Pixels:
             f"of {alpha.shape}; convert one of them, or write without metadata"
         )
     return np.concatenate([np.atleast_3d(array), alpha[..., None]], axis=2)
-
-
-def _own(array: Pixels) -> Pixels:
-    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
@@ -222,7 +233,7 @@ def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
 
 
 def _is_length(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < value < math.inf
+    return isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def plausible_dpi(dpi: Any) -> tuple[float, float] | None:
@@ -242,11 +253,6 @@ def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
         if _is_length(abs(length))
     }
     units = {unit for _, unit in named.values()} or {None}
-    scales: Mapping[Any, float] = dict.fromkeys(units, 1.0) if len(units) == 1 else _MICROMETERS
+    scales = dict.fromkeys(units, 1.0) if len(units) == 1 else MICROMETERS
     known = {axis: n * scales[unit] for axis, (n, unit) in named.items() if unit in scales}
     return known, units.pop() if len(units) == 1 else "um"
-
-
-def micrometers(unit: str | None) -> float | None:
-    """Return the length of a unit in micrometers, None for an unknown unit."""
-    return _MICROMETERS.get(unit or "")

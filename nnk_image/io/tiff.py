@@ -128,8 +128,7 @@ def _array(
     shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
     limit = Image.MAX_IMAGE_PIXELS if is_picture and limit is None else limit
     meta.check_size(shape, series.dtype, limit)
-    array = np.ascontiguousarray(series.asarray())
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    array = meta.native(series.asarray())
     options = _options(file, page, series)
     if page.photometric == PHOTOMETRIC.MINISWHITE and array.dtype.kind == "u":
         array, options["photometric"] = np.iinfo(array.dtype).max - array, "minisblack"
@@ -185,14 +184,13 @@ def _is_labeled(page: Any) -> bool:
 
 def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
-    if given is not None:
-        return meta.checked_axes(given, series.shape), False
-    unknown = [axis for axis in series.axes if axis in _UNKNOWN]
-    if not unknown:
-        return series.axes, False
-    if len(unknown) == 1 and "Z" not in series.axes and {*"YX"} <= {*series.axes}:
-        return series.axes.replace(unknown[0], "Z"), True
-    return meta.guessed_axes(series.shape), True
+    axes: str = series.axes
+    unknown = [axis for axis in axes if axis in _UNKNOWN]
+    if given is None and not unknown:
+        return axes, False
+    if given is None and len(unknown) == 1 and "Z" not in axes and {*"YX"} <= {*axes}:
+        return axes.replace(unknown[0], "Z"), True
+    return meta.named_axes(series.shape, given)
 
 
 def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
@@ -342,7 +340,7 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
-        if meta.micrometers(unit) is not None and {*"XY"} <= {*lengths}:
+        if unit in meta.MICROMETERS and {*"XY"} <= {*lengths}:
             options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     elif samples.dtype.name in _NOT_IN_OME:
         raise FormatError(

@@ -23,11 +23,9 @@ def read_npy(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pi
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
     meta.check_size(stored.shape, stored.dtype, limit)
-    named = (
-        meta.guessed_axes(stored.shape) if axes is None else meta.checked_axes(axes, stored.shape)
-    )
-    array = np.array(stored, dtype=stored.dtype.newbyteorder("="), order="C")
-    return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
+    named, assumed = meta.named_axes(stored.shape, axes)
+    array = meta.native(stored)
+    return array, Metadata("NPY", named, assumed, dtype=array.dtype)
 
 
 def npy_writer(array: Pixels, *_: Any) -> Save:
@@ -75,8 +73,7 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     else:  # float32 where the stored integers can be found again
         exact = dtype.itemsize <= 2 and abs(shift) < 2**22 * abs(scale)
         values = np.asanyarray(proxy, dtype=np.float32 if exact else np.float64)
-    array = np.ascontiguousarray(values.T)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    array = meta.native(values.T)
     header = image.header
     header.set_slope_inter(scale, shift)
     spacing, unit = _spacing(header, named)
@@ -157,7 +154,7 @@ def _new_header(array: Pixels, lengths: dict[str, float], unit: str | None) -> A
         header.set_data_shape(array.shape[::-1])
     except nibabel.spatialimages.HeaderDataError as error:
         raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
-    scale = meta.micrometers(unit)
+    scale = meta.MICROMETERS.get(unit)
     lengths = {
         axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
         for axis, length in lengths.items()
