@@ -30,6 +30,7 @@ _UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
 _NOT_IN_OME = ("float16", "int64", "uint64")
+_OME_TYPES = {"float32": "float", "float64": "double", "bool": "bit"}  # others as in numpy
 _IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
 _OME_PIXELS = "{*}Image/{*}Pixels"  # of the first image
 _XMP_TAG = 700
@@ -41,6 +42,7 @@ class Original(NamedTuple):
 
     shape: tuple[int, ...]
     page: tuple[int, ...]
+    dtype: np.dtype[Any]
     options: dict[str, Any]
     ome: bool
 
@@ -138,7 +140,8 @@ def _array(
     if not is_picture:
         axes, assumed = axes_of(series, given)
         about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
-        about["original"] = Original(array.shape, page.shape, options, file.is_ome)
+        original = Original(array.shape, page.shape, array.dtype, options, file.is_ome)
+        about["original"] = original
         return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
     if series.axes == "SYX":
         array, options["planarconfig"] = np.moveaxis(array, 0, -1), "contig"
@@ -147,7 +150,7 @@ def _array(
     if orientation in range(2, 9):
         return meta.picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
     pixels, metadata = meta.picture_of(array, dpi=_dpi(page), **about)
-    original = Original(pixels.shape, array.shape, options, file.is_ome)
+    original = Original(pixels.shape, array.shape, array.dtype, options, file.is_ome)
     spacing = tuple(map(lengths.get, metadata.axes))
     return pixels, replace(metadata, spacing=spacing, original=original)
 
@@ -285,8 +288,30 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     old[0].attrib.update(IFD="0", PlaneCount=str(planes))
     for element in old[1:]:
         pixels.remove(element)
+    return _text_of(root)
+
+
+def _text_of(root: ElementTree.Element) -> str:
     ElementTree.register_namespace("", root.tag[1:].partition("}")[0])
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
+
+
+def _retyped(options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return the options of an OME-TIFF for samples of another type."""
+    _check_ome_dtype(dtype)
+    root = ElementTree.fromstring(options["description"])
+    for pixels in root.iterfind(_OME_PIXELS):
+        pixels.set("Type", _OME_TYPES.get(dtype.name, dtype.name))
+        pixels.attrib.pop("SignificantBits", None)
+    return options | {"description": _text_of(root).encode()}
+
+
+def _check_ome_dtype(dtype: np.dtype[Any]) -> None:
+    if dtype.name in _NOT_IN_OME:
+        raise FormatError(
+            f"{dtype} is known neither to ImageJ nor to OME, whose TIFFs hold stacks; convert it "
+            "to int32 or float32, or write .npy"
+        )
 
 
 def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
@@ -296,6 +321,8 @@ def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
     ours = isinstance(original, Original) and (original.ome or not ome)
     if ours and original.shape == array.shape:
         samples, options = samples.reshape(-1, *original.page), original.options
+        if original.ome and samples.dtype != original.dtype:
+            options = _retyped(options, samples.dtype)
     else:
         _check_axes(metadata.axes, array.shape[-1])
         options = _new_options(samples, metadata, ome)
@@ -342,12 +369,8 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
         if unit in meta.MICROMETERS and {*"XY"} <= {*lengths}:
             options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
-    elif samples.dtype.name in _NOT_IN_OME:
-        raise FormatError(
-            f"{samples.dtype} is known neither to ImageJ nor to OME, whose TIFFs hold stacks; "
-            "convert it to int32 or float32, or write .npy"
-        )
     else:
+        _check_ome_dtype(samples.dtype)
         names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
         about = {name: lengths[axis] for axis, name in names.items()}
         about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}

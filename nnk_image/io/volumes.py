@@ -135,7 +135,12 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
     if metadata.format == "NIFTI" and metadata.original is not None:
         shape, header = metadata.original
         if shape == array.shape:
-            return array, header.copy()
+            header, scaling = header.copy(), header.get_slope_inter()
+            if array.dtype.kind in "iu" and scaling in ((None, None), (1, 0)):
+                stored = meta.to_samples(array, header.get_data_dtype())
+                if not np.array_equal(stored, array):  # integers are written as they are
+                    header.set_data_dtype(array.dtype)
+            return array, header
     axes = metadata.axes.replace("S", "C")
     if not {*axes} <= {*_AXES} or len({*axes}) < len(axes):
         raise FormatError(f"NIfTI cannot hold axes {metadata.axes}; write .tif or .npy")
