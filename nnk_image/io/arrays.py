@@ -142,7 +142,7 @@ def _first_array(found: Any) -> Any:
         return found
     if "0" not in found:
         raise ValueError(
-            f"it is a group without an array '0'; open one of {sorted(found)} by zarr, and pass that"
+            f"it is a group without an array '0'; open one of {sorted(found)} by zarr, and pass it"
         )
     return _first_array(found["0"])
 
