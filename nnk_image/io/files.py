@@ -188,8 +188,8 @@ def write(
     Warns
     -----
     UserWarning
-        If EXIF data, XMP data or the color profile are lost, because they are not written to the
-        format; if floats are far below or beyond the integers of ``metadata.dtype``.
+        If EXIF data, XMP data, the color profile or the transparency are lost, because they are not
+        written to the format; if floats are far below or beyond the integers of ``metadata.dtype``.
 
     Examples
     --------

@@ -255,4 +255,5 @@ def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
     units = {unit for _, unit in named.values()} or {None}
     scales = dict.fromkeys(units, 1.0) if len(units) == 1 else MICROMETERS
     known = {axis: n * scales[unit] for axis, (n, unit) in named.items() if unit in scales}
+    known = {axis: n for axis, n in known.items() if _is_length(n)}  # not beyond all floats now
     return known, units.pop() if len(units) == 1 else "um"

@@ -29,6 +29,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _EVERYTHING = ("exif", "xmp", "icc_profile")
 _HOLDS = dict.fromkeys(("PNG", "JPEG", "WEBP", "AVIF"), _EVERYTHING) | {"TIFF": _EVERYTHING[1:]}
 _NAMES = {"exif": "EXIF data", "xmp": "XMP data", "icc_profile": "the color profile"}
+_NAMES |= {"alpha": "the transparency"}
 _LARGEST = {"JPEG": {"exif": 65_000, "xmp": 65_000}}  # bytes
 
 # The tags of a TIFF that are those of EXIF too: from make and model to the place.
@@ -136,7 +137,10 @@ def exif_of_tiff(stream: Any) -> bytes | None:
 def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     """Return the metadata that a file of the format holds, and the names of the rest."""
     most = dict.fromkeys(_HOLDS.get(kind, ()), math.inf) | _LARGEST.get(kind, {})
-    lost = [n for n in _EVERYTHING if len(getattr(metadata, n) or b"") > most.get(n, 0)]
+    if kind not in ("NPY", "NIFTI"):
+        most["alpha"] = math.inf  # written or refused
+    values = ((name, getattr(metadata, name)) for name in _NAMES)
+    lost = [name for name, value in values if value is not None and len(value) > most.get(name, 0)]
     names = " and ".join(_NAMES[name] for name in lost)
     nothing: dict[str, Any] = dict.fromkeys(lost)
     return replace(metadata, **nothing), names

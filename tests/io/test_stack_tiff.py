@@ -362,3 +362,12 @@ def test_ome_xml_names_the_type_of_the_samples(tmp_path, dtype, name):
     assert (told.axes, told.spacing) == (about.axes, about.spacing)
     with pytest.raises(ImageFileError, match="known neither to ImageJ nor to OME"):
         write(tmp_path / "b.ome.tif", pixels.astype(np.int64), about)
+
+
+def test_absurd_sizes_do_not_cost_the_stack(tmp_path):
+    pixels = samples((3, 6, 7), "uint16")
+    sizes = {"PhysicalSizeX": 1e308, "PhysicalSizeXUnit": "m", "PhysicalSizeZ": 2.0}
+    ome_file(tmp_path / "a.ome.tif", pixels, "ZYX", **sizes, PhysicalSizeZUnit="mm")
+    array, about = read(tmp_path / "a.ome.tif")
+    np.testing.assert_array_equal(array, pixels)
+    assert (about.spacing, about.unit) == ((2000.0, 0.25, None), "um")
