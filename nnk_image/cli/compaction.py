@@ -12,6 +12,7 @@ import numpy.typing as npt
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common, paths, sources
+from nnk_image.cli.graph import build
 from nnk_image.io.files import read
 
 
@@ -78,14 +79,10 @@ def run(options: argparse.Namespace) -> None:
 def _measure(
     pixels: npt.ArrayLike, channel_axis: int | None, options: argparse.Namespace
 ) -> nnk_image.wavelets.EnergyCompaction:
-    kernel = options.window, options.sigma_d, options.sigma_f
-    given: dict[str, Any] = {"channel_axis": channel_axis, "n_jobs": options.jobs}
-    graphs = {
-        "bilateral": nnk_image.bilateral_graph(pixels, *kernel, **given),
-        "nnk": nnk_image.image_graph(pixels, *kernel, **given),
-    }
-    given |= {"orders": options.orders, "block_size": options.blocks}
-    return nnk_image.energy_compaction(pixels, graphs, **given)
+    axes: dict[str, Any] = {"channel_axis": channel_axis}
+    graphs = {kind: build(kind, pixels, options, **axes) for kind in ("bilateral", "nnk")}
+    given = axes | {"orders": options.orders, "block_size": options.blocks}
+    return nnk_image.energy_compaction(pixels, graphs, n_jobs=options.jobs, **given)
 
 
 def _measure_file(
