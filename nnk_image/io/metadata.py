@@ -89,7 +89,7 @@ class Metadata:
         given = self.spacing if np.iterable(self.spacing) else (self.spacing,)
         spacing = tuple(given) or (None,) * len(self.axes)
         known = [length for length in spacing if length is not None]
-        if len(spacing) != len(self.axes) or not all(map(_is_length, known)):
+        if len(spacing) != len(self.axes) or not all(map(is_length, known)):
             raise ValueError(
                 f"spacing {spacing} must be one number, or None, for each of the axes "
                 f"{self.axes!r}, above 0"
@@ -232,7 +232,8 @@ def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
     return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
 
 
-def _is_length(value: Any) -> bool:
+def is_length(value: Any) -> bool:
+    """Whether a value may be the distance between pixels."""
     return isinstance(value, Real) and 0 < float(value) < math.inf
 
 
@@ -250,10 +251,9 @@ def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
     named = {
         axis: (abs(length), _UNIT_NAMES.get(unit or "", unit))
         for axis, (length, unit) in lengths.items()
-        if _is_length(abs(length))
+        if is_length(abs(length))
     }
     units = {unit for _, unit in named.values()} or {None}
     scales = dict.fromkeys(units, 1.0) if len(units) == 1 else MICROMETERS
     known = {axis: n * scales[unit] for axis, (n, unit) in named.items() if unit in scales}
-    known = {axis: n for axis, n in known.items() if _is_length(n)}  # not beyond all floats now
     return known, units.pop() if len(units) == 1 else "um"

@@ -198,12 +198,14 @@ def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
 
 def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
     """Return the spacing along the axes for which the file states it, and its unit."""
+    lengths: dict[str, float] = {}
+    unit = None
     with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
         if file.is_ome:
-            return _ome_lengths(file)
-        if file.is_imagej:
-            return _imagej_lengths(file, page)
-    return {}, None
+            lengths, unit = _ome_lengths(file)
+        elif file.is_imagej:
+            lengths, unit = _imagej_lengths(file, page)
+    return {axis: length for axis, length in lengths.items() if meta.is_length(length)}, unit
 
 
 def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
@@ -212,7 +214,7 @@ def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
     sizes = {a: (float(about.get(k, 0)), about.get(f"{k}Unit", "µm")) for a, k in keys.items()}
     lengths, unit = meta.common_unit(sizes)
     if about.get("TimeIncrementUnit", "s") == "s":
-        lengths |= _interval(about.get("TimeIncrement", 0))
+        lengths["T"] = float(about.get("TimeIncrement", 0))
     return lengths, unit
 
 
@@ -226,13 +228,8 @@ def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
         sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
     lengths, unit = meta.common_unit(sizes)
     if about.get("tunit", "sec") in ("s", "sec"):
-        lengths |= _interval(about.get("finterval", 0))
+        lengths["T"] = float(about.get("finterval", 0))
     return lengths, unit
-
-
-def _interval(value: Any) -> dict[str, float]:
-    seconds = float(value)
-    return {"T": seconds} if 0 < seconds < math.inf else {}
 
 
 def _resolution(page: Any, axis: str) -> tuple[int, int]:
