@@ -8,5 +8,5 @@ import numpy.typing as npt
 
 def edges_of(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
     """Return ``edge_index`` (2, nnz: columns and rows) and ``edge_weight`` of a CSR array."""
-    edges = matrix.tocoo()
-    return np.stack([edges.col, edges.row], dtype=np.int64), edges.data
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.stack([matrix.indices.astype(np.int64), rows]), matrix.data.copy()
