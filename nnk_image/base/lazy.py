@@ -31,7 +31,7 @@ Slices = tuple[slice, ...]
 
 def bytes_of(max_memory: int | str) -> int:
     """Return a number of bytes, given as such or as text: '500MB', '4GiB'."""
-    with suppress(ValueError, AttributeError):
+    with suppress(ValueError, AttributeError, OverflowError):
         if (number := int(parse_bytes(max_memory))) > 0:
             return number
     raise ValueError(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common, paths, sources
+from nnk_image.cli.graph import build
 from nnk_image.io.files import read
 
 
@@ -52,7 +53,8 @@ def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
     _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
-    paths.check_targets(found, options.overwrite, plot=[options.plot], json=[options.json])
+    outputs = {"plot": [options.plot], "json": [options.json]}
+    paths.check_targets(found, options.overwrite, outputs, {"plot": paths.PLOTS})
     results: dict[str, Any] = {}
     reports = common.for_each(found, lambda path: _measure_file(path, options, results))
     by_path = dict(zip(map(str, found), reports, strict=True))
@@ -77,14 +79,10 @@ def run(options: argparse.Namespace) -> None:
 def _measure(
     pixels: npt.ArrayLike, channel_axis: int | None, options: argparse.Namespace
 ) -> nnk_image.wavelets.EnergyCompaction:
-    kernel = options.window, options.sigma_d, options.sigma_f
-    given: dict[str, Any] = {"channel_axis": channel_axis, "n_jobs": options.jobs}
-    graphs = {
-        "bilateral": nnk_image.bilateral_graph(pixels, *kernel, **given),
-        "nnk": nnk_image.image_graph(pixels, *kernel, **given),
-    }
-    given |= {"orders": options.orders, "block_size": options.blocks}
-    return nnk_image.energy_compaction(pixels, graphs, **given)
+    axes: dict[str, Any] = {"channel_axis": channel_axis}
+    graphs = {kind: build(kind, pixels, options, **axes) for kind in ("bilateral", "nnk")}
+    given = axes | {"orders": options.orders, "block_size": options.blocks}
+    return nnk_image.energy_compaction(pixels, graphs, n_jobs=options.jobs, **given)
 
 
 def _measure_file(

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(options.out)
     if options.out != OUT:  # the picture of an earlier demonstration may be replaced
-        check_targets([], options.overwrite, out=[options.out])
+        check_targets([], options.overwrite, {"out": [options.out]})
     clean = standard_image("camera").astype(float)
     rows = denoised(clean, options.sigma)
     print(f"camera, {clean.shape[0]}x{clean.shape[1]}, white noise of sigma {options.sigma:g}")

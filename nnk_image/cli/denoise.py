@@ -237,7 +237,7 @@ def _denoise_in_tiles(
         raise ValueError("--rician with --max-memory needs --sigma")
     path, start = options.images[0], time.perf_counter()
     taken = Path(path), Path(options.output)
-    paths.check_targets(taken, options.overwrite, json=[options.json])
+    paths.check_targets(taken, options.overwrite, {"json": [options.json]})
     with open_source(path, options.axes) as source:
         shape, stored, axes = source.shape, source.stored, source.metadata.axes
         space, spacing = [axis for axis in axes if axis in sources.SPACE], options.spacing

@@ -46,15 +46,16 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
-    _build([[0.0]], options)  # reports a wrong option once, not for each image
+    build(options.kind, [[0.0]], options)  # reports a wrong option once, not for each image
     reports = paths.for_each_image(options, _graph_file, out=(".npz",), plot=paths.PLOTS)
     common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
     common.check_reports(reports)
 
 
-def _build(pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
+def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
+    """Build a graph of one kind, as the options of `common.add_kernel` say."""
     kernel = options.window, options.sigma_d, options.sigma_f
-    return getattr(nnk_image, BUILDERS[options.kind])(pixels, *kernel, n_jobs=options.jobs, **axes)
+    return getattr(nnk_image, BUILDERS[kind])(pixels, *kernel, n_jobs=options.jobs, **axes)
 
 
 def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
@@ -70,7 +71,7 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
     parts = []
     for label, pixels in source.parts:
         start = time.perf_counter()
-        graph = _build(pixels, options, **source.arguments(pixels))
+        graph = build(options.kind, pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
         if out is not None:
             graph.save(out)

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,6 @@ PLOTS = (".png", ".pdf", ".svg")
 
 MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
 """Extensions of maps of the level, whose formats hold floating-point numbers."""
-
-FORMATS = {"plot": PLOTS, "map": MAPS}
-"""Extensions of the files of options that are written in a few formats only."""
 
 Files = dict[str, Any]
 """The files to write for one image, by the options that name them; None without the option."""
@@ -48,7 +45,8 @@ def for_each_image(
             found = without_existing(targets["output"])
         files = {path: {name: targets[name].get(path) for name in formats} for path in found}
         by_option = {name: [files[path][name] for path in found] for name in formats}
-        check_targets(found, options.overwrite, **by_option, json=[given.get("json")])
+        by_option["json"] = [given.get("json")]
+        check_targets(found, options.overwrite, by_option, formats)
         return for_each(found, lambda path: work(path, files[path], options))
 
 
@@ -153,12 +151,15 @@ def without_existing(outputs: dict[Path, Path]) -> list[Path]:
 
 
 def check_targets(
-    taken: Iterable[Path], overwrite: bool, **options: Iterable[str | Path | None]
+    taken: Iterable[Path],
+    overwrite: bool,
+    options: Mapping[str, Iterable[str | Path | None]],
+    formats: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Refuse, before the long computation, files of options that cannot be written.
 
     Nor may they exist, unless `overwrite`, or replace each other or what is `taken`; only the
-    output itself may replace an input.
+    output itself may replace an input.  `formats` holds the extensions for some options.
     """
     inputs, seen = {path.resolve() for path in taken}, set[Path]()
     existing = []
@@ -169,8 +170,8 @@ def check_targets(
                     f"{path}: --{option} would replace an input or a result; choose another name"
                 )
             seen.add(path.resolve())
-            allowed = FORMATS.get(option, (extension_of(path),))
-            if extension_of(path) not in allowed:
+            allowed = (formats or {}).get(option, ())
+            if option != "output" and allowed and extension_of(path) not in allowed:
                 raise ImageFileError(f"{path}: --{option} writes {', '.join(allowed)} only")
             if option == "plot":
                 from nnk_image.plotting.figures import new_figure

@@ -70,7 +70,11 @@ def add_max_pixels(command: argparse.ArgumentParser) -> None:
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(word) for word in text.split(","))
+    try:
+        return tuple(map(float, text.split(",")))
+    except ValueError:
+        message = f"{text!r} is not numbers with commas between them, such as 3,1,1"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 class Source(NamedTuple):

@@ -138,7 +138,13 @@ def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
 
 def _first_array(found: Any) -> Any:
     """Return an array, or that of the first level of a pyramid."""
-    return found if hasattr(found, "dtype") else _first_array(found["0"])
+    if hasattr(found, "dtype"):
+        return found
+    if "0" not in found:
+        raise ValueError(
+            f"it is a group without an array '0'; open one of {sorted(found)} by zarr, and pass it"
+        )
+    return _first_array(found["0"])
 
 
 def _zarr() -> Any:

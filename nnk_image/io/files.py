@@ -14,32 +14,34 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
+from nnk_image.base.checks import check_positive, plain_array
 from nnk_image.io import pictures, tiff, volumes
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save, to_samples
 
-_WRITES = {
-    ".png": "PNG",
-    ".jpg": "JPEG",
-    ".jpeg": "JPEG",
-    ".tif": "TIFF",
-    ".tiff": "TIFF",
-    ".pnm": "PPM",
-    ".pgm": "PPM",
-    ".ppm": "PPM",
-    ".webp": "WEBP",
-    ".avif": "AVIF",
-    ".bmp": "BMP",
-    ".npy": "NPY",
-    ".nii": "NIFTI",
-    ".nii.gz": "NIFTI",
-    ".ome.tif": "TIFF",
-    ".ome.tiff": "TIFF",
+_FORMATS = {
+    "PNG": (rb"\x89PNG\r\n\x1a\n", ".png"),
+    "JPEG": (rb"\xff\xd8\xff", ".jpg .jpeg"),
+    "TIFF": (rb"II[*+]\0|MM\0[*+]", ".tif .tiff .ome.tif .ome.tiff"),
+    "PPM": (rb"P[1-6]", ".pnm .pgm .ppm"),
+    "GIF": (rb"GIF8[79]a", ""),
+    "BMP": (rb"BM", ".bmp"),
+    "WEBP": (rb"RIFF.{4}WEBP", ".webp"),
+    "AVIF": (rb".{4}ftyp.{,28}avi[fs]", ".avif"),
+    "HEIF": (rb".{4}ftyp.{,28}(hei[a-z]|mif1)", ""),
+    "NPY": (rb"\x93NUMPY", ".npy"),
+    "NIFTI": (rb"\x1f\x8b|.{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2", ".nii .nii.gz"),
 }
+"""How files of each format begin, as regular expressions; extensions of those that are written."""
+
+_HEAD = 348  # bytes that decide which format it is
+
 _READERS = {"TIFF": tiff.read, "NPY": volumes.read_npy, "NIFTI": volumes.read_nifti}
 _WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
 """All other formats are of pictures."""
 
-WRITABLE = tuple(_WRITES)
+_FORMAT_OF = {name: kind for kind, (_, names) in _FORMATS.items() for name in names.split()}
+
+WRITABLE = tuple(_FORMAT_OF)
 """Extensions of the files that `write` writes."""
 
 READABLE = (*WRITABLE, ".pbm", ".gif", ".heic", ".heif")
@@ -50,23 +52,6 @@ _RAW = (".nef", ".cr2", ".arw", ".dng", ".orf", ".rw2", ".raf", ".pef")
 
 _LARGEST_OF_UNIT_RANGE = 1.5  # denoised values from 0 to 1 may be somewhat beyond
 _MOST_TOO_LARGE = 0.01  # share of values beyond twice white, which noise alone does not reach
-
-_SIGNATURES = {
-    "PNG": rb"\x89PNG\r\n\x1a\n",
-    "JPEG": rb"\xff\xd8\xff",
-    "TIFF": rb"II[*+]\0|MM\0[*+]",
-    "PPM": rb"P[1-6]",
-    "GIF": rb"GIF8[79]a",
-    "BMP": rb"BM",
-    "WEBP": rb"RIFF.{4}WEBP",
-    "AVIF": rb".{4}ftyp.{,28}avi[fs]",
-    "HEIF": rb".{4}ftyp.{,28}(hei[a-z]|mif1)",
-    "NPY": rb"\x93NUMPY",
-    "NIFTI": rb"\x1f\x8b|.{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2",
-}
-"""How the files of each format begin, as regular expressions."""
-
-_HEAD = 348  # bytes that they may need
 
 
 def read(
@@ -114,6 +99,10 @@ def read(
     >>> pixels.shape, pixels.dtype, metadata.format, metadata.axes
     ((400, 600, 3), dtype('uint8'), 'PNG', 'YXS')
     """
+    if axes is not None and not isinstance(axes, str):
+        raise TypeError(f"axes must be letters such as 'ZYX', not {axes!r}")
+    if max_pixels is not None:
+        check_positive("max_pixels", max_pixels, "most pixels to read")
     with _opened(path) as stream:
         try:
             if extension_of(path) in _RAW:
@@ -151,8 +140,8 @@ def _kind(stream: IO[bytes]) -> str:
     """Return the format of an open file, from its first bytes; rewinds it."""
     head = stream.read(_HEAD)
     stream.seek(0)
-    for kind, signature in _SIGNATURES.items():
-        if re.match(signature, head, re.DOTALL):
+    for kind, (beginning, _) in _FORMATS.items():
+        if re.match(beginning, head, re.DOTALL):
             return kind
     if not head:
         raise FormatError("is empty; fetch or export the file again")
@@ -178,7 +167,8 @@ def write(
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
-        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter.
+        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter.  Masked
+        values become NaN.
     metadata : Metadata or dict, optional
         What `read` returned for the image that `array` was made from, or some of its attributes,
         such as ``{"axes": "ZYX", "spacing": (2, 0.5, 0.5), "unit": "um"}``. Each format keeps
@@ -191,14 +181,15 @@ def write(
         If the format cannot hold the array or the file cannot be written; an existing file is
         then untouched.
     ValueError
-        If `array` contains NaN, is empty or complex, does not match the metadata, or holds floats
-        from 0 to 1, or far beyond 255, that would become a black or a white picture.
+        If `array` contains NaN that the file cannot hold, is empty or complex, does not match the
+        metadata, or holds floats from 0 to 1, or far beyond 255, that would become a black or a
+        white picture.
 
     Warns
     -----
     UserWarning
-        If EXIF data, XMP data or the color profile are lost, because they are not written to the
-        format; if floats are far below or beyond the integers of ``metadata.dtype``.
+        If EXIF data, XMP data, the color profile or the transparency are lost, because they are not
+        written to the format; if floats are far below or beyond the integers of ``metadata.dtype``.
 
     Examples
     --------
@@ -245,12 +236,14 @@ def _prepared(
 ) -> tuple[str, str, Save]:
     """Return the format, the names of metadata that it cannot hold, and what writes the file."""
     kind = _format_for(path)
-    pixels = np.asarray(array)
+    pixels = plain_array(array)
     if pixels.ndim < 2 or pixels.size == 0 or pixels.dtype.kind not in "biuf":
         raise ValueError(
             f"array is {pixels.dtype} of shape {pixels.shape}; give integers or floats of at least "
             "two axes"
         )
+    if pixels.dtype.itemsize > 8 and kind != "NPY":
+        raise ImageFileError(f"{path}: {kind} cannot hold {pixels.dtype}; convert it to float64")
     metadata = Metadata(**metadata) if isinstance(metadata, Mapping) else metadata or Metadata()
     if not metadata.axes:
         metadata = replace(metadata, axes=_likely_axes(pixels.shape), spacing=())
@@ -270,26 +263,26 @@ def _prepared(
 
 def _format_for(path: str | os.PathLike[str]) -> str:
     extension = extension_of(path)
-    if extension not in _WRITES:
+    if extension not in _FORMAT_OF:
         problem = f"unknown extension {extension!r}" if extension else "no extension"
         if extension in READABLE:
             problem = f"{extension} is only read, not written"
         raise ImageFileError(f"{path}: {problem}; use one of {', '.join(WRITABLE)}")
-    return _WRITES[extension]
+    return _FORMAT_OF[extension]
 
 
 def extension_by_content(path: str | os.PathLike[str]) -> str:
     """Return an extension for the format of a file's content, if `write` writes it; else ''."""
     with _opened(path) as stream, suppress(FormatError):
         kind = _kind(stream)
-        return next((extension for extension, name in _WRITES.items() if name == kind), "")
+        return next((extension for extension, k in _FORMAT_OF.items() if k == kind), "")
     return ""
 
 
 def copied(path: Path, target: Path, metadata: Metadata) -> bool:
     """Copy a file if its content is what the name of the target announces; return whether it is."""
     same = extension_of(target) == extension_of(path) or metadata.format == "JPEG"
-    if not same or _WRITES.get(extension_of(target)) != metadata.format:
+    if not same or _FORMAT_OF.get(extension_of(target)) != metadata.format:
         return False
     with _opened(path) as source, atomic_output(target) as stream:
         shutil.copyfileobj(source, stream)

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import IO, Any
 
 import numpy as np
@@ -18,11 +19,18 @@ Save = Callable[[IO[bytes]], object]
 Lengths = tuple[dict[str, float], str | None]
 """Spacing by the letter of the axis, and its unit."""
 
-_MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
+MICROMETERS: Mapping[str | None, float]
+MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
+"""Units of length that can be converted."""
+
 _UNIT_NAMES = {
     **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
     **{"nanometer": "nm", "millimeter": "mm", "centimeter": "cm", "meter": "m", "in": "inch"},
 }
+
+
+EXIF_PREFIX = b"Exif\0\0"
+"""Begins the EXIF data of a JPEG; other formats store them without it."""
 
 
 class FormatError(ValueError):
@@ -78,14 +86,23 @@ class Metadata:
     original: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        spacing = tuple(self.spacing) or (None,) * len(self.axes)
-        if len(spacing) != len(self.axes):
+        given = self.spacing if np.iterable(self.spacing) else (self.spacing,)
+        spacing = tuple(given) or (None,) * len(self.axes)
+        known = [length for length in spacing if length is not None]
+        if len(spacing) != len(self.axes) or not all(map(is_length, known)):
             raise ValueError(
-                f"spacing {spacing} must be one number, or None, for each of the axes {self.axes!r}"
+                f"spacing {spacing} must be one number, or None, for each of the axes "
+                f"{self.axes!r}, above 0"
             )
+        if self.dpi is not None and plausible_dpi(self.dpi) is None:
+            raise ValueError(f"dpi={self.dpi!r} must be two numbers from 1 to 65535")
+        object.__setattr__(self, "axes", self.axes.upper())
         object.__setattr__(self, "spacing", spacing)
         if self.dtype is not None:
             object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        if self.exif is not None:
+            exif = EXIF_PREFIX + bytes(self.exif).removeprefix(EXIF_PREFIX)
+            object.__setattr__(self, "exif", exif)
 
     @property
     def spacing_of(self) -> dict[str, float]:
@@ -99,6 +116,13 @@ class Metadata:
         return self.axes in ("YX", "YXS")
 
 
+def named_axes(shape: tuple[int, ...], given: str | None) -> tuple[str, bool]:
+    """Return axes for an array without names of its own, and whether they are assumed."""
+    if given is None:
+        return _guessed_axes(shape), True
+    return checked_axes(given, shape), False
+
+
 def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     """Return the axes given by a user in capitals, if they fit an array of `shape`."""
     axes = axes.upper()
@@ -110,8 +134,7 @@ def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     return axes
 
 
-def guessed_axes(shape: tuple[int, ...]) -> str:
-    """Return the likely axes of an array that comes without their names."""
+def _guessed_axes(shape: tuple[int, ...]) -> str:
     maybe_color = len(shape) > 2 and {shape[0], shape[-1]} & {3, 4}
     if 2 <= len(shape) <= 4 and not maybe_color:
         return "TZYX"[-len(shape) :]
@@ -140,6 +163,12 @@ def _size(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape))
 
 
+def native(array: Pixels) -> Pixels:
+    """Return the array contiguous, writable and in native byte order."""
+    plain = np.asarray(array)
+    return np.require(plain, plain.dtype.newbyteorder("="), ["C", "WRITEABLE"])
+
+
 def upright(array: Pixels, orientation: int) -> Pixels:
     """Turn an (H, W, ...) array as its EXIF or TIFF orientation (1 to 8) asks."""
     if orientation >= 5:  # these store columns as rows
@@ -163,8 +192,8 @@ def picture_of(
         xmp = None
     samples = upright(np.atleast_3d(samples), orientation)
     channels = samples.shape[2]
-    pixels = _own(samples[..., 0] if channels < 3 else samples[..., :3])
-    alpha = _own(samples[..., -1]) if channels in (2, 4) else None
+    pixels = native(samples[..., 0] if channels < 3 else samples[..., :3])
+    alpha = native(samples[..., -1]) if channels in (2, 4) else None
     axes = "YX" if channels < 3 else "YXS"
     dpi = dpi[::-1] if dpi and orientation >= 5 else dpi
     return pixels, Metadata(axes=axes, dtype=pixels.dtype, alpha=alpha, dpi=dpi, xmp=xmp, **about)
@@ -172,19 +201,17 @@ def picture_of(
 
 def samples_of(array: Pixels, metadata: Metadata) -> Pixels:
     """Return a picture with its transparency as one array, the opposite of `picture_of`."""
-    alpha = metadata.alpha
-    if alpha is None:
+    if metadata.alpha is None:
         return array
+    alpha = np.asarray(metadata.alpha)
+    if array.shape[2:] == (4,):
+        raise ValueError("the array has 4 channels, the last one transparency; leave out alpha")
     if alpha.shape != array.shape[:2] or alpha.dtype != array.dtype:
         raise ValueError(
             f"the array is {array.dtype} of shape {array.shape}, its transparency {alpha.dtype} "
             f"of {alpha.shape}; convert one of them, or write without metadata"
         )
     return np.concatenate([np.atleast_3d(array), alpha[..., None]], axis=2)
-
-
-def _own(array: Pixels) -> Pixels:
-    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
@@ -205,6 +232,11 @@ def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
     return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
 
 
+def is_length(value: Any) -> bool:
+    """Whether a value may be the distance between pixels."""
+    return isinstance(value, Real) and 0 < float(value) < math.inf
+
+
 def plausible_dpi(dpi: Any) -> tuple[float, float] | None:
     """Return a resolution as two floats; None where a file states nonsense or nothing."""
     try:
@@ -219,14 +251,9 @@ def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
     named = {
         axis: (abs(length), _UNIT_NAMES.get(unit or "", unit))
         for axis, (length, unit) in lengths.items()
-        if math.isfinite(length) and length
+        if is_length(abs(length))
     }
     units = {unit for _, unit in named.values()} or {None}
-    scales: Mapping[Any, float] = dict.fromkeys(units, 1.0) if len(units) == 1 else _MICROMETERS
+    scales = dict.fromkeys(units, 1.0) if len(units) == 1 else MICROMETERS
     known = {axis: n * scales[unit] for axis, (n, unit) in named.items() if unit in scales}
     return known, units.pop() if len(units) == 1 else "um"
-
-
-def micrometers(unit: str | None) -> float | None:
-    """Return the length of a unit in micrometers, None for an unknown unit."""
-    return _MICROMETERS.get(unit or "")

@@ -29,6 +29,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _EVERYTHING = ("exif", "xmp", "icc_profile")
 _HOLDS = dict.fromkeys(("PNG", "JPEG", "WEBP", "AVIF"), _EVERYTHING) | {"TIFF": _EVERYTHING[1:]}
 _NAMES = {"exif": "EXIF data", "xmp": "XMP data", "icc_profile": "the color profile"}
+_NAMES |= {"alpha": "the transparency"}
 _LARGEST = {"JPEG": {"exif": 65_000, "xmp": 65_000}}  # bytes
 
 # The tags of a TIFF that are those of EXIF too: from make and model to the place.
@@ -111,7 +112,7 @@ def _upright_exif(image: Any) -> tuple[int, bytes | None]:
         orientation = int(stored) if stored in range(1, 9) else 1
         data = image.info["exif"]
         if orientation == 1:  # kept byte for byte, for notes of makers cannot be moved
-            return 1, b"Exif\0\0" + bytes(data).removeprefix(b"Exif\0\0")
+            return 1, data
         del tags[ExifTags.Base.Orientation]
         for size in (ExifTags.Base.ExifImageWidth, ExifTags.Base.ExifImageHeight):
             tags.get_ifd(ExifTags.IFD.Exif).pop(size, None)
@@ -136,7 +137,10 @@ def exif_of_tiff(stream: Any) -> bytes | None:
 def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     """Return the metadata that a file of the format holds, and the names of the rest."""
     most = dict.fromkeys(_HOLDS.get(kind, ()), math.inf) | _LARGEST.get(kind, {})
-    lost = [n for n in _EVERYTHING if len(getattr(metadata, n) or b"") > most.get(n, 0)]
+    if kind not in ("NPY", "NIFTI"):
+        most["alpha"] = math.inf  # written or refused
+    values = ((name, getattr(metadata, name)) for name in _NAMES)
+    lost = [name for name, value in values if value is not None and len(value) > most.get(name, 0)]
     names = " and ".join(_NAMES[name] for name in lost)
     nothing: dict[str, Any] = dict.fromkeys(lost)
     return replace(metadata, **nothing), names
@@ -161,8 +165,9 @@ def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save
         raise FormatError(f"the installed Pillow does not write {kind}; install a newer one")
     deep = array.dtype == np.uint16
     if array.dtype != np.uint8 and not (deep and kind in _DEEP):
-        cure = ".tif" if array.dtype.kind == "f" else ".png or .tif"
-        raise FormatError(f"{name} cannot hold {array.dtype}; write {cure}")
+        cure = "write .png or .tif" if deep else "convert it to uint8, or write .tif"
+        cure = "write .tif" if array.dtype.kind == "f" else cure
+        raise FormatError(f"{name} cannot hold {array.dtype}; {cure}")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
     deep_color = deep and (array.ndim == 3 or alpha)
     if alpha and kind not in ("PNG", "WEBP", "AVIF"):

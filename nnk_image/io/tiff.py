@@ -29,6 +29,8 @@ _LEAST_PLANE = 16  # bytes; a page has more, but may hold several channels
 _UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
+_NOT_IN_OME = ("float16", "int64", "uint64")
+_OME_TYPES = {"float32": "float", "float64": "double", "bool": "bit"}  # others as in numpy
 _IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
 _OME_PIXELS = "{*}Image/{*}Pixels"  # of the first image
 _XMP_TAG = 700
@@ -40,6 +42,7 @@ class Original(NamedTuple):
 
     shape: tuple[int, ...]
     page: tuple[int, ...]
+    dtype: np.dtype[Any]
     options: dict[str, Any]
     ome: bool
 
@@ -127,8 +130,7 @@ def _array(
     shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
     limit = Image.MAX_IMAGE_PIXELS if is_picture and limit is None else limit
     meta.check_size(shape, series.dtype, limit)
-    array = np.ascontiguousarray(series.asarray())
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    array = meta.native(series.asarray())
     options = _options(file, page, series)
     if page.photometric == PHOTOMETRIC.MINISWHITE and array.dtype.kind == "u":
         array, options["photometric"] = np.iinfo(array.dtype).max - array, "minisblack"
@@ -138,7 +140,8 @@ def _array(
     if not is_picture:
         axes, assumed = axes_of(series, given)
         about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
-        about["original"] = Original(array.shape, page.shape, options, file.is_ome)
+        original = Original(array.shape, page.shape, array.dtype, options, file.is_ome)
+        about["original"] = original
         return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
     if series.axes == "SYX":
         array, options["planarconfig"] = np.moveaxis(array, 0, -1), "contig"
@@ -147,7 +150,7 @@ def _array(
     if orientation in range(2, 9):
         return meta.picture_of(array, orientation=orientation, dpi=_dpi(page), **about)
     pixels, metadata = meta.picture_of(array, dpi=_dpi(page), **about)
-    original = Original(pixels.shape, array.shape, options, file.is_ome)
+    original = Original(pixels.shape, array.shape, array.dtype, options, file.is_ome)
     spacing = tuple(map(lengths.get, metadata.axes))
     return pixels, replace(metadata, spacing=spacing, original=original)
 
@@ -184,24 +187,25 @@ def _is_labeled(page: Any) -> bool:
 
 def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
-    if given is not None:
-        return meta.checked_axes(given, series.shape), False
-    unknown = [axis for axis in series.axes if axis in _UNKNOWN]
-    if not unknown:
-        return series.axes, False
-    if len(unknown) == 1 and "Z" not in series.axes and {*"YX"} <= {*series.axes}:
-        return series.axes.replace(unknown[0], "Z"), True
-    return meta.guessed_axes(series.shape), True
+    axes: str = series.axes
+    unknown = [axis for axis in axes if axis in _UNKNOWN]
+    if given is None and not unknown:
+        return axes, False
+    if given is None and len(unknown) == 1 and "Z" not in axes and {*"YX"} <= {*axes}:
+        return axes.replace(unknown[0], "Z"), True
+    return meta.named_axes(series.shape, given)
 
 
 def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
     """Return the spacing along the axes for which the file states it, and its unit."""
+    lengths: dict[str, float] = {}
+    unit = None
     with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
         if file.is_ome:
-            return _ome_lengths(file)
-        if file.is_imagej:
-            return _imagej_lengths(file, page)
-    return {}, None
+            lengths, unit = _ome_lengths(file)
+        elif file.is_imagej:
+            lengths, unit = _imagej_lengths(file, page)
+    return {axis: length for axis, length in lengths.items() if meta.is_length(length)}, unit
 
 
 def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
@@ -210,7 +214,7 @@ def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
     sizes = {a: (float(about.get(k, 0)), about.get(f"{k}Unit", "µm")) for a, k in keys.items()}
     lengths, unit = meta.common_unit(sizes)
     if about.get("TimeIncrementUnit", "s") == "s":
-        lengths |= _interval(about.get("TimeIncrement", 0))
+        lengths["T"] = float(about.get("TimeIncrement", 0))
     return lengths, unit
 
 
@@ -224,13 +228,8 @@ def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
         sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
     lengths, unit = meta.common_unit(sizes)
     if about.get("tunit", "sec") in ("s", "sec"):
-        lengths |= _interval(about.get("finterval", 0))
+        lengths["T"] = float(about.get("finterval", 0))
     return lengths, unit
-
-
-def _interval(value: Any) -> dict[str, float]:
-    seconds = float(value)
-    return {"T": seconds} if 0 < seconds < math.inf else {}
 
 
 def _resolution(page: Any, axis: str) -> tuple[int, int]:
@@ -286,8 +285,30 @@ def _description(file: tifffile.TiffFile, series: Any) -> str:
     old[0].attrib.update(IFD="0", PlaneCount=str(planes))
     for element in old[1:]:
         pixels.remove(element)
+    return _text_of(root)
+
+
+def _text_of(root: ElementTree.Element) -> str:
     ElementTree.register_namespace("", root.tag[1:].partition("}")[0])
     return ElementTree.tostring(root, "unicode", xml_declaration=True)
+
+
+def _retyped(options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return the options of an OME-TIFF for samples of another type."""
+    _check_ome_dtype(dtype)
+    root = ElementTree.fromstring(options["description"])
+    for pixels in root.iterfind(_OME_PIXELS):
+        pixels.set("Type", _OME_TYPES.get(dtype.name, dtype.name))
+        pixels.attrib.pop("SignificantBits", None)
+    return options | {"description": _text_of(root).encode()}
+
+
+def _check_ome_dtype(dtype: np.dtype[Any]) -> None:
+    if dtype.name in _NOT_IN_OME:
+        raise FormatError(
+            f"{dtype} is known neither to ImageJ nor to OME, whose TIFFs hold stacks; convert it "
+            "to int32 or float32, or write .npy"
+        )
 
 
 def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
@@ -297,6 +318,8 @@ def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
     ours = isinstance(original, Original) and (original.ome or not ome)
     if ours and original.shape == array.shape:
         samples, options = samples.reshape(-1, *original.page), original.options
+        if original.ome and samples.dtype != original.dtype:
+            options = _retyped(options, samples.dtype)
     else:
         _check_axes(metadata.axes, array.shape[-1])
         options = _new_options(samples, metadata, ome)
@@ -341,9 +364,10 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
-        if meta.micrometers(unit) is not None and {*"XY"} <= {*lengths}:
+        if unit in meta.MICROMETERS and {*"XY"} <= {*lengths}:
             options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
+        _check_ome_dtype(samples.dtype)
         names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
         about = {name: lengths[axis] for axis, name in names.items()}
         about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}

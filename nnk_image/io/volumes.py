@@ -23,11 +23,9 @@ def read_npy(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pi
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
     meta.check_size(stored.shape, stored.dtype, limit)
-    named = (
-        meta.guessed_axes(stored.shape) if axes is None else meta.checked_axes(axes, stored.shape)
-    )
-    array = np.array(stored, dtype=stored.dtype.newbyteorder("="), order="C")
-    return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
+    named, assumed = meta.named_axes(stored.shape, axes)
+    array = meta.native(stored)
+    return array, Metadata("NPY", named, assumed, dtype=array.dtype)
 
 
 def npy_writer(array: Pixels, *_: Any) -> Save:
@@ -75,8 +73,7 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     else:  # float32 where the stored integers can be found again
         exact = dtype.itemsize <= 2 and abs(shift) < 2**22 * abs(scale)
         values = np.asanyarray(proxy, dtype=np.float32 if exact else np.float64)
-    array = np.ascontiguousarray(values.T)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    array = meta.native(values.T)
     header = image.header
     header.set_slope_inter(scale, shift)
     spacing, unit = _spacing(header, named)
@@ -91,7 +88,7 @@ def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | No
     spacing: list[float | None] = []
     for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
         factor = factors.get(axis, 0.0)  # and by str() 0.9, not 0.8999999
-        spacing.append(factor * float(str(zoom)) if factor and zoom > 0 else None)
+        spacing.append(factor * float(str(zoom)) if factor and 0 < zoom < np.inf else None)
     return tuple(spacing), _UNITS.get(length)
 
 
@@ -138,7 +135,12 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
     if metadata.format == "NIFTI" and metadata.original is not None:
         shape, header = metadata.original
         if shape == array.shape:
-            return array, header.copy()
+            header, scaling = header.copy(), header.get_slope_inter()
+            if array.dtype.kind in "iu" and scaling in ((None, None), (1, 0)):
+                stored = meta.to_samples(array, header.get_data_dtype())
+                if not np.array_equal(stored, array):  # integers are written as they are
+                    header.set_data_dtype(array.dtype)
+            return array, header
     axes = metadata.axes.replace("S", "C")
     if not {*axes} <= {*_AXES} or len({*axes}) < len(axes):
         raise FormatError(f"NIfTI cannot hold axes {metadata.axes}; write .tif or .npy")
@@ -157,7 +159,7 @@ def _new_header(array: Pixels, lengths: dict[str, float], unit: str | None) -> A
         header.set_data_shape(array.shape[::-1])
     except nibabel.spatialimages.HeaderDataError as error:
         raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
-    scale = meta.micrometers(unit)
+    scale = meta.MICROMETERS.get(unit)
     lengths = {
         axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
         for axis, length in lengths.items()

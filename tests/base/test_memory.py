@@ -15,7 +15,7 @@ from nnk_image import (
     image_graph,
     standard_image,
 )
-from nnk_image.base import memory
+from nnk_image.base import lazy, memory
 from nnk_image.denoising.methods import METHODS
 
 IMPOSSIBLE = """
@@ -129,3 +129,9 @@ def test_the_limit_of_a_container_counts_caches_as_free(tmp_path):
     for limit, left in (("max\n", math.inf), ("800\n", 330)):
         (tmp_path / "memory.max").write_text(limit)
         assert memory._of_container(tmp_path) == left
+
+
+@pytest.mark.parametrize("size", [np.inf, np.nan, "much", 0, -1, None])
+def test_sizes_that_are_none(size):
+    with pytest.raises(ValueError, match="must be a positive number of bytes"):
+        lazy.bytes_of(size)

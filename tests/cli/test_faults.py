@@ -174,7 +174,7 @@ def test_16_bit_stays_16_bit(capsys, photo, tmp_path):
 @pytest.mark.parametrize("name", ["denoise", "graph"])
 def test_files_limited_in_size(photo, tmp_path, name):
     """What the system really does when a file can grow no further."""
-    out = tmp_path / "out.png"
+    out = tmp_path / ("out.png" if name == "denoise" else "out.npz")
     out.write_bytes(b"old content")
     target = [out, "--sigma", "15"] if name == "denoise" else ["--out", out]
     done = process(name, photo, *target, "--overwrite", preexec_fn=limit_files_to(1000))
@@ -187,7 +187,7 @@ def test_files_limited_in_size(photo, tmp_path, name):
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # earlier ones leave a zip file open
         assert (nothing, zip_file) == ("\n", "")
     assert out.read_bytes() == b"old content"
-    assert {p.name for p in tmp_path.iterdir()} == {"out.png", "photos"}
+    assert {p.name for p in tmp_path.iterdir()} == {out.name, "photos"}
 
 
 def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
@@ -301,3 +301,21 @@ def test_names_of_any_bytes(photo, tmp_path):
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((tmp_path / "e.json").read_bytes())
     assert os.fsencode(found) == name
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "allowed"),
+    [("graph", "x.npy", ".npz"), ("noise", "x.png", ".json"), ("graph", "x", ".npz")],
+)
+def test_outputs_of_one_format_have_its_extension(capsys, photo, tmp_path, command, name, allowed):
+    status, _, err = run(capsys, command, photo, "--out", tmp_path / name)
+    assert (status, err.count("\n")) == (1, 1)
+    assert allowed in err
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("spacing", ["3,a,1", "3,,1", ""])
+def test_a_spacing_that_is_no_numbers(capsys, photo, spacing):
+    status, _, err = run(capsys, "denoise", photo, "out.png", "--spacing", spacing)
+    assert status == 2
+    assert f"argument --spacing: {spacing!r} is not numbers with commas between them" in err

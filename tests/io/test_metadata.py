@@ -261,3 +261,11 @@ def test_a_plane_of_a_microscope_keeps_size_unit_and_channel(tmp_path, program, 
         np.testing.assert_array_equal(file.asarray(), pixels)
     again = read(path)[1]
     assert (again.axes, again.spacing, again.unit) == ("YX", (0.25, 0.25), "um")
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.nii"])
+def test_transparency_is_not_lost_silently(tmp_path, name):
+    pixels, about = noise((9, 13)), {"alpha": noise((9, 13))}
+    with pytest.warns(UserWarning, match="the transparency will be lost: .* write .png"):
+        write(tmp_path / name, pixels, about)
+    np.testing.assert_array_equal(read(tmp_path / name)[0], pixels)

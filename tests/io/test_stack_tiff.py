@@ -4,6 +4,7 @@ What is written is read by tifffile and Pillow, which know nothing of this libra
 """
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -344,3 +345,29 @@ def test_thumbnails_of_raw_files_are_not_read(tmp_path):
             read(path.rename(tmp_path / name))
         path = tmp_path / name
         path.write_bytes(b"of no known format")
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("float32", "float"), ("int32", "int32")])
+def test_ome_xml_names_the_type_of_the_samples(tmp_path, dtype, name):
+    """Other programs rely on it."""
+    ome_file(tmp_path / "a.ome.tif", samples((3, 6, 7), "uint16"), "ZYX", Description="a cell")
+    array, about = read(tmp_path / "a.ome.tif")
+    pixels = samples(array.shape, dtype)
+    write(tmp_path / "b.ome.tif", pixels, replace(about, dtype=dtype))
+    with tifffile.TiffFile(tmp_path / "b.ome.tif") as file:
+        assert f'Type="{name}"' in file.ome_metadata
+        assert "a cell" in file.ome_metadata
+    back, told = read(tmp_path / "b.ome.tif")
+    np.testing.assert_array_equal(back, pixels, strict=True)
+    assert (told.axes, told.spacing) == (about.axes, about.spacing)
+    with pytest.raises(ImageFileError, match="known neither to ImageJ nor to OME"):
+        write(tmp_path / "b.ome.tif", pixels.astype(np.int64), about)
+
+
+def test_absurd_sizes_do_not_cost_the_stack(tmp_path):
+    pixels = samples((3, 6, 7), "uint16")
+    sizes = {"PhysicalSizeX": 1e308, "PhysicalSizeXUnit": "m", "PhysicalSizeZ": 2.0}
+    ome_file(tmp_path / "a.ome.tif", pixels, "ZYX", **sizes, PhysicalSizeZUnit="mm")
+    array, about = read(tmp_path / "a.ome.tif")
+    np.testing.assert_array_equal(array, pixels)
+    assert (about.spacing, about.unit) == ((2000.0, 0.25, None), "um")

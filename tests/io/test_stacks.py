@@ -16,7 +16,7 @@ from image_files import noise, refusal
 from stack_files import DTYPES, again, ome_file, samples
 
 from nnk_image.base import memory
-from nnk_image.io import ImageFileError, read, write
+from nnk_image.io import ImageFileError, arrays, read, write
 from nnk_image.io.files import check_writable
 from nnk_image.io.metadata import to_samples
 
@@ -272,3 +272,30 @@ def test_truncated_stacks_are_refused_and_never_taken_for_less(tmp_path, kept):
         else:  # an OME file may lack nothing but its description
             assert (path.name, kept) == ("ome.tif", 0.95)
             np.testing.assert_array_equal(rest, whole)
+
+
+@pytest.mark.parametrize(
+    ("stored", "given"),
+    [("int16", "int32"), ("uint8", "uint16"), ("uint8", "int8"), ("float32", "int32")],
+)
+def test_integers_that_the_file_had_no_room_for_are_not_clipped(tmp_path, stored, given):
+    nibabel.save(nifti(samples((4, 5, 6), stored)), tmp_path / "v.nii")
+    array, about = read(tmp_path / "v.nii")
+    write(tmp_path / "o.nii", np.zeros(array.shape, given), about)
+    assert nibabel.load(tmp_path / "o.nii").get_data_dtype() == stored
+    pixels = samples(array.shape, given)
+    write(tmp_path / "o.nii", pixels, about)
+    back, told = read(tmp_path / "o.nii")
+    np.testing.assert_array_equal(back, pixels, strict=True)
+    assert told.original[1]["descrip"] == about.original[1]["descrip"]
+
+
+def test_a_zarr_group_without_an_image_is_named(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "g.zarr", mode="w")
+    group.create_array("image", shape=(4, 5), dtype="u1")
+    with (
+        pytest.raises(ImageFileError, match=r"group without an array '0'; .* \['image'\]"),
+        arrays.open_source(tmp_path / "g.zarr"),
+    ):
+        pass

@@ -300,3 +300,91 @@ def test_permissions(tmp_path):
     path.chmod(0o604)
     write(path, noise((2, 2)))
     assert path.stat().st_mode & 0o777 == 0o604
+
+
+# What users get wrong
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"axes": "ZYX", "spacing": (2, -1, 1)}, r"spacing \(2, -1, 1\) .* above 0"),
+        ({"axes": "ZYX", "spacing": (2, 0, 0)}, "above 0"),
+        ({"axes": "ZYX", "spacing": (2, np.nan, 1)}, "above 0"),
+        ({"axes": "ZYX", "spacing": ("a", "b", "c")}, "one number, or None"),
+        ({"axes": "ZYX", "spacing": 2.0}, "one number, or None, for each of the axes 'ZYX'"),
+        ({"dpi": 300}, "two numbers from 1 to 65535"),
+        ({"dpi": (1e9, 72)}, "two numbers from 1 to 65535"),  # a JPEG would keep 16 bits of it
+        ({"dpi": (np.nan, 72)}, "two numbers from 1 to 65535"),
+    ],
+)
+@pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.npy"])
+def test_impossible_metadata_are_refused(tmp_path, name, about, message):
+    with pytest.raises(ValueError, match=message):
+        write(tmp_path / name, np.zeros((3, 4, 5), np.uint8), {"axes": "ZYX", **about})
+    assert not (tmp_path / name).exists()
+
+
+def test_axes_may_be_given_in_small_letters(tmp_path):
+    write(tmp_path / "x.tif", noise((3, 4, 5)), {"axes": "zyx", "spacing": (2, 1, 1)})
+    about = read(tmp_path / "x.tif")[1]
+    assert (about.axes, about.spacing) == ("ZYX", (2, 1, 1))
+
+
+def test_masked_values_are_not_written(tmp_path):
+    image = np.ma.masked_greater(np.arange(20.0).reshape(4, 5), 15)
+    write(tmp_path / "x.tif", image)
+    np.testing.assert_array_equal(read(tmp_path / "x.tif")[0], image.filled(np.nan))
+    with pytest.raises(ValueError, match="contains NaN"):
+        write(tmp_path / "x.png", image.astype(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int64", "uint64", "longdouble"])
+def test_stacks_that_no_tiff_can_hold_are_refused_before_the_work(tmp_path, dtype):
+    stack = np.zeros((5, 6, 7), dtype)
+    assert "convert it to" in refusal(check_writable, tmp_path / "x.tif", stack)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="no longer floats here")
+@pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.png"])
+def test_long_floats_are_refused_where_nobody_could_read_them(tmp_path, name):
+    text = refusal(write, tmp_path / name, np.zeros((4, 5), np.longdouble))
+    assert "convert it to float64" in text
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64"])
+def test_the_cure_is_not_the_format_that_was_refused(tmp_path, dtype):
+    text = refusal(write, tmp_path / "x.png", np.zeros((4, 5), dtype))
+    assert text.endswith(f"PNG cannot hold {dtype}; convert it to uint8, or write .tif")
+
+
+def test_exif_without_its_prefix_is_kept_in_jpeg(tmp_path):
+    exif = Image.Exif()
+    exif[271] = "Kamera"
+    data = exif.tobytes()
+    write(tmp_path / "x.jpg", noise((4, 5)), {"exif": data.removeprefix(b"Exif\0\0")})
+    assert read(tmp_path / "x.jpg")[1].exif == data
+
+
+def test_transparency_is_given_once(tmp_path):
+    opacity = noise((4, 5))
+    with pytest.raises(ValueError, match="leave out alpha"):
+        write(tmp_path / "x.png", noise((4, 5, 4)), {"alpha": opacity})
+    write(tmp_path / "x.png", noise((4, 5)), {"alpha": opacity})
+    np.testing.assert_array_equal(read(tmp_path / "x.png")[1].alpha, opacity)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"axes": 3}, TypeError, "axes must be letters"),
+        ({"axes": ["Y", "X"]}, TypeError, "axes must be letters"),
+        ({"max_pixels": "10"}, TypeError, "max_pixels must be a number"),
+        ({"max_pixels": -1}, ValueError, "max_pixels=-1 must be"),
+    ],
+)
+def test_wrong_arguments_are_not_taken_for_a_damaged_file(tmp_path, options, error, message):
+    np.save(tmp_path / "x.npy", np.zeros((4, 5)))
+    with pytest.raises(error, match=message) as caught:
+        read(tmp_path / "x.npy", **options)
+    assert not isinstance(caught.value, ImageFileError)
