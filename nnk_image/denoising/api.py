@@ -66,8 +66,9 @@ def denoise(
         result is then corrected by `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
-        as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to similar ones nearby and keeps only the
-        smooth part of the image on this graph, the 3 lowest of 7 spectral graph wavelet bands.
+        as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to similar
+        ones nearby and keeps only the smooth part of the image on this graph, the 3 lowest of 7
+        spectral graph wavelet bands.
     channel_axis : int, optional
         Axis of the channels, such as -1 for RGB. Default: the image has no channels.
     channels : {'colors', 'independent'}
