@@ -1,6 +1,5 @@
 """Classification by the weighted votes of neighbors."""
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -83,7 +82,6 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
 
 
-@dataclass(eq=False, repr=False)
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     """Classify by a vote of the neighbors that non-negative kernel regression (NNK) selects.
 
@@ -143,7 +141,6 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     """
 
 
-@dataclass(eq=False, repr=False)
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     """Classify by nearest neighbors whose number is chosen for each query (k*-nearest neighbors).
 

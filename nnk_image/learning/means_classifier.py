@@ -1,6 +1,5 @@
 """Classification by the class whose NNK-Means atoms reconstruct a query best."""
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -14,7 +13,6 @@ from nnk_image.base.image import Array
 from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
-@dataclass(eq=False, repr=False)
 class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     """Classify a query by the class whose atoms (`NNKMeans`) reconstruct it best.
 

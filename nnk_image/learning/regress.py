@@ -1,6 +1,5 @@
 """Regression by weighted means over neighbors."""
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -60,7 +59,6 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
 
 
-@dataclass(eq=False, repr=False)
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Predict values from the neighbors that non-negative kernel regression (NNK) selects.
 
@@ -101,7 +99,6 @@ n_jobs : optional
     """
 
 
-@dataclass(eq=False, repr=False)
 class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
     """Predict values by k*-nearest neighbors, whose number is chosen for each query.
 

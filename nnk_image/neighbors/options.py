@@ -2,14 +2,19 @@
 
 import sys
 import warnings
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import signature
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar, cast
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class MethodParams(NamedTuple):
@@ -47,7 +52,41 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
 def warn(text: str) -> None:
     """Warn at the line that called the library, perhaps through scikit-learn."""
     frame, level = sys._getframe(1), 2
-    ours = "nnk_image.", "sklearn."
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(ours):
+    while frame.f_back and _package_of(frame) in ("nnk_image", "sklearn"):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def without_metric(function: Function) -> Function:
+    """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
+
+    Of a class, whose own `__init__` it changes, errors name the subclass that is called.
+    """
+    if isinstance(function, type):
+        function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
+        return function
+    expected = signature(function)
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+        if "metric" in options and "kernel" in expected.parameters:
+            metric = options["metric"]
+            instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
+            hint = instead.get(
+                metric,
+                f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
+                "by that distance, or your own function as kernel",
+            )
+            raise TypeError(f"metric={metric!r} is no option of {name}; write {hint}")
+        try:
+            expected.bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
+        return function(*args, **options)
+
+    return cast(Function, checked)
