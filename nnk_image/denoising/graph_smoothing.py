@@ -15,7 +15,7 @@ from nnk_image.wavelets import filter_bank
 SIGMA_D, SIGMA_F = 2.0, 0.3
 STRENGTH, ORDER = 0.6, 4
 
-_PIXELS_OF_STRIP, _LEAST_ROWS = 1 << 20, 128  # strips of rows, so that their graphs stay small
+_PIXELS_OF_STRIP, _LEAST_ROWS = 1 << 18, 128  # strips of rows, so that their graphs stay small
 
 
 SWEEPS = LaplacianOperator.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)

@@ -127,7 +127,7 @@ class PoissonUnits:
 
     def __init__(self, parameters, round_, shape):
         axes = len(shape) - 1
-        self.side, self.shape = round_.side, shape
+        self.side, self.shape = round_.side, shape[:-1]
         self._stabilizers = [
             Stabilizer(gain, read * self.side ** (axes / 2), offset * self.side**axes, round_.share)
             for gain, read, offset in parameters
@@ -135,13 +135,17 @@ class PoissonUnits:
 
     def forward(self, pixels):
         """Return the sums of blocks of pixels, with noise of standard deviation 1."""
-        sums = _sums(pixels, self.side)
-        return _by_channel(sums, [s.forward for s in self._stabilizers])
+        return _stacked(
+            stabilizer.forward(_sums(pixels[..., c], self.side))
+            for c, stabilizer in enumerate(self._stabilizers)
+        )
 
     def inverse(self, units):
         """Return denoised units as (H, W, C) intensities."""
-        sums = _by_channel(units, [s.inverse for s in self._stabilizers])
-        return _spread(sums, self.side, self.shape)
+        return _stacked(
+            _spread(stabilizer.inverse(units[..., c]), self.side, self.shape)
+            for c, stabilizer in enumerate(self._stabilizers)
+        )
 
 
 def keep_means(estimate, noisy, parameters, valid):
@@ -163,31 +167,28 @@ def keep_means(estimate, noisy, parameters, valid):
         estimate[..., c] = light + offset
 
 
-def _by_channel(image, functions):
-    """Apply to each channel of an image its own function."""
-    channels = [f(image[..., c]) for c, f in enumerate(functions)]
-    return np.ascontiguousarray(np.stack(channels, axis=-1))
+def _stacked(channels):
+    """Return channels as one (H, W, C) array."""
+    return np.ascontiguousarray(np.stack(list(channels), axis=-1))
 
 
-def _sums(image, side):
-    """Sum blocks of pixels; where the last block is incomplete, the image is mirrored."""
+def _sums(channel, side):
+    """Sum blocks of pixels; where the last block is incomplete, the channel is mirrored."""
     if side == 1:
-        return image
-    *shape, channels = image.shape
-    image = np.pad(image, (*((0, -n % side) for n in shape), (0, 0)), mode="symmetric")
-    blocks = image.reshape([*(part for n in shape for part in (-(-n // side), side)), channels])
-    return blocks.sum(axis=tuple(range(1, 2 * len(shape), 2)))
+        return channel
+    channel = np.pad(channel, [(0, -n % side) for n in channel.shape], mode="symmetric")
+    blocks = channel.reshape([part for n in channel.shape for part in (n // side, side)])
+    return blocks.sum(axis=tuple(range(1, blocks.ndim, 2)))
 
 
 def _spread(sums, side, shape):
-    """Return a smooth image of `shape` whose blocks of pixels have the given sums."""
+    """Return a smooth channel of `shape` whose blocks of pixels have the given sums."""
     if side == 1:
         return sums
-    axes = len(shape) - 1
-    left = sums / sums.dtype.type(side**axes)
+    left = sums / sums.dtype.type(side**sums.ndim)
     total = 0
     for _ in range(_CORRECTIONS):
-        part = zoom(left, (*(side,) * axes, 1), order=3, mode="nearest", grid_mode=True)
+        part = zoom(left, side, order=3, mode="nearest", grid_mode=True)
         total = total + part
-        left = left - _sums(part, side) / side**axes
-    return np.ascontiguousarray(total[tuple(slice(n) for n in shape)])
+        left = left - _sums(part, side) / side**sums.ndim
+    return total[tuple(slice(n) for n in shape)]

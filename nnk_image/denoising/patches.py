@@ -240,7 +240,7 @@ def _progress_units(name, shape, channels, white):
 
 def _bytes_per_pixel(channels, itemsize):
     """Return the bytes held per pixel; the size of the image's own numbers hardly matters."""
-    return 155 + 25 * channels
+    return 80 + 45 * channels
 
 
 def _reach(name, shape, channels, spacing=None):
