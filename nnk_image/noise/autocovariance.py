@@ -18,6 +18,7 @@ Array = npt.NDArray[np.floating[Any]]
 REACH = 48
 """Largest displacement at which row and column noise, or a power spectrum, correlates pixels."""
 
+_MOST_CORRELATION = 1.01  # more than errors of estimates can make of 1
 _NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
 _ASYMMETRY = 0.1  # difference of opposite frequencies of a spectrum, relative to its sum
 _LEAST_LENGTH = 8  # pixels over which row noise must stay constant to differ from smooth noise
@@ -43,6 +44,12 @@ def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") ->
     if not np.isfinite(array).all() or variances.min() <= 0:
         raise ValueError(
             f"{name} must be finite, and positive in the middle, which is the variance"
+        )
+    largest, variance = np.abs(array).max(), variances.max()
+    if largest > _MOST_CORRELATION * variance:
+        raise ValueError(
+            f"{name} is {largest:.4g} somewhere, but cannot exceed the variance, {variance:.4g} in "
+            "the middle; if it is in the order of numpy.fft.ifft2, use numpy.fft.fftshift"
         )
     reflected = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
     if not np.allclose(array, reflected, atol=1e-6 * variances.max()):
@@ -156,7 +163,7 @@ def split_row_and_column_noise(
     share = max(float(rest[y, x]), 0.0)
     if share <= _NEGLIGIBLE:
         return rows, columns, share, None
-    rest /= share
+    rest = np.clip(rest / share, -1, 1)
     others = np.delete(rest.ravel(), rest.size // 2)
     return rows, columns, share, None if np.abs(others).max() < _NEGLIGIBLE else rest
 

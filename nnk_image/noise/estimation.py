@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import minimum_filter
 
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import (
@@ -182,7 +183,8 @@ def measured(image: Image) -> list[Scale]:
     channels, constant = to_opponent(units), constant_pixels(units)
     found = scales(channels, usable_pixels(units, image.valid), constant)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
-    if found or constant[valid].mean() > _DRAWING:
+    alike = constant & minimum_filter(valid, 3)  # not because masked pixels have been filled
+    if found or alike[valid].mean() > _DRAWING:
         return found
     found = scales(channels, valid, np.zeros_like(constant))  # all of it is clipped
     if not found:
@@ -285,11 +287,12 @@ def _plane(image: Image) -> Image:
         pixels = np.ascontiguousarray(filled(image.pixels, image.valid))
         return replace(image, pixels=pixels)
     pixels = image.pixels.reshape(-1, height, width, image.channels)
+    slices = np.full(image.shape, True) if image.valid is None else image.valid
+    slices = slices.reshape(-1, height, width)
+    some = np.flatnonzero(slices.any(axis=(1, 2)))
     number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
-    chosen = np.unique(np.linspace(0, len(pixels) - 1, number).round().astype(int))
-    parts = np.zeros((len(chosen), height + 1, width), bool)
-    parts[:, :-1] = True if image.valid is None else image.valid.reshape(-1, height, width)[chosen]
-    valid = parts.reshape(-1, width)
+    chosen = some[np.unique(np.linspace(0, len(some) - 1, number).round().astype(int))]
+    valid = np.pad(slices[chosen], ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
     rows = np.pad(pixels[chosen], ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
     rows = rows.reshape(-1, width, image.channels)
     return replace(image, pixels=rows if image.valid is None else filled(rows, valid), valid=valid)

@@ -50,9 +50,9 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
     """Estimate white noise, or that of magnitudes, of a level that may change in space."""
     if rician:
         check_magnitudes(image)
-    blocks = Blocks.of(image)
-    if not blocks.means.size:
-        if image.valid is not None and image.high > image.low:
+    blocks = Blocks.of(image) if image.low < image.high else None
+    if blocks is None or not blocks.means.size:
+        if blocks is not None and image.valid is not None:
             raise ValueError(
                 "the noise cannot be estimated, because the mask leaves no complete block of "
                 f"{'x'.join(map(str, _SIDES[len(image.shape)]))} pixels; give sigma"
@@ -60,9 +60,10 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
         return NoiseModel([0.0] * image.channels, rician=rician)
     variances = _variances(blocks, rician)
     if not uneven or variances.max() == 0:
-        level = float(np.sqrt(np.median(blocks.of_cells(variances))))
-        return NoiseModel([level] * image.channels, rician=rician, uncertainty=UNCERTAINTY)
-    cells = np.sqrt(variances).reshape(blocks.grid)
+        level = np.ldexp(np.sqrt(np.median(blocks.of_cells(variances))), blocks.exponent)
+        error = UNCERTAINTY if level > 0 else None
+        return NoiseModel([level] * image.channels, rician=rician, uncertainty=error)
+    cells = np.ldexp(np.sqrt(variances), blocks.exponent).reshape(blocks.grid)
     levels = zoom(cells, blocks.sizes, order=1, mode="nearest", grid_mode=True)
     levels = levels[tuple(map(slice, image.shape))]
     return NoiseModel(levels=levels, rician=rician, uncertainty=UNCERTAINTY)
@@ -70,7 +71,7 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Usable blocks of an image.
+    """Usable blocks of an image, whose values are divided by ``2 ** exponent``: none is extreme.
 
     Attributes
     ----------
@@ -78,27 +79,26 @@ class Blocks:
         Mean square of the coefficients at high and at low frequencies, without the mean.
     means : (n,) ndarray
         Mean of the pixels.
-    cells : (n,) ndarray of int
-        Number of the cell of each block.
     places : (axes, n) ndarray
         Middle of each block, in cells from the middle of the first one.
     grid, sizes : tuple of int
         Cells of the image, and pixels of a cell, along each axis.
+    exponent : int
     """
 
     energies: Floats
     means: Floats
-    cells: npt.NDArray[Any]
     places: Floats
     grid: tuple[int, ...]
     sizes: tuple[int, ...]
+    exponent: int
 
     @classmethod
     def of(cls, image: Image) -> Self:
         """Measure all blocks, a slab of them at a time; ValueError if the image is too small."""
         shape = image.shape
         sides = tuple(map(min, _SIDES[len(shape)], shape))
-        if math.prod(sides) < _FEWEST and image.high > image.low:
+        if math.prod(sides) < _FEWEST:
             raise ValueError(
                 f"the level of noise in an image of shape {shape} cannot be estimated: it "
                 f"has no block of {_FEWEST} neighboring pixels; give sigma"
@@ -108,19 +108,21 @@ class Blocks:
         along = zip(shape, sides, sizes, strict=True)
         middles = [(np.arange(n // side) + 0.5) * side / size - 0.5 for n, side, size in along]
         places = np.stack(np.meshgrid(*middles, indexing="ij"))
+        exponent = int(np.frexp(image.half_range)[1])
         parts = []
         for number in range(places.shape[1]):
             slab = slice(number * sides[0], (number + 1) * sides[0])
             valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
             for channel in range(image.channels):
-                values = _split(image.pixels[slab, ..., channel], sides)
-                kept = _usable(values, valid, image.low)
-                means = values[kept].mean(axis=tuple(range(1, values.ndim)), dtype=np.float64)
+                values = _split(image.pixels[slab, ..., channel], sides).astype(np.float64)
+                values = np.ldexp(values, -exponent)
+                kept = _usable(values, valid, np.ldexp(image.low, -exponent))
+                values = values[kept]
+                means = values.mean(axis=tuple(range(1, values.ndim)))
                 own = places[:, number].reshape(len(shape), -1)[:, kept]
-                parts.append((_energies(values[kept]), means, own))
+                parts.append((_energies(values), means, own))
         energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
-        cells = np.ravel_multi_index(tuple(np.rint(places).astype(int)), grid)
-        return cls(energies, means, cells, places, grid, sizes)
+        return cls(energies, means, places, grid, sizes, exponent)
 
     def of_cells(self, values: Floats) -> Floats:
         """Interpolate values at blocks, or those on the quiet side of a cell seem flattest."""
@@ -145,16 +147,19 @@ def _energies(values: Floats) -> Floats:
     sides = values.shape[1:]
     total = np.add.reduce(np.indices(sides))
     high = total > (sum(sides) - len(sides)) / 2
-    waves = dctn(values.astype(np.float64), axes=range(1, values.ndim), norm="ortho")
+    waves = dctn(values, axes=range(1, values.ndim), norm="ortho")
     parts = high, ~high & (total > 0)
     return np.array([(waves[:, part] ** 2).sum(axis=1) / max(part.sum(), 1) for part in parts])
 
 
 def _variances(blocks: Blocks, rician: int) -> Floats:
-    """Return the squared level of each cell."""
-    cells, number = blocks.cells, math.prod(blocks.grid)
+    """Return the squared level of each cell; 0 if many blocks have no noise at all."""
+    cells = np.ravel_multi_index(tuple(np.rint(blocks.places).astype(int)), blocks.grid)
+    number = math.prod(blocks.grid)
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
     variances = np.full(number, np.quantile(blocks.energies[0], _LOW) / factors[0])
+    if variances[0] == 0:
+        return variances
     for _ in range(_ROUNDS):
         ratios, low = blocks.energies / (factors * blocks.of_cells(variances))
         above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))

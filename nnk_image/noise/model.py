@@ -32,6 +32,7 @@ _EXCLUSIVE = (
 )
 """Pairs of arguments that cannot be combined."""
 
+_MOST_COILS = 128  # whose magnitudes are tabulated exactly
 _VERSION = 2  # of the format of `to_json`
 _MOST_SHOWN = 6  # channels whose levels are shown one by one
 _BRIGHTNESS_WIDTH = 2.0  # pixels, standard deviation of the Gaussian that smooths the brightness
@@ -84,7 +85,8 @@ class NoiseModel:
     rician : bool or int
         True if pixels are magnitudes of complex values, as in magnetic resonance imaging; `sigma`
         or `levels` are then those of the real part. An integer is the number of coils whose squares
-        were summed: 1 is the same as True, more is noncentral chi noise. Default: 0, no magnitudes.
+        were summed, up to 128: 1 is the same as True, more is noncentral chi noise. Default: 0, no
+        magnitudes.
 
     Raises
     ------
@@ -122,10 +124,11 @@ class NoiseModel:
     rician: int = 0
 
     def __post_init__(self) -> None:
+        coils = int(self.rician) if isinstance(self.rician, bool | np.bool_) else self.rician
         checked: dict[str, Any] = {
             "gain": per_channel("gain", self.gain, "growth of the variance with the intensity"),
             "offset": per_channel("offset", self.offset, "value without light", any_sign=True),
-            "rician": check_count("rician", int(self.rician), 0),
+            "rician": check_count("rician", coils, 0, _MOST_COILS),
         }
         for name in ("rows", "columns"):
             what = f"standard deviation of the offsets of {name}"

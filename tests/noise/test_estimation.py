@@ -468,11 +468,20 @@ def test_absent_pixels_all_over(share, value):
     assert sigma == pytest.approx(15, rel=0.2)
 
 
-def test_mask_without_a_whole_block():
+@pytest.mark.parametrize("step", [(3, 1), (4, 4)])
+def test_mask_without_a_whole_block(step):
     mask = np.zeros((30, 30), bool)
-    mask[::3] = True
+    mask[:: step[0], :: step[1]] = True
     with pytest.raises(ValueError, match=r"mask leaves no complete block; give sigma"):
         estimate_sigma(np.random.default_rng(0).random((30, 30)), mask=mask)
+
+
+def test_a_mask_of_one_slice():
+    """Slices are chosen among those that are there."""
+    volume = np.random.default_rng(0).normal(0, 5, (9, 800, 800)).astype(np.float32)
+    mask = np.zeros(volume.shape, bool)
+    mask[1] = True
+    assert estimate_noise(volume, mask=mask).sigma[0] == pytest.approx(5, rel=0.05)
 
 
 @pytest.mark.parametrize("shape", [(7, 20), (20, 7), (1, 1000)])

@@ -117,6 +117,22 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(other.levels, 2.0**20 * one.levels, rtol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{"uneven": True}, {"kind": "rician"}])
+@pytest.mark.parametrize("exponent", [-1000, 1010])
+def test_extreme_units(options, exponent):
+    image = noisy(BODY, 5, True)
+    one, other = (estimate_noise(np.ldexp(image, e), **options) for e in (0, exponent))
+    np.testing.assert_array_equal(other.sigma, np.ldexp(one.sigma, exponent))
+
+
+@pytest.mark.parametrize("options", [{"uneven": True}, {"kind": "rician"}])
+def test_images_of_two_values_and_slopes(options):
+    bits = noisy(BODY, 5, True) > 100
+    assert estimate_noise(bits, **options) == estimate_noise(bits.astype(np.uint8), **options)
+    for slope in (np.add.outer(np.arange(64), np.arange(64)), np.indices((64, 64))[1]):
+        assert estimate_noise(slope, **options).sigma[0] < 1e-6
+
+
 def test_colors_and_sequences():
     film = np.stack([noisy(BODY, 5, False, seed)[:20] for seed in range(3)])
     assert estimate_noise(film, uneven=True).levels.shape == film.shape

@@ -111,8 +111,11 @@ def test_psd_and_autocovariance_agree():
         (lambda: NoiseModel.from_psd(np.tile(np.arange(9, 0, -1), (9, 1))), "psd .* of rfft2"),
         (lambda: with_covariance(np.ones((2, 3))), "odd height and width"),
         (lambda: with_covariance(np.zeros((3, 3))), "positive in the middle"),
-        (lambda: with_covariance(np.arange(9).reshape(3, 3)), "and its opposite"),
+        (lambda: with_covariance([[1, 9, 2]]), "and its opposite"),
         (lambda: with_covariance(np.ones((2, 3, 3, 3))), "must both have one element per channel"),
+        (lambda: with_covariance(np.fft.ifftshift(BINOMIAL)), "exceed the variance.*fftshift"),
+        (lambda: NoiseModel(correlation=[[5, 1, 5]]), "correlation is 5 somewhere"),
+        (lambda: NoiseModel(rician=400), "rician=400 must be from 0 to 128"),
         (lambda: NoiseModel(levels=[[1.0, 0.0]]), "1 of 2 levels are not above 0.*row 0, column 1"),
         (lambda: NoiseModel(levels=[[1.0, np.nan]]), r"column 1 \(nan\)"),
         (lambda: NoiseModel(levels=np.ones(4)), "levels have shape"),
@@ -140,3 +143,10 @@ def test_psd_and_autocovariance_agree():
 def test_errors_teach(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("coils", [1.5, "two", None])
+def test_coils_are_an_integer(coils):
+    with pytest.raises(TypeError, match="rician must be an integer"):
+        NoiseModel(5, rician=coils)
+    assert NoiseModel(5, rician=np.True_).rician == 1
