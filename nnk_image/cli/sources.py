@@ -119,7 +119,10 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     processing them together costs 1 to 2 dB, where similar channels would gain as little as 0.2 dB.
     """
     pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
-    if wrong := pixels.size - np.count_nonzero(np.isfinite(pixels)):
+    wrong = pixels.size - np.count_nonzero(np.isfinite(pixels))
+    if 0 < wrong == pixels.size:
+        raise ImageFileError(f"{path}: all values are NaN or infinite")
+    if wrong:
         warnings.warn(
             f"values that are NaN or infinite: {wrong}; their pixels are left out", stacklevel=2
         )

@@ -19,7 +19,12 @@ _SILENT = logging.NullHandler()
 
 def read_npy(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read an array of real numbers."""
-    stored = np.load(stream.name, mmap_mode="r", allow_pickle=False)
+    try:
+        stored = np.load(stream.name, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if "Python objects" in str(error):
+            raise FormatError("holds Python objects; save integers or floats") from None
+        raise
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
     meta.check_size(stored.shape, stored.dtype, limit)

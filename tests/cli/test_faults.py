@@ -89,6 +89,14 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
         assert err.startswith(f"nnk-image: {path}: ")
 
 
+def test_no_pixel_is_finite(capsys, tmp_path):
+    path = tmp_path / "nan.npy"
+    np.save(path, np.full((20, 20), np.nan))
+    status, out, err = run(capsys, "noise", path)
+    assert (status, out) == (1, "")
+    assert err == f"nnk-image: {path}: all values are NaN or infinite\n"
+
+
 def test_advice_names_options(capsys, tmp_path):
     np.save(tmp_path / "small.npy", np.eye(5))
     status, _, err = run(capsys, "denoise", tmp_path / "small.npy", tmp_path / "out.npy")

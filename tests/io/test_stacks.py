@@ -229,7 +229,7 @@ def test_what_a_file_cannot_hold_is_refused_early(tmp_path, name, axes, dtype, m
 
 def test_pickles_are_not_opened(tmp_path):
     np.save(tmp_path / "o.npy", np.array([[{}]]), allow_pickle=True)
-    assert "damaged" in refusal(read, tmp_path / "o.npy")
+    assert "holds Python objects" in refusal(read, tmp_path / "o.npy")
 
 
 def test_sizes_are_refused_before_anything_is_read(tmp_path, monkeypatch):
