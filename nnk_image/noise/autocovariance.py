@@ -139,20 +139,11 @@ def halved(correlation: Array) -> Array:
     return correlation
 
 
-def split_row_and_column_noise(
-    correlation: Array,
-) -> tuple[float, float, float, Array | None]:
-    """Split a correlation into shares of row noise, of column noise, and the remaining correlation.
+def split_row_and_column_noise(correlation: Array) -> tuple[float, float, float, Array | None]:
+    """Split a correlation of two axes into row noise, column noise, and the rest.
 
-    Returns
-    -------
-    rows, columns, rest : float
-        Shares of the variance.
-    correlation : ndarray or None
-        Of the rest, None if that is white.
+    Returns the three shares of the variance, and the correlation of the rest, None if it is white.
     """
-    if correlation.ndim != 2:
-        return 0.0, 0.0, 1.0, correlation
     rows, columns = _share_of_rows(correlation), _share_of_rows(correlation.T)
     if rows == columns == 0:
         return 0.0, 0.0, 1.0, correlation
@@ -161,11 +152,11 @@ def split_row_and_column_noise(
     rest[y] -= rows
     rest[:, x] -= columns
     share = max(float(rest[y, x]), 0.0)
-    if share <= _NEGLIGIBLE:
-        return rows, columns, share, None
-    rest = np.clip(rest / share, -1, 1)
-    others = np.delete(rest.ravel(), rest.size // 2)
-    return rows, columns, share, None if np.abs(others).max() < _NEGLIGIBLE else rest
+    if share > _NEGLIGIBLE:
+        rest = np.clip(rest / share, -1, 1)
+        if np.abs(np.delete(rest.ravel(), rest.size // 2)).max() >= _NEGLIGIBLE:
+            return rows, columns, share, rest
+    return rows, columns, share, None
 
 
 def _share_of_rows(correlation: Array) -> float:

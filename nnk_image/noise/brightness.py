@@ -1,12 +1,11 @@
-"""How the noise of an image depends on the brightness: a line for counts of light, or a curve."""
+"""A line through the variances of the noise by brightness."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 
-_LEAST_FACTOR = 0.1  # level of the weakest noise, relative to the typical one
-_CHANGE = 1.2  # of the levels that is worth a curve
+CHANGE = 1.2  # of the levels by brightness that is worth modeling
 _STRAIGHT = 0.15  # relative deviation of variances from a line, up to which they are on it
 _ROUNDS = 6
 
@@ -52,26 +51,4 @@ class Line:
     def grows(self, darkest, brightest):
         """Whether the variances are on the line, and clearly greater at the brightest place."""
         dark, bright = self.at([darkest, brightest])
-        return self.deviation < _STRAIGHT and bright > _CHANGE**2 * dark
-
-
-def by_brightness(scale, white, correlated, most=np.inf):
-    """Return the (B,) variances of the luminance's noise in the bins of a `Scale`.
-
-    `white` and `correlated` are the variances of the two parts in the middle bin; `most` limits the
-    sum, in each bin or in all.
-    """
-    of_white = scale.white.mean(axis=0) / scale.typical_white.mean()
-    of_correlated = np.sqrt(scale.levels[0] / scale.typical[0])  # with care: texture is in them
-    variances = np.minimum(white * of_white + correlated * of_correlated, most)
-    return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
-
-
-def curve(brightness, variances):
-    """Return (2, B) brightness and levels, None if they are much the same, or not at rising ones.
-
-    `variances` are relative to those in the middle bin.
-    """
-    if variances.max() < _CHANGE**2 * variances.min() or np.any(np.diff(brightness) <= 0):
-        return None
-    return np.array([brightness, np.sqrt(variances)])
+        return self.deviation < _STRAIGHT and bright > CHANGE**2 * dark

@@ -21,21 +21,12 @@ _NEAR = 6.0  # standard deviations from a limit, beyond which nothing is clipped
 
 @dataclass(frozen=True)
 class Extremes:
-    """Smallest and largest values of an image, or of a part, and how many values are there.
+    """Smallest and largest values of an image, or of a part, and how many values are there."""
 
-    Attributes
-    ----------
-    values, numbers : (2, C) ndarray
-        Smallest and largest value of each channel, and how many pixels have it.
-    pixels : int
-    few : (n,) ndarray or None
-        The different values, if there are few.
-    """
-
-    values: Array
-    numbers: npt.NDArray[np.int64]
+    values: Array  # (2, C), smallest and largest of each channel
+    numbers: npt.NDArray[np.int64]  # (2, C), how many pixels have these values
     pixels: int
-    few: Array | None
+    few: Array | None  # the different values, if they are few
 
     @classmethod
     def of(cls, pixels: Array) -> Extremes:

@@ -1,6 +1,6 @@
 """Noise of an image, estimated from the image alone.
 
-Offsets of rows and columns are found first, and taken off. `blocks.py` measures what is left at
+Offsets of rows and columns are found first, and taken off. `scale.py` measures what is left at
 several sizes, `trust.py` says how far that is noise and not texture, and `fit.py` makes a model of
 it. `slices.py` adds the correlation across slices of a volume. If the noise is uneven or that of
 magnitudes, `levels.py` does all.
@@ -25,12 +25,12 @@ from nnk_image.base.image import (
     to_opponent,
 )
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise.blocks import SIDE, constant_pixels, scales, usable_pixels
+from nnk_image.noise.blocks import SIDE, constant_pixels, usable_pixels
 from nnk_image.noise.fit import model_of
 from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
-from nnk_image.noise.scale import Scale
+from nnk_image.noise.scale import Scale, scales
 from nnk_image.noise.slices import correlation_across_slices
 from nnk_image.noise.trust import MOST, factor, signs
 

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from nnk_image.base.image import Image
 from nnk_image.noise.autocovariance import correlation_of
-from nnk_image.noise.blocks import SIDE, WAVES, U, V, cosines
-from nnk_image.noise.brightness import Line, by_brightness, curve
+from nnk_image.noise.blocks import SIDE, U, V
+from nnk_image.noise.brightness import CHANGE, Line
 from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.scale import Scale
+from nnk_image.noise.scale import Scale, cosines
 from nnk_image.noise.trust import white_trust
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -30,13 +30,14 @@ _CHROMA = 0.5  # level of the other opponent channels, at least, relative to the
 _MOST_RAISED = 100  # factor of their variances, which are 0 in a gray picture stored in color
 _LEAST = 1e-6  # level, relative to half the range, that counts as none
 _NEGLIGIBLE = 0.04  # correlation that counts as none
+_LEAST_FACTOR = 0.1  # level of the weakest noise, relative to the typical one
 _DARK, _FAR = 0.001, 5.0  # share of pixels far below an offset, and how many times the noise
 _UNCERTAINTY = UNCERTAINTY, 0.3  # of the level of white noise, and of correlated noise
 
 
 def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
     """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
-    full, matrix = found[0], found[0].opponent.matrix
+    full, matrix = found[0], found[0].matrix
     believed = white_trust(found) if kind in (None, "white") else 1
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
@@ -88,11 +89,14 @@ def _with_brightness(
         counts = _counts(line, model, image, full.range[0])
         if kind == "poisson" or _is_possible(counts, image):
             return counts
-    levels = curve(image.center + image.half_range * full.brightness, variances / typical)
-    if levels is None:
+    brightness = image.center + image.half_range * full.brightness
+    rises = np.all(np.diff(brightness) > 0)
+    if variances.max() < CHANGE**2 * variances.min() or not rises:
         return model
-    power = np.sqrt(np.mean(levels[1] ** 2))
-    return replace(model, sigma=tuple(power * s for s in model.sigma), curve=levels)
+    levels = np.sqrt(variances / typical)
+    power = np.sqrt(np.mean(levels**2))
+    curve = np.array([brightness, levels])
+    return replace(model, sigma=tuple(power * s for s in model.sigma), curve=curve)
 
 
 def _counts(line: Line, model: NoiseModel, image: Image, darkest: float) -> NoiseModel:
@@ -116,6 +120,17 @@ def _is_possible(counts: NoiseModel, image: Image) -> bool:
     return bool(np.quantile(some, _DARK) >= offset - _FAR * level)
 
 
+def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:
+    """Return the (B,) variances of the luminance's noise in the bins, at most `most`.
+
+    `white` and `correlated` are the variances of the two parts in the middle bin.
+    """
+    of_white = full.white.mean(axis=0) / full.typical_white.mean()
+    of_correlated = np.sqrt(full.levels[0] / full.typical[0])  # with care: texture is in them
+    variances = np.minimum(white * of_white + correlated * of_correlated, most)
+    return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
+
+
 def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     """Return covariances by offset, (C, 2 reach + 1, 2 reach + 1), of the opponent channels.
 
@@ -124,22 +139,20 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     have flat places.
     """
     size = 2 * _REACH + 1
+    covariances = np.zeros((len(white), size, size))
     if share == 0:
-        return np.zeros((len(white), size, size))
+        return covariances
     u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
     certain = np.exp(np.minimum.accumulate([0, *(2 * scale.flatness for scale in found[1:])]))
     weights = np.repeat(certain, [len(a) for a in u])
-    basis = cosines(np.concatenate(u), np.concatenate(v), WAVES)
+    basis = cosines(np.concatenate(u), np.concatenate(v))
     fit = np.linalg.pinv(basis * weights[:, None]) * weights
     around = 2 * np.pi * np.fft.fftfreq(2 * size)
-    rows, columns = np.meshgrid(around, around, indexing="ij")
-    everywhere = cosines(rows.ravel(), columns.ravel(), WAVES)
-    covariances = np.empty((len(white), size, size))
+    everywhere = cosines(*np.meshgrid(around, around, indexing="ij"))
     for own, spectrum, covariance in zip(white, np.hstack(spectra), covariances, strict=True):
         beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
-        by_offset = np.fft.ifft2(smooth.reshape(2 * size, 2 * size)).real
-        covariance[:] = np.roll(by_offset, (_REACH, _REACH), (0, 1))[:size, :size]
+        covariance[:] = np.roll(np.fft.ifft2(smooth).real, _REACH, (0, 1))[:size, :size]
     total = covariances[:, _REACH, _REACH] + white
     raised = np.clip(_CHROMA**2 * total[0] / total[1:], 1, _MOST_RAISED)
     covariances[1:] *= raised[:, None, None]
@@ -153,7 +166,7 @@ def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
     passed = np.ones(len(u))
     for i in range(halvings):
         passed *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
-    return u, v, scale.typical_opponent[:, None] * scale.opponent.spectra[:, kept] / passed
+    return u, v, scale.variances[:, kept] / passed
 
 
 def _correlation(covariance: Floats) -> Floats | None:

@@ -50,19 +50,21 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
     """Estimate white noise, or that of magnitudes, of a level that may change in space."""
     if rician:
         check_magnitudes(image)
-    blocks = Blocks.of(image) if image.low < image.high else None
-    if blocks is None or not blocks.means.size:
-        if blocks is not None and image.valid is not None:
-            raise ValueError(
-                "the noise cannot be estimated, because the mask leaves no complete block of "
-                f"{'x'.join(map(str, _SIDES[len(image.shape)]))} pixels; give sigma"
-            )
-        return NoiseModel([0.0] * image.channels, rician=rician)
+    none = NoiseModel([0.0] * image.channels, rician=rician)
+    if image.low == image.high:
+        return none
+    blocks = Blocks.of(image)
+    if not blocks.means.size and image.valid is not None:
+        raise ValueError(
+            "the noise cannot be estimated, because the mask leaves no complete block of "
+            f"{'x'.join(map(str, _SIDES[len(image.shape)]))} pixels; give sigma"
+        )
     variances = _variances(blocks, rician)
-    if not uneven or variances.max() == 0:
+    if not variances.any():
+        return none
+    if not uneven:
         level = np.ldexp(np.sqrt(np.median(blocks.of_cells(variances))), blocks.exponent)
-        error = UNCERTAINTY if level > 0 else None
-        return NoiseModel([level] * image.channels, rician=rician, uncertainty=error)
+        return NoiseModel([level] * image.channels, rician=rician, uncertainty=UNCERTAINTY)
     cells = np.ldexp(np.sqrt(variances), blocks.exponent).reshape(blocks.grid)
     levels = zoom(cells, blocks.sizes, order=1, mode="nearest", grid_mode=True)
     levels = levels[tuple(map(slice, image.shape))]
@@ -71,26 +73,13 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Usable blocks of an image, whose values are divided by ``2 ** exponent``: none is extreme.
+    """Usable blocks of an image, whose values are divided by ``2 ** exponent``: none is extreme."""
 
-    Attributes
-    ----------
-    energies : (2, n) ndarray
-        Mean square of the coefficients at high and at low frequencies, without the mean.
-    means : (n,) ndarray
-        Mean of the pixels.
-    places : (axes, n) ndarray
-        Middle of each block, in cells from the middle of the first one.
-    grid, sizes : tuple of int
-        Cells of the image, and pixels of a cell, along each axis.
-    exponent : int
-    """
-
-    energies: Floats
-    means: Floats
-    places: Floats
-    grid: tuple[int, ...]
-    sizes: tuple[int, ...]
+    energies: Floats  # (2, n) mean squares at high and at low frequencies, without the mean
+    means: Floats  # (n,) means of the pixels
+    places: Floats  # (axes, n) middles, in cells from the middle of the first one
+    grid: tuple[int, ...]  # cells of the image along each axis
+    sizes: tuple[int, ...]  # pixels of a cell along each axis
     exponent: int
 
     @classmethod
@@ -156,10 +145,11 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
     """Return the squared level of each cell; 0 if many blocks have no noise at all."""
     cells = np.ravel_multi_index(tuple(np.rint(blocks.places).astype(int)), blocks.grid)
     number = math.prod(blocks.grid)
+    start = np.quantile(blocks.energies[0], _LOW) if len(cells) else 0.0
+    if start == 0:
+        return np.zeros(number)
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
-    variances = np.full(number, np.quantile(blocks.energies[0], _LOW) / factors[0])
-    if variances[0] == 0:
-        return variances
+    variances = np.full(number, start / factors[0])
     for _ in range(_ROUNDS):
         ratios, low = blocks.energies / (factors * blocks.of_cells(variances))
         above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))

@@ -208,7 +208,7 @@ class NoiseModel:
         if sigma is None and not np.any(gain):
             sigma = np.sqrt(variances_of(covariance))
         model = cls(sigma, gain=gain, correlation=correlation_of(covariance), curve=curve)
-        if any(model.gain) or len(model.sigma) > 1:
+        if any(model.gain) or len(model.sigma) > 1 or covariance.ndim != 2:
             return model
         rows, columns, rest, correlation = split_row_and_column_noise(model.correlation)
         (level,) = model.sigma

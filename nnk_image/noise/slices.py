@@ -29,11 +29,8 @@ _LEAST = 0.04  # correlation that counts as none
 def correlation_across_slices(image: Image) -> Floats | None:
     """Estimate the correlation of the noise along the third axis from the last.
 
-    Returns
-    -------
-    (2 n + 1,) ndarray or None
-        For displacements from -n to n slices, with 1 in the middle. None if the noise of different
-        slices is independent, or slices are too few or have several channels.
+    It has (2 n + 1,) values, for displacements from -n to n slices, with 1 in the middle. None if
+    the noise of different slices is independent, or slices are too few or have several channels.
     """
     blocks = _blocks(image)
     if blocks is None:

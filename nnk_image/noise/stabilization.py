@@ -43,17 +43,6 @@ class Stabilizer:
     It also serves the mixture ``share * z + (1 - share) * estimate`` of a noisy image with an
     estimate of its true intensities, whose noise is only that of the first part.
 
-    Attributes
-    ----------
-    gain : float
-        Image units per count, above zero.
-    read : float
-        Standard deviation of the Gaussian part of the noise, in image units.
-    offset : float
-        Value that the camera gives to no light.
-    share : float
-        Of the noisy image in a mixture, above 0; 1 if there is no other.
-
     Notes
     -----
     With counts ``u = (z - offset) / (gain share^2)`` and read noise ``r = read / (gain share)``
@@ -62,10 +51,10 @@ class Stabilizer:
     counts.  So it tends to ``(z - offset) / read`` where read noise outweighs that of the counts.
     """
 
-    gain: float
-    read: float = 0.0
-    offset: float = 0.0
-    share: float = 1.0
+    gain: float  # image units per count, above 0
+    read: float = 0.0  # standard deviation of the Gaussian part of the noise, in image units
+    offset: float = 0.0  # value that the camera gives to no light
+    share: float = 1.0  # of the noisy image in a mixture, above 0
 
     def forward(self, z: Floats) -> Floats:
         """Transform a noisy image, or a mixture, so that its noise has standard deviation 1.

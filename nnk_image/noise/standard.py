@@ -23,24 +23,16 @@ _LEAST_RATIO = 1e-6
 
 @dataclass(frozen=True)
 class StandardNoise:
-    """The noise of an image that has been brought to variance 1.
-
-    Attributes
-    ----------
-    correlations : None or (C, 2 a + 1, 2 b + 1) ndarray
-        Correlation of the noise at two pixels by their offset, from (-a, -b) to (a, b), of each
-        opponent channel; 1 in the middle, 0 beyond.  More axes for volumes.  None if noise is
-        white.
-    variances : None or ndarray of the image's shape
-        Variance of the noise of each pixel, 1 on average.  None if it is the same everywhere.
-    opponent : None or (C, C) ndarray
-        Matrix from the channels to opponent channels with unit noise.  None if the noise of the
-        channels is independent and equally strong.
-    """
+    """The noise of an image that has been brought to variance 1."""
 
     correlations: np.ndarray | None = None
+    """Correlation of two pixels by offset, (C, 2 a + 1, 2 b + 1), of each opponent channel; more
+    axes for volumes; None if noise is white."""
     variances: np.ndarray | None = None
+    """Variance of the noise of each pixel, 1 on average; None if it is the same everywhere."""
     opponent: np.ndarray | None = None
+    """(C, C) matrix from the channels to opponent channels with unit noise; None if the noise of
+    the channels is independent and equally strong."""
 
     @classmethod
     def of(cls, noise: NoiseModel, channels, axes: int):

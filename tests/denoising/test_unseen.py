@@ -90,7 +90,8 @@ def test_blind_as_with_the_noise_given(noise, arguments):
 @pytest.mark.parametrize(
     ("name", "quality"),
     [
-        *(pytest.param("page.png", quality, marks=FAILS) for quality in (75, 90)),
+        ("page.png", 75),
+        pytest.param("page.png", 90, marks=FAILS),
         *product(["flower.jpg", "china.jpg"], [75, 90]),
     ],
 )

@@ -6,7 +6,8 @@ from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
 
 from nnk_image.base.image import cosine_matrix
-from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, scales, usable_pixels
+from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, usable_pixels
+from nnk_image.noise.scale import scales
 
 ONE = np.ones((1, 1))
 SHAPE = 256, 256
@@ -103,8 +104,8 @@ def test_opponent_channels_and_channels_themselves():
     np.testing.assert_allclose(np.sqrt(full.typical_white), levels, rtol=0.06)
     expected = cosine_matrix(3) ** 2 @ levels**2
     np.testing.assert_allclose(full.typical, expected, rtol=0.2)
-    among = full.opponent.matrix @ np.diag(levels**2) @ full.opponent.matrix.T
-    np.testing.assert_allclose(full.typical_opponent, np.diagonal(among), rtol=0.2)
+    among = full.matrix @ np.diag(levels**2) @ full.matrix.T
+    np.testing.assert_allclose(full.variances.mean(axis=1), np.diagonal(among), rtol=0.2)
     assert among[0, 0] < 1.1 * 3 / np.sum(levels**-2)  # the least variance, of weights 1/variance
 
 
@@ -113,7 +114,7 @@ def test_gray_texture_does_not_change_the_weights_of_channels():
     noise = filtered(KERNELS["white"], (*SHAPE, 3), 4) * levels
     texture = 4 * filtered(KERNELS["mild"], SHAPE, 2)[..., None]
     images = noise @ cosine_matrix(3).T, (noise + texture) @ cosine_matrix(3).T
-    found = [measure(np.moveaxis(image, -1, 0))[0].opponent.matrix[0] for image in images]
+    found = [measure(np.moveaxis(image, -1, 0))[0].matrix[0] for image in images]
     np.testing.assert_allclose(*found, atol=0.25)  # not more equal than that
 
 

@@ -1,11 +1,12 @@
-"""Levels by brightness: lines through exact and raised variances, and curves."""
+"""Levels by brightness: lines through exact and raised variances, and levels of bins."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from nnk_image.noise.brightness import Line, by_brightness, curve
+from nnk_image.noise.brightness import Line
+from nnk_image.noise.fit import by_brightness
 
 BRIGHTNESS = np.linspace(-0.9, 0.9, 8)
 LINES = [(0.01, 0.02), (0.0, 0.01), (-0.005, 0.01), (2e4, 3e4), (1e-9, 2e-9)]
@@ -89,7 +90,7 @@ def test_noise_that_grows_with_the_brightness(slope, intercept, grows):
     assert line_through(slope, intercept).grows(*BRIGHTNESS[[0, -1]]) == grows
 
 
-# --- curves ------------------------------------------------------------------------------
+# --- levels ------------------------------------------------------------------------------
 
 
 def measured(levels, white):
@@ -105,25 +106,13 @@ def measured(levels, white):
 
 def test_white_noise_follows_its_own_variances():
     white = np.linspace(1, 3, 7)
-    found = by_brightness(measured(np.ones(7), white), 5.0, 0.0)
+    found = by_brightness(measured(np.ones(7), white), 5.0, 0.0, np.inf)
     np.testing.assert_allclose(found, 5 * white / 2)
-    rising = by_brightness(measured(white, np.ones(7)), 5.0, 4.0)
+    rising = by_brightness(measured(white, np.ones(7)), 5.0, 4.0, np.inf)
     assert np.all(np.diff(rising) > 0)
     assert rising[3] == pytest.approx(9)
 
 
 def test_no_bin_is_without_noise():
-    found = by_brightness(measured(np.ones(7), [0.0, 0, 0, 1, 1, 1, 1]), 5.0, 0.0)
+    found = by_brightness(measured(np.ones(7), [0.0, 0, 0, 1, 1, 1, 1]), 5.0, 0.0, np.inf)
     assert np.all(found > 0)
-
-
-def test_curves_of_levels():
-    brightness, variances = curve(BRIGHTNESS, np.linspace(0.5, 2, 8))
-    np.testing.assert_array_equal(brightness, BRIGHTNESS)
-    np.testing.assert_allclose(variances, np.sqrt(np.linspace(0.5, 2, 8)))
-
-
-def test_levels_that_are_much_the_same_need_no_curve():
-    assert curve(BRIGHTNESS, np.linspace(1, 1.3, 8)) is None
-    assert curve(np.array([0.2]), np.array([1.0])) is None
-    assert curve(np.zeros(8), np.linspace(0.5, 2, 8)) is None  # at one brightness
