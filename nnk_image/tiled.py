@@ -124,8 +124,8 @@ def denoise_tiles(
         with lazy.config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)
             if left:
-                (whole,) = lazy.compute(job.whole(noise))
-                tasks = [job.denoised(tile, whole, array) for tile in left]
+                (statistics,) = lazy.compute(job.statistics())
+                tasks = [job.denoised(tile, noise, statistics, array) for tile in left]
                 rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
                 finished = dict(zip((task.key for task in tasks), rows, strict=True))
                 with (
@@ -232,9 +232,9 @@ def denoise(
     _check_lazy(image)
     most = lazy.bytes_of(max_memory)
     job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
-    whole, layout = job.whole(job.noise), job.layout
+    statistics, layout = job.statistics(), job.layout
     blocks = [
-        da.from_delayed(job.denoised(t, whole), layout.chunk(t.core), layout.dtype)
+        da.from_delayed(job.denoised(t, job.noise, statistics), layout.chunk(t.core), layout.dtype)
         for t in job.tiles
     ]
     spatial = [axis for axis in range(image.ndim) if axis != layout.axis]

@@ -8,7 +8,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -74,17 +74,6 @@ class Image:
         if self.channel_axis is None:
             return pixels[..., 0]
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
-
-
-def is_column(shape: tuple[int, ...]) -> bool:
-    """Return whether an image is one pixel wide, which is slow in work along rows."""
-    return len(shape) == 2 and shape[1] == 1 < shape[0]
-
-
-def as_row(image: Image) -> Image:
-    """Return an image of one column as one row; its pixels keep their numbers."""
-    valid = None if image.valid is None else image.valid.reshape(1, -1)
-    return replace(image, pixels=image.pixels.reshape(1, -1, image.channels), valid=valid)
 
 
 def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -> Image:

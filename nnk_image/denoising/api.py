@@ -129,7 +129,7 @@ def denoise(
 
     'sgw' follows [2]_, section 3.1.3.2, with three changes: the graph compares the smoothed
     surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau
-    the mean degree [3]_; the polynomial filter is damped such that it does not overshoot (Jackson).
+    near the mean degree [3]_; the polynomial filter is damped so as not to overshoot (Jackson).
 
     A sigma below a millionth of half the image's range counts as 0.
 
@@ -188,7 +188,7 @@ def denoise_and_report(
     spatial_shape(image, channel_axis, spacing is not None)
     checked = check_image(image, channel_axis, mask)
     relative = relative_spacing(spacing, len(checked.shape))
-    _check_guide(guide, method)
+    _check_guide(guide, method, checked.shape)
 
     def without(noise: NoiseModel) -> npt.NDArray[np.floating[Any]]:
         noise = noise.scaled(strength).for_channels(checked.channels)
@@ -278,7 +278,7 @@ def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
         )
 
 
-def _check_guide(guide: ImageGraph | None, method: str) -> None:
+def _check_guide(guide: ImageGraph | None, method: str, shape: tuple[int, ...]) -> None:
     if guide is None:
         return
     if method != "sgw":
@@ -287,3 +287,5 @@ def _check_guide(guide: ImageGraph | None, method: str) -> None:
         raise TypeError(
             f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
         )
+    if guide.shape != shape:
+        raise ValueError(f"guide has shape {guide.shape}, the image {shape}: they must be equal")

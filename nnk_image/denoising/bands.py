@@ -24,6 +24,7 @@ from nnk_image.noise.model import NoiseModel, PerChannel
 
 _LEAST_VARIANCE = 1e-14  # share of a band's variance: what is below may be rounding
 _ROUNDS = 30  # of the estimate of levels
+_LARGEST = 1e140  # range of values of which sums of products are finite
 _SMOOTH = 0.8  # variance of differences over that of a residual, relative to other bands
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -228,6 +229,12 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
         raise ValueError(
             f"the cube has {bands} bands and {n} valid pixels: at least 2 bands are needed, and "
             "more pixels than bands; check axis, average bands, or use denoise for each"
+        )
+
+    if not 1 / _LARGEST < (image.half_range or 1.0) < _LARGEST:
+        raise ValueError(
+            f"the values of the cube, {image.low:g} to {image.high:g}, are too large or too small "
+            "for products of bands: divide them by their range"
         )
 
     def rows(block: Floats) -> Floats:

@@ -1,5 +1,6 @@
-"""The settings of the patch methods, in one table."""
+"""The settings of the patch methods, and what becomes of them where images are thin."""
 
+import math
 from dataclasses import dataclass, replace
 
 COLOR_LEFT = (0.3, 0.0)
@@ -22,6 +23,21 @@ class Grouping:
     group: int
     radius: int
     step: int
+
+    def sizes(self, shape, spacing=None):
+        """Return patch, radius and step along each axis of an image, as tuples of int.
+
+        Where all axes are long and of equal spacing they are what the attributes say.  Steps never
+        exceed patches: every pixel is covered.
+        """
+        if len(shape) == 2 and not min(shape) < self.patch < max(shape):
+            patch, radius = min(self.patch, *shape), min(self.radius, max(shape))
+            return (patch,) * 2, (radius,) * 2, (min(self.step, patch),) * 2
+        patch = fill(shape, self.patch, spacing)
+        windows = fill(tuple(2 * n - 1 for n in shape), 2 * self.radius + 1, spacing)
+        share = min(self.step, self.patch) / self.patch
+        step = tuple(max(1, round(share * side)) for side in patch)
+        return patch, tuple(window // 2 for window in windows), step
 
 
 @dataclass(frozen=True)
@@ -122,3 +138,25 @@ def effort(name, axes, channels):
         searches, left = (Grouping(6, 64, 14, 5),), ((0.3, 0.0),)
         return replace(settings, searches=searches, left=left, light=True, polished=False)
     return settings
+
+
+def fill(shape, side, spacing=None):
+    """Return the sides of a box of about ``side ** axes`` pixels, of equal length in space.
+
+    An axis that is too short is taken whole, and one pixel of an axis that is too coarse; the
+    others make up for it.  So a volume of few slices is treated much like an image.
+    """
+    spacing = (1.0,) * len(shape) if spacing is None else spacing
+    fixed = {}
+    while len(fixed) < len(shape):
+        free = [axis for axis in range(len(shape)) if axis not in fixed]
+        pixels = side ** len(shape) / math.prod(fixed.values())
+        length = (pixels * math.prod(spacing[axis] for axis in free)) ** (1 / len(free))
+        sides = {axis: length / spacing[axis] for axis in free}
+        excess = {axis: max(sides[axis] / shape[axis], 1 / sides[axis]) for axis in free}
+        worst = max(free, key=excess.get)
+        if excess[worst] <= 1:
+            fixed.update((axis, round(sides[axis])) for axis in free)
+        else:
+            fixed[worst] = shape[worst] if sides[worst] > shape[worst] else 1
+    return tuple(fixed[axis] for axis in range(len(shape)))

@@ -120,16 +120,17 @@ class PoissonUnits:
     ----------
     parameters : sequence of (gain, sigma, offset)
         Of each channel, see `poisson_parameters`.
-    round_ : Round
+    side, share
+        See `Round`.
     shape : tuple of int
         (H, W, C) of the image.
     """
 
-    def __init__(self, parameters, round_, shape):
+    def __init__(self, parameters, side, share, shape):
         axes = len(shape) - 1
-        self.side, self.shape = round_.side, shape[:-1]
+        self.side, self.shape = side, shape[:-1]
         self._stabilizers = [
-            Stabilizer(gain, read * self.side ** (axes / 2), offset * self.side**axes, round_.share)
+            Stabilizer(gain, read * side ** (axes / 2), offset * side**axes, share)
             for gain, read, offset in parameters
         ]
 

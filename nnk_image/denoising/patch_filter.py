@@ -18,7 +18,6 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base.geometry import strides_of
 from nnk_image.base.reach import LANES, Reach
-from nnk_image.denoising import patch_shapes
 
 GRID_ROWS_PER_CHUNK = 8
 """Rows of reference patches in a chunk. The chunks' sums are added chunk by chunk, so that
@@ -51,7 +50,7 @@ class PatchGroups:
     Attributes
     ----------
     patch, radius : tuple of int
-        Pixels of a patch, and reach of the search, along each axis (`patch_shapes.sizes`).
+        Pixels of a patch, and reach of the search, along each axis (`Grouping.sizes`).
     group : int
         Members of a group.
     lines, columns : ndarray
@@ -61,8 +60,7 @@ class PatchGroups:
 
     def __init__(self, shape, grouping, spacing=None):
         self.shape = shape
-        sizes = patch_shapes.sizes(shape, grouping.patch, grouping, spacing)
-        self.patch, self.radius = sizes.patch, sizes.radius
+        self.patch, self.radius, step = grouping.sizes(shape, spacing)
         self.group = grouping.group
         strides = strides_of(shape)
         reach = 2 * sum(r * stride for r, stride in zip(self.radius, strides, strict=True))
@@ -71,9 +69,7 @@ class PatchGroups:
                 f"an image of shape {shape} has too many pixels along its last axes to search for "
                 "patches; denoise parts of it, or move its longest axis to the front"
             )
-        *grid, self.columns = (
-            _grid(n, *sides) for n, *sides in zip(shape, sizes.patch, sizes.step, strict=True)
-        )
+        *grid, self.columns = map(_grid, shape, self.patch, step)
         self._grid = grid
         self.lines = sum(
             np.ix_(*(p * (s // shape[-1]) for p, s in zip(grid, strides, strict=False)))
@@ -225,12 +221,9 @@ def search_reach(shape, grouping, passes, spacing=None):
     A pixel lies in patches that begin less than a patch before it. Each is a member of groups of
     reference patches up to `radius` away, whose members are up to `radius` away from those.
     """
-    sizes = patch_shapes.sizes(shape, grouping.patch, grouping, spacing)
-    border = (
-        passes * (2 * r + p - 1) + p - 1 for r, p in zip(sizes.radius, sizes.patch, strict=True)
-    )
-    *leading, above, last = sizes.step
-    return Reach(tuple(border), (*leading, GRID_ROWS_PER_CHUNK * above, math.lcm(last, LANES)))
+    patch, radius, (*leading, above, last) = grouping.sizes(shape, spacing)
+    border = tuple(passes * (2 * r + p - 1) + p - 1 for r, p in zip(radius, patch, strict=True))
+    return Reach(border, (*leading, GRID_ROWS_PER_CHUNK * above, math.lcm(last, LANES)))
 
 
 def _sums_before(values, axis, n):

@@ -69,9 +69,8 @@ def method(name):
 def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
-    noisy = to_opponent(image.pixels.astype(np.float32), noise.opponent)
-    if statistics.spread_of(noisy) > FLOAT32_SPREAD:
-        noisy = to_opponent(image.pixels.astype(np.float64), noise.opponent)
+    dtype = np.float32 if image.high - image.low <= FLOAT32_SPREAD else np.float64
+    noisy = to_opponent(image.pixels.astype(dtype), noise.opponent)
     run = _Run(settings, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if noisy.ndim == 3 and (settings.polished or not noise.is_white):

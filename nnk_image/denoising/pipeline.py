@@ -1,14 +1,13 @@
-"""The one way an image is denoised: standardize -> method -> inverse.
+"""The one way an image is denoised: to units of the noise, a method, and back.
 
 A method sees only images whose noise has variance 1. That makes it equivariant: adding a constant,
-or scaling image and noise together, does the same to the result. Poisson noise at low counts, and
-row and column noise, are functions around these three steps.
+or scaling image and noise together, does the same to the result. One function for each kind of
+noise takes these three steps. Row and column noise is removed before.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,13 +51,10 @@ class Plan:
         Numbers of the channels that are denoised together. Channels without noise are in none.
     rounds : tuple of Round
         One, unless there are few counts per pixel.
-    kind : {'gaussian', 'poisson', 'rician'}
-        Of the noise.
     """
 
     groups: tuple[npt.NDArray[np.intp], ...]
     rounds: tuple[Round, ...]
-    kind: str = "gaussian"
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all steps process, for progress reports."""
@@ -69,20 +65,6 @@ class Plan:
                 units = STEPS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
-
-
-@dataclass(frozen=True)
-class Units:
-    """Values minus `center`, over a scale per channel; numbers of the image's dtype."""
-
-    center: np.floating[Any]
-    scales: npt.NDArray[np.floating[Any]]
-
-    def inverse(self, units):
-        """Return denoised (..., C) pixels with unit noise in the image's own units."""
-        values = units * self.scales
-        values += self.center
-        return values.astype(self.scales.dtype, copy=False)
 
 
 def denoise_image(
@@ -96,16 +78,13 @@ def denoise_image(
 ):
     """Return the (..., C) pixels of a whole checked image without its noise.
 
-    `noise` has one value per channel, and `levels` instead of a curve.
+    `noise` has one value per channel, and `levels` instead of a curve. The graph `guide` is for
+    'sgw'.
     """
-    if guide is not None and guide.shape != image.shape:
-        raise ValueError(
-            f"guide has shape {guide.shape}, the image {image.shape}: they must be equal"
-        )
     shape = image.pixels.shape
     if guide is None:
-        image, noise, spacing = _without_single_axes(image, noise, spacing)
-    statistics = Statistics.of(image, spacing)
+        image, noise, spacing = without_single_axes(image, noise, spacing)
+    statistics = Statistics.of(image, spacing, guide)
     steps = plan(image, noise, method, statistics)
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
@@ -114,8 +93,8 @@ def denoise_image(
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)
-            statistics = Statistics.of(image, spacing)
-        pixels = denoise_pixels(image, noise, steps, statistics, executor, guide)
+            statistics = Statistics.of(image, spacing, guide)
+        pixels = denoise_pixels(image, noise, steps, statistics, executor)
     return pixels.reshape(shape)
 
 
@@ -125,7 +104,6 @@ def denoise_pixels(
     steps: Plan,
     statistics: Statistics,
     executor: RowExecutor,
-    guide=None,
 ):
     """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
 
@@ -139,16 +117,18 @@ def denoise_pixels(
     statistics : Statistics
         Of the whole image, as `steps`.
     executor : RowExecutor
-    guide : ImageGraph, optional
-        For 'sgw'.
     """
-    denoise_group = _KINDS[steps.kind]
+    denoise_group = _denoise_gaussian
+    if any(noise.gain):
+        denoise_group = _denoise_poisson
+    elif noise.rician:
+        denoise_group = _denoise_rician
     inside = ... if image.valid is None else image.valid
     pixels = None
     for channels in steps.groups:
         unit_noise = StandardNoise.of(noise, channels, image.pixels.ndim - 1)
         denoised = denoise_group(
-            image, noise, channels, steps.rounds, unit_noise, statistics, executor, guide
+            image, noise, channels, steps.rounds, unit_noise, statistics, executor
         )
         if len(channels) == image.channels and image.valid is None:
             return denoised
@@ -171,72 +151,53 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
         return Plan((), ())
     if any(noise.gain):
         rounds = plan_rounds(noise, channels, method, statistics, len(image.shape))
-        return Plan((channels,), tuple(rounds), "poisson")
+        return Plan((channels,), tuple(rounds))
     if noise.rician:
-        return Plan(tuple(np.split(channels, len(channels))), (Round(method),), "rician")
+        return Plan(tuple(np.split(channels, len(channels))), (Round(method),))
     return Plan((channels,), (Round(method),))
 
 
-def standardize(image: Image, noise: NoiseModel, channels, limits):
-    """Bring channels of an image to unit noise, centered at the middle of the range.
+def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor):
+    """Return the denoised (..., n) pixels of n channels.
 
-    Parameters
-    ----------
-    image : Image
-    noise : NoiseModel
-        Without Poisson noise and row and column noise.
-    channels : (n,) ndarray of int
-        Numbers of the channels.
-    limits : (float, float)
-        Smallest and largest value of the whole image.
-
-    Returns
-    -------
-    units : Units
-        The way back.
-    unit_image : Image
-        Masked pixels have the values of the nearest valid ones.
+    Units are values minus the middle of the range of the whole image, over the noise level.
     """
-    dtype = image.dtype
+    dtype, (low, high) = image.dtype, statistics.limits
+    center = dtype.type(low / 2 + high / 2)
     sigmas = np.array(noise.sigma)[channels]
     scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
-    units = Units(dtype.type(limits[0] / 2 + limits[1] / 2), scales)
-    values = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    values = np.subtract(values, units.center, dtype=dtype)
-    values /= scales
-    return units, _with_pixels(image, filled(values, image.valid))
+    units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
+    units = np.subtract(units, center, dtype=dtype)
+    units /= scales
+    most = (high / 2 - low / 2) / float(scales.min())  # in any part of the image
+    units = np.ascontiguousarray(filled(units, image.valid))
+    unit_image = replace(image, pixels=units, low=-most, high=most)
+    denoised = STEPS[rounds[0].method].denoise(unit_image, unit_noise, statistics, executor)
+    del units, unit_image  # before the result takes as much
+    denoised = denoised * scales
+    denoised += center
+    return denoised.astype(dtype, copy=False)
 
 
-def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
-    """Return the denoised (..., n) pixels of n channels."""
-    units, unit_image = standardize(image, noise, channels, statistics.limits)
-    denoised = _function(rounds[0].method, guide)(unit_image, unit_noise, statistics, executor)
-    del unit_image  # before the result takes as much
-    return units.inverse(denoised)
-
-
-def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
+def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor):
     """Return the denoised (..., n) pixels of n channels with Poisson noise."""
     parameters = poisson_parameters(noise, channels)
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     estimate = None
-    for round_ in rounds:
-        mixture = noisy
-        if estimate is not None:
-            mixture = round_.share * noisy + (1 - round_.share) * estimate
-        units = PoissonUnits(parameters, round_, noisy.shape)
+    for name, side, share in rounds:
+        mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
+        units = PoissonUnits(parameters, side, share, noisy.shape)
         unit_image = _with_pixels(image, units.forward(mixture))
-        full_size = round_.side == 1
-        if not full_size:
+        if side > 1:
             unit_image = replace(unit_image, valid=None)
-        method = _function(round_.method, guide)
-        denoised = method(unit_image, unit_noise if full_size else WHITE, statistics, executor)
+        own_noise = WHITE if side > 1 else unit_noise
+        denoised = STEPS[name].denoise(unit_image, own_noise, statistics, executor)
         estimate = units.inverse(denoised.astype(image.dtype, copy=False))
         keep_means(estimate, noisy, parameters, image.valid)
     return estimate
 
 
-def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, executor, guide=None):
+def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, executor):
     """Return the denoised (..., 1) signal of a channel of magnitudes."""
     table = magnitudes(noise.rician)
     level = np.full((), noise.sigma[channels[0]])
@@ -246,11 +207,8 @@ def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, exec
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     unit_image = _with_pixels(image, table.forward(noisy / level))
     even = replace(unit_noise, variances=None)
-    denoised = _function(rounds[0].method, guide)(unit_image, even, statistics, executor)
+    denoised = STEPS[rounds[0].method].denoise(unit_image, even, statistics, executor)
     return table.inverse(denoised.astype(image.dtype, copy=False)) * level
-
-
-_KINDS = {"gaussian": _denoise_gaussian, "poisson": _denoise_poisson, "rician": _denoise_rician}
 
 
 def _without_row_and_column_noise(image, noise, executor):
@@ -271,7 +229,7 @@ def _without_row_and_column_noise(image, noise, executor):
     return without_offsets(image, offsets)
 
 
-def _without_single_axes(image: Image, noise: NoiseModel, spacing):
+def without_single_axes(image: Image, noise: NoiseModel, spacing):
     """Return image, noise and spacing without axes of one pixel, as far as two axes remain.
 
     So a volume of one slice is the image that it is. A column becomes a row, along which work is
@@ -300,12 +258,6 @@ def _without_single_axes(image: Image, noise: NoiseModel, spacing):
     valid = None if image.valid is None else image.valid.reshape(shape)
     pixels = image.pixels.reshape(*shape, image.channels)
     return replace(image, pixels=pixels, valid=valid), noise, spacing
-
-
-def _function(name, guide):
-    """Return the function that denoises an image with unit noise."""
-    denoise = STEPS[name].denoise
-    return denoise if guide is None else partial(denoise, guide=guide)
 
 
 def _with_pixels(image, pixels):

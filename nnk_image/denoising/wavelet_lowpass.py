@@ -5,17 +5,17 @@ Gaussian mean of its neighborhood and by the derivatives of that mean along the 
 """
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from nnk_image.base.image import to_opponent
+from nnk_image.base.image import check_image, to_opponent
+from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Reach
 from nnk_image.denoising.method import Method
-from nnk_image.denoising.statistics import mean_degree, sum_of_degrees
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
-from nnk_image.spectral import spectrum
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank
@@ -31,25 +31,48 @@ LEAST_SCALE = 0.15
 The means do not change: neighbors have weights of 2e-10."""
 
 BANDS, BANDS_KEPT = 7, 3
-LAPLACIAN, BOUND_RATIO, ORDER, APPROXIMATION = "regularized", 1.5, 16, "jackson"
+CUTOFF = 0.97
+"""Where the bands end that a spectrum up to it would have."""
+
+LAPLACIAN, BOUND = "regularized", 2.0
+"""``(D + tau I)^-1 (D - W)``, whose eigenvalues never exceed the bound."""
+
+_TAU = 0.8
+"""The regularization tau over the mean degree in a graph of noise alone.  It depends on the shape
+and spacing only, so that parts of an image are filtered as the whole."""
+
+_BOX = 16
+"""Largest side, in pixels, of that graph."""
+
+ORDER, APPROXIMATION = 16, "jackson"
 
 
-def denoise(image, noise, statistics, executor, guide=None):
-    """Low-pass an `Image` with unit noise on its own NNK graph, or on the graph `guide`."""
+def denoise(image, noise, statistics, executor):
+    """Low-pass an `Image` with unit noise on its own NNK graph, or on another one.
+
+    That is `statistics.guide`.
+    """
+    guide, spacing = statistics.guide, statistics.spacing
+    tau = _tau(tuple(min(n, _BOX) for n in image.shape), spacing, image.channels)
     if guide is not None:
-        operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor)
+        operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor, tau)
         return _low_pass(operator, image.pixels, executor)
-    graph = _graph(image, noise.opponent, statistics.spacing, executor)
+    graph = _graph(image, noise.opponent, spacing, executor)
     recurrence = GridRecurrence.of_graph(graph, image.dtype, executor, keep=False)
-    tau = statistics.tau
-    if tau is None:
-        tau = mean_degree([sum_of_degrees(recurrence.degrees)])
-    tau = image.dtype.type(tau)
     try:
-        operator = LaplacianOperator(recurrence, LAPLACIAN, executor, tau, statistics.bound)
+        operator = LaplacianOperator(recurrence, LAPLACIAN, executor, tau, BOUND)
     except WeightsOutOfRange:  # no two pixels are similar
         return image.pixels.copy()
     return _low_pass(operator, image.pixels, executor)
+
+
+@cache
+def _tau(shape, spacing, channels):
+    """Return the regularization for images of at least this shape."""
+    noise = check_image(np.random.default_rng(0).normal(size=(*shape, channels)), -1)
+    with RowExecutor() as executor:
+        graph = _graph(noise, None, spacing, executor)
+    return round(_TAU * float(graph.degrees.mean()), 3) or 1.0  # of a single pixel
 
 
 def _progress_units(shape, channels, white):
@@ -57,19 +80,9 @@ def _progress_units(shape, channels, white):
 
 
 def _reach(shape, channels, spacing=None):
-    return reach(len(shape), ORDER)
-
-
-def reach(axes, order):
-    """Return the overlap that a polynomial of the method's Laplacian needs."""
-    polynomial = Reach.of_polynomial(order, (DEFAULT_WINDOW[axes],) * axes, LAPLACIAN)
+    axes = len(shape)
+    polynomial = Reach.of_polynomial(ORDER, (DEFAULT_WINDOW[axes],) * axes, LAPLACIAN)
     return polynomial + Reach((RADIUS,) * axes, (1,) * axes)
-
-
-def degrees_of_units(image, opponent, spacing, executor):
-    """Return the degrees in the graph of the method, of an `Image` with unit noise."""
-    graph = _graph(image, opponent, spacing, executor)
-    return GridRecurrence.of_graph(graph, image.dtype, executor, keep=False).degrees
 
 
 def _graph(image, opponent, spacing, executor):
@@ -112,32 +125,28 @@ def _noise(scale, order):
     return np.linalg.norm(gaussian_filter1d(one, scale, order=order, radius=RADIUS))
 
 
-def bound_of(largest_degree, tau):
-    """Return the upper bound of the spectrum."""
-    return spectrum.bound_of(largest_degree, LAPLACIAN, tau)
-
-
 def _low_pass(operator, pixels, executor):
-    """Filter each channel with ``sum_kept g_s^2 / sum g_s^2``.
+    """Filter each channel of an image."""
+    channels = (np.ascontiguousarray(channel) for channel in np.moveaxis(pixels, -1, 0))
+    results = [operator.analyze(x, _coefficients(), BOUND, executor)[0] for x in channels]
+    return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)
+
+
+@cache
+def _coefficients():
+    """Return the Chebyshev coefficients of ``sum_kept g_s^2 / sum g_s^2``.
 
     Keeping wavelet bands and inverting the frame is one function of the Laplacian,
     hence one polynomial.  It is scaled to be 1 at eigenvalue 0: constants stay.
     """
-    if operator.bound == 0:
-        return pixels.copy()
-    bank = filter_bank.design("abspline", BANDS - 1, operator.bound / BOUND_RATIO)
+    bank = filter_bank.design("abspline", BANDS - 1, CUTOFF)
 
     def response(x):
         power = bank.evaluate(x) ** 2
         return power[:BANDS_KEPT].sum(axis=0, keepdims=True) / power.sum(axis=0)
 
-    coefficients = filter_bank.chebyshev_coefficients(
-        response, ORDER, operator.bound, APPROXIMATION
-    )
-    coefficients /= np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
-    channels = (np.ascontiguousarray(channel) for channel in np.moveaxis(pixels, -1, 0))
-    results = [operator.analyze(x, coefficients, operator.bound, executor)[0] for x in channels]
-    return results[0][..., None] if len(results) == 1 else np.stack(results, axis=-1)
+    coefficients = filter_bank.chebyshev_coefficients(response, ORDER, BOUND, APPROXIMATION)
+    return coefficients / np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
 
 
 def _bytes_per_pixel(channels, itemsize):

@@ -288,6 +288,8 @@ HOLE[2, 3, 4] = np.nan
         (NOISY, {"sigma": NoiseModel(gain=1)}, "stabilize counts first"),
         (NOISY, {"sigma": NoiseModel(1, rows=1)}, "shared by rows"),
         (MAGNITUDES - 1, {"sigma": RICIAN}, "magnitudes cannot be negative"),
+        (NOISY * 1e200, {}, "too large or too small"),
+        (NOISY * 1e-300, {"sigma": 1e-299}, "too large or too small"),
         (NOISY, {"method": "bm3d"}, "unknown"),
         (NOISY, {"n_jobs": 0}, "n_jobs=0"),
     ],

@@ -53,7 +53,7 @@ def test_channels_and_mask():
 def test_units_of_sums_and_back(side):
     """Blocks of pixels are summed; on the way back a smooth image has these sums again."""
     image = CLEAN[:21, :30, None] * [1.0, 5.0] + 40
-    units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, Round("fast", side), image.shape)
+    units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, side, 1.0, image.shape)
     stabilized = units.forward(image)
     assert stabilized.shape == (-(-21 // side), -(-30 // side), 2)
     again = units.inverse(stabilized)
@@ -70,7 +70,7 @@ def test_units_of_sums_and_back(side):
 def test_unit_noise():
     counts = np.random.default_rng(5).poisson(6.0, (240, 240, 1)) * 3.0 + 10
     for side in (2, 4):
-        units = PoissonUnits([(3.0, 0.0, 10.0)], Round("fast", side), counts.shape)
+        units = PoissonUnits([(3.0, 0.0, 10.0)], side, 1.0, counts.shape)
         assert units.forward(counts).std() == pytest.approx(1, abs=0.03)
 
 

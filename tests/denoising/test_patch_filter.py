@@ -11,7 +11,7 @@ import nnk_image
 from nnk_image import denoise
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import patch_filter, patch_shapes, patches
+from nnk_image.denoising import patch_filter, patches
 from nnk_image.denoising.efforts import Grouping
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
@@ -78,8 +78,7 @@ def test_every_pixel_is_covered(shape):
     ],
 )
 def test_patches_of_thin_volumes_make_up_along_their_other_axes(shape, patch, radius):
-    sizes = patch_shapes.sizes(shape, 4, Grouping(4, 1, 4, 3))
-    assert (sizes.patch, sizes.radius) == (patch, radius)
+    assert Grouping(4, 1, 4, 3).sizes(shape)[:2] == (patch, radius)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +86,7 @@ def test_patches_of_thin_volumes_make_up_along_their_other_axes(shape, patch, ra
     [((1, 900), (1, 64), (0, 220)), ((900, 4), (16, 4), (31, 3)), ((5, 8), (5, 5), (8, 8))],
 )
 def test_patches_of_thin_images_make_up_along_the_other_axis(shape, patch, radius):
-    sizes = patch_shapes.sizes(shape, 8, Grouping(8, 1, 10, 6))
-    assert (sizes.patch, sizes.radius) == (patch, radius)
+    assert Grouping(8, 1, 10, 6).sizes(shape)[:2] == (patch, radius)
 
 
 def test_a_column_is_denoised_like_the_row(method):

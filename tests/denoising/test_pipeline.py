@@ -1,6 +1,5 @@
 """Standardize, method, inverse; and the numbers of a whole image that are given to its parts."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -13,19 +12,12 @@ from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.methods import STEPS
-from nnk_image.denoising.pipeline import denoise_pixels, plan, standardize
+from nnk_image.denoising.pipeline import denoise_pixels, plan
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.graph.pruning import DEFAULT_WINDOW
 from nnk_image.noise.standard import StandardNoise
 
 PIXELS = np.random.default_rng(23).random((20, 24, 3)) * 200 + 30
 GRAY = PIXELS[..., 0]
-
-
-def standardized(image, noise, channels):
-    """Units, the image in these units, and its noise."""
-    units, unit_image = standardize(image, noise, channels, (image.low, image.high))
-    return units, unit_image, StandardNoise.of(noise, channels, len(image.shape))
 
 
 def denoised(image, noise, monkeypatch, run):
@@ -41,17 +33,31 @@ def denoised(image, noise, monkeypatch, run):
     return pixels, [group.tolist() for group in steps.groups]
 
 
+def given_to_the_method(image, noise, monkeypatch):
+    """The image in units of its noise and this noise, as the method gets them; the way back."""
+    seen = []
+
+    def run(part, unit_noise):
+        seen.append((part, unit_noise))
+        return part.pixels
+
+    pixels, _ = denoised(image, noise, monkeypatch, run)
+    return *seen[0], pixels
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_there_and_back(dtype):
+def test_there_and_back(dtype, monkeypatch):
     image = check_image(PIXELS.astype(dtype), -1, None)
-    units, part, unit_noise = standardized(image, NoiseModel([10, 12, 15]), np.arange(3))
+    noise = NoiseModel([10, 12, 15])
+    part, unit_noise, pixels = given_to_the_method(image, noise, monkeypatch)
     assert unit_noise.is_white
     assert unit_noise.variances is None
     center = (image.low + image.high) / 2
     eps = np.finfo(dtype).eps
     np.testing.assert_allclose(part.pixels, (PIXELS - center) / [10, 12, 15], atol=200 * eps)
-    assert (part.low, part.high) == (part.pixels.min(), part.pixels.max())
-    np.testing.assert_allclose(units.inverse(part.pixels), image.pixels, rtol=8 * eps)
+    assert part.high == -part.low == pytest.approx(np.ptp(PIXELS) / 20)
+    assert part.low <= part.pixels.min() < part.pixels.max() <= part.high
+    np.testing.assert_allclose(pixels, image.pixels, rtol=8 * eps)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +96,7 @@ def test_masked_pixels_are_filled_from_beside_and_come_back(monkeypatch):
     np.testing.assert_allclose(again[valid, 0], pixels[valid], rtol=1e-14)
 
 
-def test_the_covariance_of_channels_is_rotated_to_opponent_colors():
+def test_the_covariance_of_channels_is_rotated_to_opponent_colors(monkeypatch):
     """Opponent channels have uncorrelated unit noise, and gray is in the luminance alone."""
     rng = np.random.default_rng(4)
     mixing = rng.normal(size=(3, 3))
@@ -98,7 +104,7 @@ def test_the_covariance_of_channels_is_rotated_to_opponent_colors():
     shape = np.outer([0.2, 1, 0.2], [0.4, 1, 0.4])
     noise = NoiseModel.from_autocovariance(among[:, :, None, None] * shape)
     image = check_image(PIXELS, -1, None)
-    units, part, unit_noise = standardized(image, noise, np.arange(3))
+    part, unit_noise, pixels = given_to_the_method(image, noise, monkeypatch)
     scales = np.sqrt(np.diagonal(among))
     center = (image.low + image.high) / 2
     np.testing.assert_allclose(part.pixels, (PIXELS - center) / scales, rtol=1e-12)
@@ -107,15 +113,15 @@ def test_the_covariance_of_channels_is_rotated_to_opponent_colors():
     np.testing.assert_allclose(matrix[1:] @ np.ones(3), 0, atol=1e-12)
     for correlation in unit_noise.correlations:
         np.testing.assert_allclose(correlation, shape, atol=0.01)
-    np.testing.assert_allclose(units.inverse(part.pixels), PIXELS, rtol=1e-12)
+    np.testing.assert_allclose(pixels, PIXELS, rtol=1e-12)
 
 
 def test_levels_become_variances_of_mean_one():
-    image, levels = check_image(GRAY), np.linspace(5, 25, GRAY.size).reshape(GRAY.shape)
-    *_, unit_noise = standardized(image, NoiseModel(levels=levels), np.arange(1))
+    levels = np.linspace(5, 25, GRAY.size).reshape(GRAY.shape)
+    unit_noise = StandardNoise.of(NoiseModel(levels=levels), np.arange(1), 2)
     assert unit_noise.variances.mean() == pytest.approx(1)
     assert unit_noise.variances[-1, -1] / unit_noise.variances[0, 0] == pytest.approx(25)
-    *_, even = standardized(image, NoiseModel(levels=np.full(GRAY.shape, 7.0)), np.arange(1))
+    even = StandardNoise.of(NoiseModel(levels=np.full(GRAY.shape, 7.0)), np.arange(1), 2)
     assert even.variances is None
 
 
@@ -130,31 +136,32 @@ def test_poisson_noise_is_stabilized_and_keeps_the_mean(monkeypatch):
         return part.pixels
 
     steps = plan(image, noise, "fast", Statistics.of(image))
-    assert steps.kind == "poisson"
     assert steps.rounds == (Round("fast"),)
     pixels, _ = denoised(image, noise, monkeypatch, run)
     assert np.mean(seen) == pytest.approx(1, abs=0.05)
     assert pixels.mean() == pytest.approx(counts.mean(), rel=1e-12)
 
 
-def test_statistics_compute_only_what_is_unknown():
-    channels = np.random.default_rng(1).normal(0, 3, (1, 40, 50))
-    assert Statistics((0.0, 255.0)).spread_of(channels) == np.ptp(channels)
-    given = Statistics((0.0, 255.0), spread=40.0)
-    assert given.spread_of(channels) == 40
-    assert pickle.loads(pickle.dumps(given)) == given
-
-
-def test_a_part_is_filtered_with_tau_and_bound_of_the_whole():
-    """So the inside of a part is what it is in the whole image."""
+def test_a_part_is_filtered_as_in_the_whole_image():
     image = check_image((np.vstack([GRAY] * 20) - 130) / 20, None, None)
-    whole = replace(Statistics.of(image), tau=2.5, bound=2.0)
-    reach = wavelet_lowpass.ORDER * (DEFAULT_WINDOW[2] // 2)
-    top = check_image(image.pixels[: reach + 60, :, 0], None, None)
+    reach = wavelet_lowpass.METHOD.reach(image.shape, 1).border[0]
+    top = check_image(image.pixels[: reach + 40, :, 0], None, None)
     with RowExecutor() as executor:
-        expected, inside, other = (
-            wavelet_lowpass.denoise(part, StandardNoise(), statistics, executor)
-            for part, statistics in ((image, whole), (top, whole), (top, replace(whole, tau=5.0)))
+        whole, part = (
+            wavelet_lowpass.denoise(a, StandardNoise(), Statistics.of(a), executor)
+            for a in (image, top)
         )
-    np.testing.assert_array_equal(inside[:40], expected[:40])
-    assert abs(other[:40] - inside[:40]).max() > 0.01
+    np.testing.assert_array_equal(part[:40], whole[:40])
+
+
+@pytest.mark.parametrize(
+    ("shape", "spacing", "least", "most"),
+    [
+        ((16, 16), None, 3.8, 3.9),  # pictures have 4 to 5.5
+        ((1, 16), None, 1.2, 1.3),
+        ((16, 16), (3.0, 1.0), 1.4, 1.6),
+        ((1, 1), None, 1, 1),
+    ],
+)
+def test_the_regularization_follows_the_degrees_of_thin_images(shape, spacing, least, most):
+    assert least <= wavelet_lowpass._tau(shape, spacing, 1) <= most

@@ -335,6 +335,12 @@ def test_bad_input_is_explained(changed, says, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_negative_magnitudes_are_explained():
+    image = noisy(5, 20)[:40, :30] - 300
+    with pytest.raises(ValueError, match="magnitudes cannot be negative"):
+        denoise_tiles(image, np.empty_like(image), NoiseModel(20.0, rician=1))
+
+
 def test_lists_are_arrays():
     image = noisy(5, 20)[:40, :30]
     result = np.empty_like(image)
