@@ -82,9 +82,9 @@ def denoised_layer(
         data = data.reshape(values.shape)
     else:
         spacing = [abs(float(s)) for s in layer.scale]
-        if 0 <= stains < layer.ndim and not layer.rgb:
+        if stains >= 0 and not layer.rgb:
             options |= {"channel_axis": stains, "channels": "independent"}
-            del spacing[stains]
+            spacing = spacing[:stains] + spacing[stains + 1 :]
         if layer.ndim > 2:
             options["spacing"] = spacing
         data = denoise(values, level, **options)

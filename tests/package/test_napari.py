@@ -92,11 +92,15 @@ def test_no_sigma_is_looked_for():
 
 @pytest.mark.parametrize(
     ("layer", "message"),
-    [(None, "no image layer"), (layer_of(np.ones((9, 9)), multiscale=True), "'mine' is a pyramid")],
+    [
+        (None, "no image layer"),
+        (layer_of(np.ones((9, 9)), multiscale=True), "'mine' is a pyramid"),
+        (layer_of(np.ones((5, 9, 9))), "channel_axis=4 is outside"),
+    ],
 )
 def test_what_cannot_be_denoised_is_said(layer, message):
     with pytest.raises(ValueError, match=message):
-        denoised_layer(layer, **OPTIONS)
+        denoised_layer(layer, **OPTIONS, stains=4)
 
 
 def test_the_manifest_leads_to_the_plugin():
