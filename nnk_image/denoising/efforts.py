@@ -56,7 +56,7 @@ class Effort:
         For the colors at half size and below; in images also at full size, unless noise is white.
     second_look : Grouping or None
         For one more pass on the noisy image itself, if noise is white, whose result is averaged
-        with the others'.
+        with the others' where the image is not flat.
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     light : bool

@@ -259,6 +259,13 @@ def test_the_filters_keep_constants(image):
             np.testing.assert_allclose(first, 5.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(12, 12), (16, 16), (3, 64)])
+@pytest.mark.parametrize("method", ["fast", "best"])
+def test_small_images_lose_their_noise(method, shape):
+    noise = np.random.default_rng(1).normal(0, 9, shape)
+    assert denoise(50 + noise, 9, method=method).std() < 1
+
+
 def test_where_all_is_structure_nothing_is_lost():
     """Gram matrices of rank one, huge beside the noise: digits are lost, but not the result."""
     image = np.tile(np.float32([[0, 400], [400, 0]]), (1, 12, 14))
