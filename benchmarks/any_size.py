@@ -1,9 +1,7 @@
-"""Images larger than memory, through the command line in tiles; killed and resumed; thin images."""
+"""Images larger than memory, through the command line in tiles; thin images."""
 
 import json
-import math
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,12 +14,10 @@ import tifffile
 
 from benchmarks.machine import resident
 from benchmarks.timing import Table, add_choice
-from nnk_image import denoise, image_graph, standard_image, tiled
-from nnk_image.denoising import parts
+from nnk_image import denoise, image_graph, standard_image
 
 SIGMA = 20.0
 TIFF_TILE = 512
-CUT = ("sgw", "fast", "best")  # the methods whose tiles are the whole, bit by bit
 PIXELS = 1_000_000
 SHAPES = {"square": (1000, 1000), "row": (1, PIXELS), "column": (PIXELS, 1), "strip": (62_500, 16)}
 WORKS = {
@@ -40,8 +36,6 @@ def add_options(group):
         metavar="METHOD:SIDE",
         help="what is denoised in tiles (default %(default)s)",
     )
-    group.add_argument("--cut-images", type=int, default=40, metavar="N", help="random images")
-    group.add_argument("--cut-methods", nargs="+", default=CUT, metavar="METHOD", help="by these")
     group.add_argument("--tile-memory", default="1GiB", help="its --max-memory (%(default)s)")
 
 
@@ -69,64 +63,6 @@ def files(options):
     return table
 
 
-def killed(options):
-    """Killed when half of the chunks are finished, and called again."""
-    columns = {"": "", "chunks": "d", "finished": "d", "CPU s, whole": ".0f", "again": ".0f"}
-    columns |= {"pixels that differ": "d"}
-    table = Table("SIGKILL halfway, then the same call again", columns)
-    for method, side in _slides(options):
-        with tempfile.TemporaryDirectory() as folder:
-            source = slide(Path(folder, "slide.tif"), side)
-            whole, broken = Path(folder, "whole.zarr"), Path(folder, "broken.zarr")
-            seconds = _waited(_started(_command(source, whole, method, options)))["CPU s"]
-            chunks = _count_chunks(whole)
-            finished = _kill_after(chunks // 2, _command(source, broken, method, options), broken)
-            again = _waited(_started(_command(source, broken, method, options)))["CPU s"]
-            figures = chunks, finished, seconds, again, _differing(whole, broken)
-            row = dict(zip(list(columns)[1:], figures, strict=True))
-            table.rows.append({"": f"{side}x{side} uint8 {method}"} | row)
-    return table
-
-
-def cut(options):
-    """Random images in random tiles beside the whole: grey, colour, integers, floats."""
-    columns = {"": "", "images": "d", "tiles": "d", "images that differ": "d"}
-    table = Table("random images by denoise, and in tiles: compared bit by bit", columns)
-    for method in options.cut_methods:
-        row = {"": method, "images": options.cut_images, "tiles": 0, "images that differ": 0}
-        for seed in range(options.cut_images):
-            image, wanted, axis = _random_image(seed)
-
-            def side(shape, reach, most_pixels, wanted=wanted, row=row):
-                units = zip(wanted, reach.unit, shape, strict=True)
-                sides = tuple(min(n, max(unit, s // unit * unit)) for s, unit, n in units)
-                row["tiles"] += math.prod(-(-n // s) for n, s in zip(shape, sides, strict=True))
-                return sides
-
-            parts.largest_side = side
-            whole = denoise(image, SIGMA, method=method, channel_axis=axis)
-            result = np.full(image.shape, np.nan, whole.dtype)
-            tiled.denoise_tiles(image, result, SIGMA, method=method, channel_axis=axis)
-            row["images that differ"] += not np.array_equal(whole, result)
-        table.rows.append(row)
-    return table
-
-
-def _random_image(seed):
-    """A long image, longer than any method reaches; sides of tiles; its axis of colours."""
-    rng = np.random.default_rng(seed)
-    shape, side = rng.integers((40, 650), (120, 1000)), rng.integers((40, 90), (90, 400))
-    if seed % 2:
-        shape, side = shape[::-1], side[::-1]
-    clean = np.tile(standard_image("camera_512").astype(float), (2, 2))[: shape[0], : shape[1]]
-    channel_axis = -1 if rng.random() < 0.3 else None
-    clean = clean[..., None] * np.linspace(0.8, 1, 3) if channel_axis else clean
-    image = clean + rng.normal(0, SIGMA, clean.shape)
-    dtype = rng.choice([np.float32, np.float64, np.uint8])
-    image = np.clip(np.rint(image), 0, 255) if dtype == np.uint8 else image
-    return image.astype(dtype), side.tolist(), channel_axis
-
-
 def thin(options):
     """Time and memory per pixel of thin images, each in a process of its own."""
     columns = {"": "", "us": ".2f", "x square": ".2f", "bytes": ".0f", "x square ": ".2f"}
@@ -148,7 +84,7 @@ def thin(options):
     return table
 
 
-TABLES = {"files": files, "killed": killed, "cut": cut, "thin": thin}
+TABLES = {"files": files, "thin": thin}
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -197,32 +133,6 @@ def _waited(process):
         "CPU s": usage.ru_utime + usage.ru_stime,
         "peak MiB": unit * usage.ru_maxrss / 2**20,
     }
-
-
-def _count_chunks(path):
-    """Return the number of chunks of a zarr array that are finished."""
-    return sum("." not in chunk.name for chunk in path.glob("c/*/*"))
-
-
-def _kill_after(number, command, target):
-    """Kill the work when so many chunks are finished; how many were then."""
-    process = _started(command)
-    while _count_chunks(target) <= number:
-        if process.poll() is not None:
-            raise RuntimeError("ended before it was killed: choose a larger side")
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    return _count_chunks(target)
-
-
-def _differing(path, other):
-    """Pixels that differ between two zarr arrays."""
-    import zarr
-
-    a, b = zarr.open(path, mode="r"), zarr.open(other, mode="r")
-    rows = range(0, a.shape[0], TIFF_TILE)
-    return sum(int((a[y : y + TIFF_TILE] != b[y : y + TIFF_TILE]).sum()) for y in rows)
 
 
 def _measure_thin(work, name):

@@ -11,22 +11,18 @@ from functools import partial
 
 import nnk_image
 from benchmarks import peers
+from nnk_image.denoising.methods import METHODS
 
-OURS = ("fast", "best", "sgw")
+OURS = tuple(METHODS)
 """Methods of `nnk_image.denoise`."""
 
 
 @dataclass(frozen=True)
 class Denoiser:
-    """A function ``run(noisy, sigma, **setting)``, its grid of settings and a usual one."""
+    """A function ``run(noisy, sigma, **setting)`` and its grid of settings."""
 
     run: Callable
     grid: dict[str, tuple] = field(default_factory=dict)
-    usual: dict = field(default_factory=dict)
-
-    def usual_text(self):
-        """The usual setting in words."""
-        return ", ".join(f"{key} {value}" for key, value in self.usual.items())
 
 
 def available():
@@ -44,24 +40,17 @@ def run_ours(noisy, sigma, method):
 
 _PEERS = {
     "bilateral": Denoiser(
-        peers.skimage_bilateral,
-        {"color": (1, 1.5, 2, 2.5, 3, 4), "spatial": (1, 1.5, 2, 3)},
-        {"color": 2.5, "spatial": 1.5},
+        peers.skimage_bilateral, {"color": (1, 1.5, 2, 2.5, 3, 4), "spatial": (1, 1.5, 2, 3)}
     ),
     "bilateral_exact": Denoiser(
-        peers.bilateral_filter,
-        {"color": (1.5, 2, 2.5, 3, 4, 6), "spatial": (1, 1.5, 2, 3)},
-        {"color": 2.5, "spatial": 1.5},
+        peers.bilateral_filter, {"color": (1.5, 2, 2.5, 3, 4, 6), "spatial": (1, 1.5, 2, 3)}
     ),
     "nlm": Denoiser(
         peers.non_local_means,
         {"h": (0.4, 0.6, 0.8), "patch": (3, 5, 7, 9), "distance": (10,)},
-        {"h": 0.6, "patch": 5, "distance": 10},
     ),
     "wavelet": Denoiser(
-        peers.wavelet_shrinkage,
-        {"basis": ("db1", "db2", "sym4", "sym8"), "shifts": (0, 3)},
-        {"basis": "db2", "shifts": 0},
+        peers.wavelet_shrinkage, {"basis": ("db1", "db2", "sym4", "sym8"), "shifts": (0, 3)}
     ),
-    "tv": Denoiser(peers.total_variation, {"weight": (0.5, 0.7, 0.9, 1.1, 1.4)}, {"weight": 0.9}),
+    "tv": Denoiser(peers.total_variation, {"weight": (0.5, 0.7, 0.9, 1.1, 1.4)}),
 }

@@ -5,11 +5,12 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
 
-import numpy as np
-from skimage.metrics import peak_signal_noise_ratio, structural_similarity
+from skimage.metrics import structural_similarity
 
 import nnk_image
 from benchmarks import denoisers
+from benchmarks.noise_scores import psnr
+from benchmarks.noises import white
 from benchmarks.pictures import BUNDLED
 from benchmarks.timing import Table
 from nnk_image.cli.paths import image_paths
@@ -75,25 +76,25 @@ def _best_setting(method, clean, sigma):
 
     def mean_psnr(setting):
         pairs = (
-            (c, method.run(_noisy(c, sigma, 0, i), sigma, **setting)) for i, c in enumerate(clean)
+            (c, method.run(white(c, sigma, [0, i]), sigma, **setting)) for i, c in enumerate(clean)
         )
-        return fmean(_psnr(*pair) for pair in pairs)
+        return fmean(psnr(*pair) for pair in pairs)
 
     return max(settings, key=mean_psnr)
 
 
 def _row(name, run, setting, clean, sigma, seeds):
-    psnr, ssim, seconds = [], [], []
+    scores, ssim, seconds = [], [], []
     for seed in range(seeds):
-        psnr.append([])
+        scores.append([])
         for i, image in enumerate(clean):
-            noisy = _noisy(image, sigma, seed, i)
+            noisy = white(image, sigma, [seed, i])  # the same for all methods
             start = time.perf_counter()
             result = run(noisy, sigma, **setting)
             seconds.append(time.perf_counter() - start)
-            psnr[-1].append(_psnr(image, result))
+            scores[-1].append(psnr(image, result))
             ssim.append(_ssim(image, result))
-    means = [fmean(values) for values in psnr]
+    means = [fmean(values) for values in scores]
     return {
         "": name,
         "PSNR": fmean(means),
@@ -102,15 +103,6 @@ def _row(name, run, setting, clean, sigma, seeds):
         "s": fmean(seconds),
         "best setting": ", ".join(f"{key} {value}" for key, value in setting.items()),
     }
-
-
-def _noisy(image, sigma, seed, index):
-    """The same noise for every method and, but for its scale, for every sigma."""
-    return image + sigma * np.random.default_rng([seed, index]).standard_normal(image.shape)
-
-
-def _psnr(clean, result):
-    return peak_signal_noise_ratio(clean, result, data_range=255)
 
 
 def _ssim(clean, result):

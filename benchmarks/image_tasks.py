@@ -3,7 +3,6 @@
 Quality and processor time of both in one run.  The methods are those of `docs/image_tasks.md`.
 """
 
-import time
 import warnings
 from statistics import fmean
 
@@ -15,6 +14,7 @@ from skimage.segmentation import random_walker
 
 import nnk_image
 from benchmarks.image_masks import half_size, scenes
+from benchmarks.noise_scores import cpu, psnr
 from benchmarks.timing import Table
 from nnk_image.graph import grid_graph
 from nnk_image.learning import interpolate, label_propagation
@@ -35,9 +35,7 @@ def timed(function, *arguments):
     """What a function gives, and its processor time in seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tolerances, parts without a seed
-        start = time.process_time()
-        found = function(*arguments)
-        return found, time.process_time() - start
+        return cpu(function, *arguments)
 
 
 # --- segmentation by seeds ---------------------------------------------------------------
@@ -133,11 +131,6 @@ def _means(rows):
     """A last row: the mean of each column."""
     names = [name for name in rows[0] if name]
     return {"": "mean"} | {name: fmean(row[name] for row in rows) for name in names}
-
-
-def psnr(image, found):
-    """Peak signal to noise ratio, of 255 grey levels."""
-    return float(10 * np.log10(255**2 / np.mean((image - found) ** 2)))
 
 
 # --- colourisation -----------------------------------------------------------------------

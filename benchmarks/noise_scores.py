@@ -15,14 +15,13 @@ from nnk_image.io import read
 def images(options):
     """(name, pixels) of the grey images."""
     if options.noise_images:
-        read = ((path.stem, read(path)[0]) for path in image_paths([options.noise_images]))
-        return [(name, pixels.astype(float)) for name, pixels in read]
-    grey = ((name, nnk_image.standard_image(name)) for name in BUNDLED)
-    return [(name, pixels.astype(float)) for name, pixels in grey if pixels.ndim == 2]
+        files = image_paths([options.noise_images])
+        return [(path.stem, read(path)[0].astype(float)) for path in files]
+    return [(name, nnk_image.standard_image(name).astype(float)) for name in BUNDLED]
 
 
 def psnr(clean, result, peak=255):
-    """In dB; infinite where nothing differs."""
+    """Peak signal to noise ratio in dB; infinite where nothing differs."""
     with np.errstate(divide="ignore"):
         return peak_signal_noise_ratio(clean, np.asarray(result, dtype=float), data_range=peak)
 

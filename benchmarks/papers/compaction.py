@@ -29,7 +29,6 @@ CAPTION = (
 )
 ORDERS = (4, 6, 12, 15, 30)
 PUBLISHED_ORDERS = ORDERS[:4]
-READINGS = {"upright": "each pixel on its node", "transposed": "read column by column"}
 
 
 def measure(picture, setup):

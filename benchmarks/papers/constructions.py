@@ -4,13 +4,13 @@ The paper's MNIST is replaced by scikit-learn's digits; USPS and two moons are r
 of yours (`--restricted` of the table `general`).  Times are processor seconds.
 """
 
-import time
 import warnings
 from statistics import fmean
 
 import numpy as np
 from sklearn import datasets
 
+from benchmarks.noise_scores import cpu
 from benchmarks.papers import points_data
 from benchmarks.timing import Table
 from nnk_image import nnk_graph
@@ -60,13 +60,6 @@ def digits(seed):
     return X[np.concatenate(chosen)], y[np.concatenate(chosen)]
 
 
-def timed(make, *arguments):
-    """What `make` gives, and its processor time in seconds."""
-    start = time.process_time()
-    made = make(*arguments)
-    return made, time.process_time() - start
-
-
 # --- sparsity and time -------------------------------------------------------------------
 
 
@@ -83,7 +76,7 @@ def sparsity(sets):
     )
     for data, X in sets.items():
         for name, make in CONSTRUCTIONS.items():
-            tries = [timed(make, X, 30) for _ in range(3)]
+            tries = [cpu(make, X, 30) for _ in range(3)]
             graph, seconds = min(tries, key=lambda pair: pair[1])
             edges, theirs = USPS.get(name, ("", "")) if data == "usps1" else ("", "")
             table.rows.append(
@@ -140,6 +133,3 @@ def propagation_error(graph, truth, share, kind, seed):
         warnings.simplefilter("ignore")  # parts without a label
         found = label_propagation(graph, given, laplacian=kind)
     return 100 * float(np.mean((found != truth)[given < 0]))
-
-
-# --- eigenmaps ---------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def manifolds():
         | {"affinity, as printed": ".3f"},
         notes=("Balls: 4000 points, k=100, Gaussian; neighbours of the 400 innermost points.",),
     )
-    for name, (X, *_) in points_data.manifolds().items():
+    for name, X in points_data.manifolds().items():
         near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")
         row = {"": name, "neighbours": intrinsic_dimension(near).mean()}
         metrics = manifold_metrics(X, near)

@@ -9,12 +9,11 @@ from benchmarks.papers import points_data, points_graphs, points_learning
 
 
 def tables(options):
-    """Edges, the project report's edges, labels, geometry, classifiers and regressors."""
+    """Edges, the project report's edges, labels, classifiers and regressors."""
     data = points_data.restricted(options.restricted)
     yield points_graphs.edges(data)
     yield points_graphs.report()
-    yield points_graphs.labels(data, options.draws)
-    yield points_graphs.geometry()
+    yield points_graphs.labels()
     yield points_learning.halves(options.halves)
     yield points_learning.class_means(options.halves)
     yield points_learning.regression(options.halves)

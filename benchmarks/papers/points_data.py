@@ -73,17 +73,8 @@ def classes_of_usps():
     return np.arange(1000) // 100
 
 
-def trefoil(seed=0):
-    """110 evenly spaced points on a trefoil knot in R^100 with noise .01."""
-    rng = np.random.default_rng(seed)
-    t = np.linspace(0, 2 * np.pi, 110, endpoint=False)
-    x, y, z = np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)
-    axes = np.linalg.qr(rng.standard_normal((100, 3)))[0]
-    return np.column_stack([x, y, z]) @ axes.T + 0.01 * rng.standard_normal((110, 100))
-
-
 def manifolds(seed=0):
-    """Name -> (1024 points in R^128, mean local dimension expected, room)."""
+    """Name -> 1024 points in R^128."""
     rng = np.random.default_rng(seed)
     axes = np.linalg.qr(rng.standard_normal((128, 10)))[0]
     step = np.linspace(0, 1, 128)[:, None]
@@ -92,10 +83,10 @@ def manifolds(seed=0):
     lines = [start + step * direction for start in rng.standard_normal((8, 128))]
     arcs = [_slerp(*rng.standard_normal((2, 128)), step) for _ in range(8)]
     return {
-        "10-d random": (rng.standard_normal((1024, 10)) @ axes.T, 10.0, 0.05),
-        "128-d random": (rng.standard_normal((1024, 128)), 44.5, 0.5),
-        "linear, 8 x 128": (np.concatenate(lines), 1.98, 0.05),
-        "slerp, 8 x 128": (np.concatenate(arcs), 1.98, 0.05),
+        "10-d random": rng.standard_normal((1024, 10)) @ axes.T,
+        "128-d random": rng.standard_normal((1024, 128)),
+        "linear, 8 x 128": np.concatenate(lines),
+        "slerp, 8 x 128": np.concatenate(arcs),
     }
 
 

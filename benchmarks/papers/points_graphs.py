@@ -1,27 +1,13 @@
-"""Rows of the table `general` on graphs: edges, labels, geometry."""
+"""Rows of the table `general` on graphs: edges, labels."""
 
-import warnings
-from statistics import fmean, stdev
+from statistics import fmean
 
 import numpy as np
 from sklearn import datasets
 
-from benchmarks.papers.points_data import (
-    EXPECTED,
-    PUBLISHED,
-    SETS,
-    classes_of_usps,
-    manifolds,
-    trefoil,
-)
+from benchmarks.papers.points_data import EXPECTED, PUBLISHED, SETS
 from benchmarks.timing import Table
 from nnk_image import NNKClassifier, nnk_graph, nnk_neighbors
-from nnk_image.learning import (
-    intrinsic_dimension,
-    label_propagation,
-    manifold_metrics,
-    nnk_distance,
-)
 
 METHODS = {
     "kNN": {"method": "knn", "symmetrize": "max"},
@@ -172,18 +158,12 @@ def reduced_edges(X, k, sigma):
 # --- labels ------------------------------------------------------------------------------
 
 
-def labels(data, draws):
-    """Errors of leave-one-out classification and of label propagation."""
-    columns = {"error, %": "", "kNN": ".2f", "mutual kNN": ".2f", "NNK": ".2f", "+-": ".1f"}
+def labels():
+    """Errors of leave-one-out classification; `constructions` propagates labels."""
     table = Table(
-        "Labels",
-        columns | {"expected": "", "within": ""},
-        notes=(
-            "Leave-one-out: kNN weighted by the kernel; sigma is three times 'kth'; exact to .06.",
-            f"Propagation: L, or its normalised form, {draws} draws of labels; +- is the NNK",
-            "error's standard deviation over draws; within: all three as near as that.",
-            "Mutual kNN comes close to NNK, and with the normalised L they are equal.",
-        ),
+        "Digits, leave-one-out error in %",
+        {"k": "d", "kNN": ".2f", "NNK": ".2f", "expected": "", "within": ""},
+        notes=("kNN weighted by the kernel; sigma is three times 'kth'; exact to .06.",),
     )
     X, y = datasets.load_digits(return_X_y=True)
     for k, nnk, knn in ((10, 0.78, 1.50), (30, 0.67, 2.84), (50, 0.83, 3.51)):
@@ -192,104 +172,6 @@ def labels(data, draws):
             for m in ("nnk", "knn")
         )
         close = max(abs(ours - nnk), abs(theirs - knn)) < 0.06
-        table.rows.append(
-            {
-                "error, %": f"digits, leave-one-out, k={k}",
-                "kNN": theirs,
-                "NNK": ours,
-                "expected": f"{knn} / {nnk}",
-                "within": "yes" if close else "NO",
-            }
-        )
-    if data is None:
-        table.notes += ("Propagation is on usps1, left out: give its folder by --restricted.",)
-        return table
-    expected = {2: (75.5, 59.3, 55.4), 5: (55.9, 35.0, 30.6), 10: (40.5, 24.3, 21.1)}
-    usps = data.points("usps1")
-    graphs = {name: nnk_graph(usps, 30, **options) for name, options in METHODS.items()}
-    for kind in ("combinatorial", "normalized"):
-        for percent, figures in expected.items():
-            row = _propagation_row(graphs, kind, percent, draws)
-            if kind == "combinatorial":
-                near = all(
-                    abs(row[name] - value) <= row["+-"]
-                    for name, value in zip(METHODS, figures, strict=True)
-                )
-                row["expected"] = " / ".join(map(str, figures))
-                row["within"] = "yes" if near else "NO"
-            table.rows.append(row)
+        row = {"k": k, "kNN": theirs, "NNK": ours, "expected": f"{knn} / {nnk}"}
+        table.rows.append(row | {"within": "yes" if close else "NO"})
     return table
-
-
-def _propagation_row(graphs, kind, percent, draws):
-    truth = classes_of_usps()
-    errors = {name: [] for name in graphs}
-    for draw in range(draws):
-        known = np.random.default_rng(draw).choice(len(truth), 10 * percent, replace=False)
-        given = np.full(len(truth), -1)
-        given[known] = truth[known]
-        for name, graph in graphs.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # parts without a label
-                found = label_propagation(graph, given, laplacian=kind)
-            errors[name].append(100 * np.mean((found != truth)[given < 0]))
-    return {
-        "error, %": f"usps1, k=30, {percent} % labels, {kind}",
-        **{name: fmean(values) for name, values in errors.items()},
-        "+-": stdev(errors["NNK"]) if draws > 1 else 0.0,
-    }
-
-
-# --- geometry ----------------------------------------------------------------------------
-
-
-def geometry():
-    """Dimension vectors, distances of data sets, manifold metrics."""
-    table = Table(
-        "Geometry",
-        {"": "", "measured": "", "expected": "", "+-": "", "within": ""},
-        notes=("Distances: NNK(A|B) is how badly B's points regress those of A.",),
-    )
-    curve = trefoil()
-    near = nnk_neighbors(curve, n_neighbors=10, method="lnp")
-    dev = manifold_metrics(curve, near).dimension_vector
-    dimension = int(np.argmax(-np.diff(dev)))
-    rows = [("LNP, trefoil in R^100: dimension", dimension, 1, 0)]
-    for place, middle in enumerate((0.515, 0.485, 0.0)):
-        rows.append((f"LNP, trefoil in R^100: dev, place {place + 1}", dev[place], middle, 0.0055))
-    rows.append(("LNP: smallest weight is positive", float(near.weights.min() > 0), 1, 0))
-    sums = np.abs(near.to_csr().sum(axis=1) - 1).max()
-    rows.append(("LNP: weights add up to 1, difference", sums, 0, 1e-15))
-    rows += _distances() + _dimensions()
-    for what, measured, expected, room in rows:
-        table.rows.append(
-            {
-                "": what,
-                "measured": f"{measured:.3g}",
-                "expected": f"{expected:.3g}",
-                "+-": f"{room:.1g}",
-                "within": _within(measured, expected, room),
-            }
-        )
-    return table
-
-
-def _distances():
-    X, y = datasets.load_digits(return_X_y=True)
-    A, B = X[y < 5], X[y >= 5]
-    sub = A[np.random.default_rng(0).choice(len(A), 300, replace=False)]
-    pairs = {"A|A": (A, A, 0, 0), "sub|A": (sub, A, 0, 0)}
-    pairs |= {"A|sub": (A, sub, 0.129, 0.01), "A|B": (A, B, 0.498, 0.0006)}
-    return [
-        (f"NNK distance of digits 0-4 (A), 5-9 (B): {name}", nnk_distance(a, b, 10, sigma=30), e, r)
-        for name, (a, b, e, r) in pairs.items()
-    ]
-
-
-def _dimensions():
-    rows = []
-    for name, (X, expected, room) in manifolds().items():
-        near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")
-        measured = intrinsic_dimension(near).mean()
-        rows.append((f"mean local dimension, {name}", measured, expected, room))
-    return rows

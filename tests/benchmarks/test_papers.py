@@ -5,9 +5,11 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from exact import kernel_by_nnls
 from PIL import Image
 
 import nnk_image
@@ -16,8 +18,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # last: an installed nnk_image goes first
 pytest.importorskip("pywt")
 
-from benchmarks import peers  # noqa: E402
-from benchmarks.papers import FIGURES, denoising, sparsity  # noqa: E402
+from benchmarks import noise, noises, peers  # noqa: E402
+from benchmarks.papers import FIGURES, denoising, sparsity, time  # noqa: E402
+from benchmarks.papers.__main__ import POINTS  # noqa: E402
 from benchmarks.papers.claims import FAILS, HOLDS, PARTLY  # noqa: E402
 from benchmarks.papers.run import reproduce  # noqa: E402
 from benchmarks.pictures import Picture  # noqa: E402
@@ -47,14 +50,19 @@ def test_all_figures_and_the_report(tmp_path, monkeypatch):
 BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py"))
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", [*BENCHMARKS, *(f"papers.{name}" for name in POINTS.values())])
 def test_benchmarks_find_what_they_import(name):
     import_module(f"benchmarks.{name}")
 
 
-@pytest.mark.parametrize("name", ["points", "constructions", "theory"])
-def test_tables_of_points_find_what_they_import(name):
-    import_module(f"benchmarks.papers.{name}")
+def test_noise_of_images_in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(noises, "KINDS", ["binomial", "rows"])
+    Image.fromarray(CAMERA[40:90, 100:150]).save(tmp_path / "face.png")
+    options = SimpleNamespace(noise_images=tmp_path, noise_tables=["correlated", "uneven"])
+    correlated, uneven = noise.tables(options)
+    assert all(row["fast"] > row["as white"] for row in correlated.rows)
+    assert [row["image"] for row in uneven.rows] == ["face", "mean"]
+    assert uneven.rows[0]["map"] > uneven.rows[0]["noisy"] + 3
 
 
 @pytest.mark.parametrize("shape", [(17, 23), (12, 15, 3)])
@@ -67,6 +75,17 @@ def test_bilateral_filter_is_the_graph_with_its_own_weight(shape):
     expected = (kernel @ pixels / kernel.sum(axis=1, keepdims=True)).reshape(shape)
     ours = peers.bilateral_filter(noisy, 20, 1.7, 2.0, window=11)
     np.testing.assert_allclose(ours, expected, rtol=1e-12)
+
+
+def test_exact_nnk_on_the_window_is_that_of_scipy():
+    image = CAMERA[80:92, 90:105]
+    whole = nnk_image.bilateral_graph(image, 5, 1.5, 25)
+    _, exact = time.exact_nnk(whole, image)
+    for node in range(0, whole.n_nodes, 7):
+        expected = np.zeros(whole.n_nodes)
+        for other, theta in kernel_by_nnls(whole, image, node).items():
+            expected[other] = theta
+        np.testing.assert_allclose(exact[[node]].toarray()[0], expected, atol=1e-7)
 
 
 def test_chebyshev_by_scipy_is_the_transform():

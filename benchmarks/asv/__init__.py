@@ -1,1 +1,0 @@
-"""Benchmarks for asv (airspeed velocity), which imports nothing else here."""
