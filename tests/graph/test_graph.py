@@ -1,6 +1,5 @@
 """The graphs are those of the authors' code and of Algorithm 4 by the book, to the last edge."""
 
-import brute_force
 import golden_data
 import numpy as np
 import pytest
@@ -99,22 +98,6 @@ def test_large_windows_by_the_book(window):
     assert_by_the_book(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
 
 
-def test_every_decision_has_its_reason(simd):
-    image = golden_data.images()["camera_ns"]
-    window, sigma_d, sigma_f = 11, 2.0, 10.0
-    graph = image_graph(image, window, sigma_d, sigma_f, directed=True)
-    pairs = brute_force.window_pairs(image.shape, window)
-    for i in range(graph.n_nodes):
-        others = np.flatnonzero(pairs[i])
-        kept = np.isin(others, graph.adjacency[[i]].indices)
-        offsets = np.stack(np.divmod(others, image.shape[1]), axis=1) - np.divmod(i, 40)
-        d = image.ravel()[others].astype(int) - int(image.flat[i])
-        factor = (offsets[None] * offsets[:, None]).sum(-1) - (offsets**2).sum(1)[:, None]
-        ratio = (d[:, None] - d) * d[:, None] <= sigma_f**2 / sigma_d**2 * factor
-        prunes = (factor >= 0) & ratio & ~np.eye(len(d), dtype=bool)
-        np.testing.assert_array_equal(kept, ~prunes[kept].any(axis=0))
-
-
 # --- invariants --------------------------------------------------------------------------
 
 MOVES = {
@@ -173,36 +156,8 @@ def test_signs_offsets_and_scales_change_nothing(image, build):
         assert_equal(adjacency(signed * 16, 320.0), plain)
 
 
-@pytest.mark.parametrize("window", [3, 7, 11, 15])
-@every_image
-def test_the_four_nearest_neighbours_are_kept(image, window):
-    height, width = image.shape[:2]
-    graph = image_graph(image, window, 2.0, 100.0, directed=True, **options(image))
-    found = graph.adjacency.tocoo()
-    dy, dx = found.col // width - found.row // width, found.col % width - found.row % width
-    nearest = abs(dy) + abs(dx) == 1
-    assert nearest.sum() == 2 * (height * (width - 1) + width * (height - 1))
-
-
-@pytest.mark.parametrize("window", [7, 9])
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("name", ["camera", "coins", "noise", "noise_u8"])
-def test_smaller_windows_restrict_the_graph_of_window_11(name, directed, window):
-    image = golden_data.image_float(name)
-    large = image_graph(image, 11, 2.0, 0.04, directed=directed).adjacency.tocoo()
-    small = image_graph(image, window, 2.0, 0.04, directed=directed).adjacency
-    dy, dx = (
-        large.col // image.shape[1] - large.row // image.shape[1],
-        large.col % image.shape[1] - large.row % image.shape[1],
-    )
-    inside = np.maximum(abs(dy), abs(dx)) <= window // 2
-    assert not inside.all()
-    coords = large.row[inside], large.col[inside]
-    assert (csr_array((large.data[inside], coords), large.shape) != small).nnz == 0
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-@pytest.mark.parametrize("window", [3, 5, 7, 9, 11, 13, 15, 21, 33, 63])
+@pytest.mark.parametrize("window", [3, 5, 9, 13, 33, 63])
 def test_a_constant_image_gives_the_grid(window, dtype):
     height, width = 6, 9
     down, right = (diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)) for n in (height, width))
@@ -215,13 +170,6 @@ def test_a_constant_image_gives_the_grid(window, dtype):
         assert ((adjacency > 0) != (grid > 0)).nnz == 0
         eps = np.finfo(adjacency.dtype).eps
         np.testing.assert_allclose(adjacency.data, np.exp(-1 / 4.5), rtol=eps)
-
-
-@every_image
-def test_graphs_of_window_3_are_symmetric_before_symmetrisation(image):
-    directed = image_graph(image, 3, 2.0, 15.0, directed=True, **options(image)).adjacency
-    assert_symmetric(directed)
-    assert_equal(directed, image_graph(image, 3, 2.0, 15.0, **options(image)).adjacency)
 
 
 @settings(max_examples=60)

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import eigsh
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian, regularization
+from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
 
@@ -65,22 +65,6 @@ def test_laplacian_keeps_float32(kind):
     assert result.dtype == np.float32
     wide = image_graph(image.astype(float), window=5, sigma_f=0.2).laplacian(kind)
     np.testing.assert_allclose(result.toarray(), wide.toarray(), atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_kernel_of_the_laplacian(kind):
-    """Constants vanish; under the normalised one, what they are similar to."""
-    graph = image_graph(np.random.default_rng(3).random((8, 8)), window=7, sigma_f=0.3)
-    constant = graph.degrees.ravel() ** 0.5 if kind == "normalized" else np.ones(64)
-    assert abs(graph.laplacian(kind) @ constant).max() < 1e-13
-
-
-@given(graphs())
-def test_regularization_is_the_mean_degree_of_linked_nodes(matrix):
-    degree = matrix.sum(axis=1)
-    tau = regularization(degree)
-    linked = [d for d in degree if d > 0]
-    assert tau == pytest.approx(sum(linked) / len(linked) if linked else 0, rel=1e-12)
 
 
 def test_unknown_kind_is_refused():
@@ -257,9 +241,9 @@ HARD = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_interval_of_hard_and_random_graphs(dtype):
-    matrices = [*HARD.values(), *(random_adjacency(seed) for seed in range(1000))]
+@pytest.mark.parametrize(("dtype", "first"), [(np.float32, 0), (np.float64, 500)])
+def test_the_interval_of_hard_and_random_graphs(dtype, first):
+    matrices = [*HARD.values(), *(random_adjacency(first + seed) for seed in range(500))]
     ratios = []
     for matrix in matrices:
         matrix = matrix.astype(dtype).astype(float)

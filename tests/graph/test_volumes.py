@@ -7,7 +7,7 @@ import pytest
 from volume_cases import assert_volume_by_the_book, edges, neighbours
 
 import nnk_image
-from nnk_image import ImageGraph, SpectralGraphWavelets, bilateral_graph, image_graph, plotting
+from nnk_image import ImageGraph, bilateral_graph, image_graph, plotting
 from nnk_image.graph.summary import summary
 
 
@@ -101,19 +101,6 @@ def test_files_keep_volumes(tmp_path):
     assert "4x5x6" in repr(read)
     coordinates = read.to_pygsp().coords
     np.testing.assert_array_equal(coordinates[37], [1, -1, 2])
-
-
-@pytest.mark.parametrize("laplacian", ["combinatorial", "normalized", "random_walk", "regularized"])
-def test_wavelets_of_a_volume(laplacian):
-    volume = np.random.default_rng(0).normal(size=(4, 5, 6))
-    graph = image_graph(volume, 3, sigma_f=1, spacing=(1, 1, 1))
-    wavelets = SpectralGraphWavelets(graph, laplacian=laplacian)
-    bands = wavelets.analyze(volume)
-    interval = {"lmax": wavelets.lmax, "bound": wavelets.bound}
-    plain = SpectralGraphWavelets(graph.adjacency, laplacian=laplacian, **interval)
-    assert bands.shape == (7, 4, 5, 6)
-    np.testing.assert_allclose(bands.reshape(7, -1), plain.analyze(volume.ravel()), atol=1e-12)
-    np.testing.assert_allclose(wavelets.reconstruct(bands), volume, atol=1e-8)
 
 
 def test_exact_weights_of_a_volume():

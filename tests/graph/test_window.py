@@ -54,13 +54,6 @@ def test_threshold_factors(size):
     assert (squares[None] > squares[:, None])[can_prune(size)].all()
 
 
-@pytest.mark.parametrize(
-    ("size", "pairs"), [(3, 8), (5, 80), (7, 320), (9, 880), (11, 1976), (13, 3816)]
-)
-def test_number_of_candidate_pairs(size, pairs):
-    assert can_prune(size).sum() == pairs
-
-
 @pytest.mark.parametrize("size", [3, 5, 7, 11, 13])
 def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
     offsets, delta = window_of(size).offsets, delta_of(window_of(size))
@@ -71,27 +64,11 @@ def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
         np.testing.assert_array_equal(np.unique(listed), np.nonzero(can_prune(size)[:NEAR, k])[0])
 
 
-def outsider_prunes_insider(size, inner):
-    """Can an offset outside the inner window prune one inside it?"""
-    outside = abs(window_of(size).offsets).max(axis=1) > inner // 2
-    return can_prune(size)[np.ix_(outside, ~outside)].any()
-
-
-def test_which_windows_nest():
-    assert not outsider_prunes_insider(11, 9)
-    assert not outsider_prunes_insider(11, 7)
-    assert outsider_prunes_insider(13, 11)
-
-
 def test_spatial_kernel():
     window = window_of(7)
     for sigma_d in (0.5, 2.0, 13.0):
         expected = np.exp(-(window.forward**2).sum(axis=1) / (2 * sigma_d**2))
         np.testing.assert_allclose(window.spatial_kernel(sigma_d), expected, rtol=4e-16)
-
-
-def test_windows_are_computed_once():
-    assert window_of(9) is window_of(9)
 
 
 @pytest.mark.parametrize("size", [3, np.int64(11), np.uint8(63)])

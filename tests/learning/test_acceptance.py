@@ -1,11 +1,10 @@
 """Figures on known data sets that decide whether the graphs are what the papers describe."""
 
 import warnings
-from pathlib import Path
 
+import golden_neighbors
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn import datasets
 from sklearn.cluster import SpectralClustering
 
@@ -19,10 +18,8 @@ from nnk_image.learning import (
 )
 from nnk_image.neighbors import nnk_graph, nnk_neighbors
 
-RESTRICTED = Path(__file__).parents[3] / "shared" / "golden" / "restricted"
-
 restricted = pytest.mark.skipif(
-    not (RESTRICTED / "general_data.npz").exists(), reason="usps1 and two_moons are not here"
+    not golden_neighbors.RESTRICTED.is_dir(), reason="usps1 and two_moons are not here"
 )
 
 DIGITS, DIGIT = datasets.load_digits(return_X_y=True)
@@ -34,8 +31,7 @@ def edges(X, k, **options):
 
 def usps():
     """1000 digits, 100 of each, in order."""
-    with np.load(RESTRICTED / "general_data.npz") as file:
-        return file["usps1"].astype(float), np.arange(1000) // 100
+    return golden_neighbors.points("usps1"), np.arange(1000) // 100
 
 
 # --- numbers of edges --------------------------------------------------------------------
@@ -99,22 +95,6 @@ def test_usps_counts():
     }
     assert counts == {"union": 21314, "mutual": 8686, "nnk": 7789}
     assert edges(X, 30, symmetrize="min_error_onesided") == pytest.approx(17788, rel=0.002)
-
-
-@restricted
-@pytest.mark.parametrize("name", ["usps1", "two_moons"])
-@pytest.mark.parametrize("k", [10, 30])
-def test_restricted_weights(name, k):
-    with np.load(RESTRICTED / f"general_{name}_k{k}.npz") as file:
-        parts = [file[f"dir_exact_{part}"] for part in ("data", "indices", "indptr")]
-        error = file["err_exact"]
-    with np.load(RESTRICTED / "general_data.npz") as file:
-        near = nnk_neighbors(file[name].astype(float), n_neighbors=k)
-    ours = near.to_csr()
-    ours.data[ours.data < 1e-6] = 0  # as in the file
-    expected = csr_array((parts[0], parts[1].astype(np.int32), parts[2]), ours.shape)
-    assert abs(ours - expected).max() < 1e-12
-    np.testing.assert_allclose(2 * near.error, error, atol=1e-14)
 
 
 # --- tasks -------------------------------------------------------------------------------

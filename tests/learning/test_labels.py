@@ -12,7 +12,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
-from sklearn.datasets import make_moons
 
 from nnk_image import image_graph
 from nnk_image.learning import few_shot_labels, label_propagation, lle_embedding
@@ -156,15 +155,6 @@ def test_labels_of_a_picture():
     np.testing.assert_array_equal(result, (image > 0.5).astype(int))
 
 
-def test_one_label_per_moon_finds_the_moons():
-    X, y = make_moons(600, noise=0.04, random_state=0)
-    labels = np.full(600, -1)
-    for c in (0, 1):
-        labels[np.flatnonzero(y == c)[0]] = c
-    result = label_propagation(nnk_graph(X, 20, symmetrize="max"), labels)
-    assert np.mean(result == y) > 0.99
-
-
 @pytest.mark.parametrize(
     ("labels", "error", "says"),
     [
@@ -238,14 +228,6 @@ def test_few_shot_is_algorithm_6(kernel):
     options = {"kernel": kernel, "sigma": 1.0}
     result = few_shot_labels(X, names, Q, 6, **options)
     np.testing.assert_array_equal(result, few_shot_by_hand(X, names, Q, 6, **options))
-
-
-def test_few_shot_follows_a_curve_that_single_queries_cannot():
-    X, y = make_moons(120, noise=0.02, random_state=1)
-    first = [int(np.flatnonzero(y == c)[np.argsort(X[y == c, 0])[30]]) for c in (0, 1)]
-    rest = np.setdiff1d(np.arange(120), first)
-    result = few_shot_labels(X[first], y[first], X[rest], 5, kernel="gaussian", sigma=0.1)
-    assert np.mean(result == y[rest]) == 1
 
 
 def test_queries_like_no_labelled_point():

@@ -162,22 +162,6 @@ def test_points_without_neighbors_and_zero_points():
         np.testing.assert_allclose(manifold_metrics(scale * np.eye(3), full).diameter, np.sqrt(2))
 
 
-def test_random_curved_and_straight_data():
-    """The order of the thesis' Figure 4.3: random data is the least aligned."""
-    seeds = RNG.standard_normal((4, 32))
-    step = np.linspace(0, 1, 64)[:, None]
-    line = np.concatenate([s + 2 * step * seeds[0] / np.linalg.norm(seeds[0]) for s in seeds])
-    random = RNG.standard_normal((256, 32))
-    results = {
-        name: manifold_metrics(X, nnk_neighbors(X, n_neighbors=20, kernel="cosine"))
-        for name, X in {"line": line, "random": random}.items()
-    }
-    line, random = results["line"], results["random"]
-    assert line.affinity.mean() > 0.99 > random.affinity.mean()
-    assert line.diameter.mean() < 0.1 < random.diameter.mean()
-    assert line.dimension.mean() < 2.1 < 8 < random.dimension.mean()
-
-
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from sklearn.datasets import make_moons, make_swiss_roll
+from sklearn.datasets import make_swiss_roll
 
 import nnk_image.neighbors.model
 from nnk_image import nnk_graph, nnk_neighbors, nnk_weights
@@ -362,22 +362,20 @@ def test_any_layout_of_points(tmp_path):
     assert abs(nnk_graph(integers, 10) - nnk_graph(integers.astype(float), 10)).max() == 0
 
 
-def test_edges_of_noise_free_moons():
-    points = make_moons(1000, noise=0)[0]
-    assert nnk_graph(points, 5).nnz == 2 * 998
-
-
 BAD = [
-    ({"X": [1.0, 2]}, ValueError, "reshape"),
-    ({"X": [1.0, 2]}, ValueError, "for one point"),
+    ({"X": [1.0, 2]}, ValueError, "reshape.* for one point"),
     ({"X": np.zeros((0, 2))}, ValueError, "is empty; give at least one point"),
     ({"X": "points.csv"}, TypeError, "not the file name 'points.csv'; read the file first"),
     ({"X": [["1", "2"]]}, TypeError, r"not <U1; .* by X.astype\(float\)"),
     ({"metric": "cosine"}, TypeError, "write kernel='cosine'"),
     ({"metric": "euclidean"}, TypeError, "default"),
     ({"metric": "cityblock"}, TypeError, r"NearestNeighbors\(metric='cityblock'\)"),
-    ({"kernel": "rbf"}, ValueError, "kernel='gaussian' with sigma"),
-    ({"X": 1.0 - np.eye(9), "kernel": "precomputed"}, ValueError, "0 on its diagonal"),
+    ({"kernel": "rbf"}, ValueError, "'rbf' is unknown.*kernel='gaussian' with sigma"),
+    (
+        {"X": 1.0 - np.eye(9), "kernel": "precomputed"},
+        ValueError,
+        "0 on its diagonal.*do not set the diagonal of similarities to 0",
+    ),
     ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
@@ -385,7 +383,6 @@ BAD = [
     ({"X": [[0.0], [1e200]]}, ValueError, "overflow"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"n_neighbors": 2.5}, TypeError, "integer"),
-    ({"kernel": "rbf"}, ValueError, "'rbf' is unknown"),
     ({"kernel": "gaussain"}, ValueError, "did you mean 'gaussian'"),
     ({"kernel": None}, TypeError, "name of a kernel or a function, not None"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
@@ -487,13 +484,6 @@ def test_distances_are_no_kernel(distances, method):
         nnk_graph(points, 5, kernel=distances, method=method)
     with pytest.raises(ValueError, match=r"X has .* on its diagonal"):
         nnk_graph(distances(points, points), 5, kernel="precomputed", method=method)
-
-
-def test_a_similarity_whose_diagonal_was_set_to_zero():
-    matrix = np.exp(-(cdist(ROLL[:40], ROLL[:40]) / 10))
-    np.fill_diagonal(matrix, 0)
-    with pytest.raises(ValueError, match="do not set the diagonal of similarities to 0"):
-        nnk_graph(matrix, 5, kernel="precomputed")
 
 
 def test_indefinite_similarities():

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from child import PRINT_THE_CHAIN, python
-from graph_checks import assert_equal
+from graph_checks import assert_equal, each_variant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_images import masked_images, options, sigmas_d, sigmas_f
@@ -16,17 +16,6 @@ from nnk_image import _core, bilateral_graph, image_graph
 
 VARIANTS = _core.simd_variants()
 ODD_WIDTHS = [(1, 3), (7, 10), (15, 18), (31, 34), (63, 66), (127, 130)]
-
-
-def in_each_variant(compute):
-    """Results of all variants; the one in use stays in use."""
-    before = _core.simd_variant()
-    try:
-        for name in VARIANTS:
-            _core.use_simd(name)
-            yield compute()
-    finally:
-        _core.use_simd(before)
 
 
 # --- same bits ---------------------------------------------------------------------------
@@ -51,29 +40,11 @@ def test_variants_give_the_same_bits(widths, data, window, sigma_d, sigma_f):
             bilateral_graph(image, **given),
         )
 
-    first, *others = in_each_variant(graphs)
+    first, *others = [graphs() for _ in each_variant()]
     for other in others:
         for graph, expected in zip(other, first, strict=True):
             assert_equal(graph.adjacency, expected.adjacency)
             assert graph.n_underflow == expected.n_underflow
-
-
-@pytest.mark.parametrize("shape", [(200, 1), (64, 2), (1, 500)])
-def test_thin_images(shape):
-    for dtype in (np.uint8, np.float32, np.float64):
-        image = (np.random.default_rng(3).random(shape) * 255).astype(dtype)
-        first, *others = in_each_variant(lambda image=image: image_graph(image, 13, sigma_f=9))
-        assert first.adjacency.nnz >= 2 * (image.size - 1)
-        for other in others:
-            assert_equal(other.adjacency, first.adjacency)
-
-
-def test_variants_agree_with_threads_of_their_own():
-    image = np.random.default_rng(4).normal(size=(90, 131, 3)).astype(np.float32)
-    given = {"sigma_f": 0.8, "channel_axis": -1}
-    first = image_graph(image, **given).adjacency
-    for graph in in_each_variant(lambda: image_graph(image, **given, n_jobs=2)):
-        assert_equal(graph.adjacency, first)
 
 
 # --- the exponential ---------------------------------------------------------------------

@@ -74,20 +74,6 @@ def small_steps(monkeypatch):
         monkeypatch.setattr(module, "np", DirtyNumpy())
 
 
-@pytest.fixture
-def tiles(monkeypatch):
-    """The numbers of tiles of all that is computed."""
-    numbers, boundaries = [], time_skewing.tile_boundaries
-
-    def noted(*arguments):
-        rows = boundaries(*arguments)
-        numbers.append(len(rows) + 1)
-        return rows
-
-    monkeypatch.setattr(time_skewing, "tile_boundaries", noted)
-    return numbers
-
-
 class Example:
     """The graph of a random image, and what its operator makes of random signals."""
 

@@ -4,8 +4,9 @@ import dense
 import numpy as np
 import pytest
 from laplacians import both_layouts, random_bank, run, stored, wavelets_of
+from pictures import assert_same_everywhere, progress_of
 
-from nnk_image import SpectralGraphWavelets, _core, bilateral_graph, denoise, image_graph
+from nnk_image import SpectralGraphWavelets, denoise, image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
 from nnk_image.spectral import time_skewing
@@ -51,11 +52,7 @@ def test_polynomials_are_those_of_the_dense_matrix(shape, window, kind, masked):
             *both_layouts(graph, kind),
         ]
     bound = operators[0].bound or 1.0
-    laplacian = 2 / bound * dense.laplacian(matrix, kind) - np.eye(volume.size)
-    terms = [np.eye(volume.size), laplacian]
-    for _ in range(10):
-        terms.append(2 * laplacian @ terms[-1] - terms[-2])
-    p = np.einsum("sk,kij->sij", coefficients, terms)
+    p = dense.polynomials(dense.laplacian(matrix, kind), coefficients, bound)
     for operator in operators:
         assert operator.shape == (shape if operator is not operators[2] else (volume.size,))
         assert operator.bound == pytest.approx(operators[0].bound, rel=1e-12)
@@ -70,16 +67,11 @@ def test_polynomials_are_those_of_the_dense_matrix(shape, window, kind, masked):
 @pytest.mark.parametrize(
     ("shape", "window"), [((19, 5, 6), 3), ((40, 3, 17), 5), ((20, 2, 3, 9), 3)]
 )
-def test_bits_of_any_order_threads_strips_and_blocks(shape, window, dtype, simd, monkeypatch):
+def test_bits_of_any_order_threads_strips_and_blocks(
+    shape, window, dtype, simd, tiles, monkeypatch
+):
     volume, mask = random_volume(shape, dtype), random_mask(shape)
     options = {"sigma_f": 0.3, "spacing": (1,) * len(shape), "mask": mask}
-    tiles, boundaries = set(), time_skewing.tile_boundaries
-
-    def noted(*arguments):
-        rows = boundaries(*arguments)
-        tiles.add(len(rows) + 1)
-        return rows
-
     for order in (1, 4, 13):
         results = []
         for n_jobs, orders, strip in [
@@ -90,7 +82,6 @@ def test_bits_of_any_order_threads_strips_and_blocks(shape, window, dtype, simd,
             (3, 3, 8),
         ]:
             with monkeypatch.context() as patch:
-                patch.setattr(time_skewing, "tile_boundaries", noted)
                 patch.setattr(time_skewing, "_ORDERS_PER_BLOCK_OF_SLICES", orders)
                 patch.setattr(time_skewing, "_STRIP", strip)
                 patch.setattr(RowExecutor, "threads_for", lambda self, n: self.n_jobs)
@@ -107,16 +98,13 @@ def test_bits_of_any_order_threads_strips_and_blocks(shape, window, dtype, simd,
 
 
 def test_bits_of_every_instruction_set():
-    volume, results = random_volume((5, 6, 19), np.float32), []
-    try:
-        for name in _core.simd_variants():
-            _core.use_simd(name)
-            wavelets = wavelets_of(volume, 5, sigma_f=0.3)
-            results.append(wavelets.synthesize(wavelets.analyze(volume)))
-    finally:
-        _core.use_simd()
-    for other in results[1:]:
-        np.testing.assert_array_equal(other, results[0])
+    volume = random_volume((5, 6, 19), np.float32)
+
+    def both_ways(n_jobs):
+        wavelets = wavelets_of(volume, 5, sigma_f=0.3, n_jobs=n_jobs)
+        return wavelets.synthesize(wavelets.analyze(volume))
+
+    assert_same_everywhere(both_ways)
 
 
 def test_a_volume_of_one_slice_has_the_bits_of_the_image():
@@ -132,18 +120,6 @@ def test_a_volume_of_one_slice_has_the_bits_of_the_image():
         np.testing.assert_allclose(np.squeeze(bands, axis + 1), flat, atol=1e-11)
 
 
-def test_windows_of_images_with_unequal_sides():
-    image = random_volume((12, 15))
-    for window in ((1, 5), (5, 1), (3, 7)):
-        graph = bilateral_graph(image, window, sigma_f=0.3)
-        signal = np.random.default_rng(0).standard_normal(image.size)
-        grid, rows = (
-            run(operator, "analyze", signal, random_bank(2, 9))
-            for operator in both_layouts(graph, "combinatorial")
-        )
-        np.testing.assert_allclose(grid, rows, atol=1e-11)
-
-
 def test_constants_stay_exactly_constant():
     graph = image_graph(random_volume((4, 6, 19), np.float32), sigma_f=0.3, spacing=(1, 1, 1))
     with RowExecutor() as executor:
@@ -154,8 +130,5 @@ def test_constants_stay_exactly_constant():
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])
 def test_progress_of_volumes_ends_at_its_total(method):
-    reports = []
     volume = 50 * random_volume((12, 20, 30))
-    denoise(volume, 10, method=method, progress=lambda *report: reports.append(report))
-    assert reports[-1][0] == reports[-1][1] == max(done for done, _ in reports)
-    assert len({total for _, total in reports}) == 1
+    progress_of(lambda progress: denoise(volume, 10, method=method, progress=progress))

@@ -53,6 +53,16 @@ def spectrum(matrix, kind):
     return values, vectors / root[:, None], vectors.T * root
 
 
+def polynomials(matrix, coefficients, lambda_max):
+    """Dense p_s(L), by the recurrence on the Laplacian itself."""
+    identity = np.eye(len(matrix))
+    shifted = 2 / lambda_max * matrix - identity
+    terms = [identity, shifted]
+    for _ in range(2, coefficients.shape[1]):
+        terms.append(2 * shifted @ terms[-1] - terms[-2])
+    return np.tensordot(coefficients, terms[: coefficients.shape[1]], 1)
+
+
 def functions(matrix, kind, evaluate):
     """Dense f(L) for each function: `evaluate` maps (n,) eigenvalues to (n_bands, n)."""
     values, right, left = spectrum(matrix, kind)
