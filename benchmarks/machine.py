@@ -9,7 +9,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -76,22 +75,6 @@ def _one_round(contenders, turn):
         elapsed = time.perf_counter() - start
         del result  # freeing the result belongs to no contender's time
         yield name, elapsed
-
-
-def resident():
-    """Resident memory of this process now and at its peak so far, in bytes.
-
-    On Linux not by getrusage, whose peak includes that of the parent process; elsewhere
-    the peak has to stand for both.
-    """
-    status = Path("/proc/self/status")
-    if status.is_file():
-        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        return tuple(1024 * int(lines[key].split()[0]) for key in ("VmRSS", "VmHWM"))
-    import resource  # Windows has none
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return (unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,) * 2
 
 
 def _cores():

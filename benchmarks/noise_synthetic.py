@@ -138,7 +138,7 @@ def correlated(options):
 def _correlated_row(name, clean, kind, sigma, seed):
     grain = noises.grain(kind, clean.shape, seed)
     seen, psd = clean + sigma * grain.noise, sigma**2 * grain.psd
-    model, found = _model(psd), estimate_noise(seen)
+    model, found = NoiseModel.from_psd(psd), estimate_noise(seen)
     row = {"image": name, "noisy": psnr(clean, seen), "as white": psnr(clean, denoise(seen, sigma))}
     run = peers.bm3d_filter()
     if run is not None:
@@ -148,14 +148,6 @@ def _correlated_row(name, clean, kind, sigma, seed):
         row[f"{method}, found"] = psnr(clean, denoise(seen, found, method=method))
     power = found.sigma[0] ** 2 + found.rows**2 + found.columns**2
     return row | {"level found / true": np.sqrt(power) / sigma}
-
-
-def _model(psd):
-    """Return the model of noise of this spectrum, by its covariance up to 20 pixels apart."""
-    covariance = np.fft.fftshift(np.fft.ifft2(psd).real)
-    reach = [min(20, (n - 1) // 2) for n in psd.shape]
-    middle = [slice(n // 2 - r, n // 2 + r + 1) for n, r in zip(psd.shape, reach, strict=True)]
-    return NoiseModel.from_autocovariance(covariance[*middle])
 
 
 def _bm3d_with_spectrum(run, noisy, psd):

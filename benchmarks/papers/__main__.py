@@ -53,8 +53,7 @@ def _parser():
         "--restricted",
         type=Path,
         metavar="FOLDER",
-        help="general_data.npz and general_NAME_kK.npz of usps1 and two_moons, which are not "
-        "distributed (default: left out)",
+        help="with general_data.npz of usps1, which is not distributed (default: left out)",
     )
     parser.add_argument("--draws", type=int, default=20, metavar="N", help="random labels")
     parser.add_argument("--halves", type=int, default=10, metavar="N", help="random halves")

@@ -1,6 +1,6 @@
 """Graphs of points as others construct them: section 5.2 of the NNK paper on data at hand.
 
-The paper's MNIST is replaced by scikit-learn's digits; USPS and two moons are read from a folder
+The paper's MNIST is replaced by scikit-learn's digits; USPS is read from a folder
 of yours (`--restricted` of the table `general`).  Times are processor seconds.
 """
 
@@ -43,11 +43,10 @@ _SUBSETS = 10
 
 def tables(options):
     """Edges and time, label errors."""
-    data = points_data.restricted(options.restricted)
+    usps = points_data.usps(options.restricted)
     sets = {"digits": digits(0)}
-    if data is not None:
-        usps = data.points("usps1"), points_data.classes_of_usps()
-        sets = {"usps1": usps} | sets
+    if usps is not None:
+        sets = {"usps1": (usps, points_data.classes_of_usps())} | sets
     yield sparsity({name: X for name, (X, _) in sets.items()})
     yield labels(sets, options.draws)
 

@@ -10,8 +10,7 @@ from benchmarks.papers import points_data, points_graphs, points_learning
 
 def tables(options):
     """Edges, the project report's edges, labels, classifiers and regressors."""
-    data = points_data.restricted(options.restricted)
-    yield points_graphs.edges(data)
+    yield points_graphs.edges(points_data.usps(options.restricted))
     yield points_graphs.report()
     yield points_graphs.labels()
     yield points_learning.halves(options.halves)

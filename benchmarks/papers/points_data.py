@@ -1,10 +1,6 @@
 """Data of the tables `general`, and figures published of it."""
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn import datasets
 
 
@@ -43,29 +39,13 @@ EXPECTED = ((3079, 1334), (3008, 1374), (3114, 1282), (3125, 1294), (3010, 1374)
 """The same at N=1000, of the union of neighbours and of exact NNK."""
 
 
-@dataclass(frozen=True)
-class Restricted:
-    """Data that may be read but not passed on, in a folder."""
-
-    folder: Path
-
-    def points(self, name):
-        """(N, d) float64 points of 'usps1' or 'two_moons'."""
-        with np.load(self.folder / "general_data.npz") as file:
-            return file[name].astype(float)
-
-    def directed(self, name, k):
-        """Exact directed weights of k candidates, as CSR."""
-        with np.load(self.folder / f"general_{name}_k{k}.npz") as file:
-            parts = [file[f"dir_exact_{part}"] for part in ("data", "indices", "indptr")]
-        return csr_array((parts[0], parts[1].astype(np.int32), parts[2]), (len(parts[2]) - 1,) * 2)
-
-
-def restricted(folder):
-    """`Restricted`, or None if the folder is not given or holds no data."""
-    if folder is None or not (folder / "general_data.npz").is_file():
+def usps(folder):
+    """Points of usps1, which may not be passed on; None if the folder is None or has none."""
+    path = folder and folder / "general_data.npz"
+    if not path or not path.is_file():
         return None
-    return Restricted(folder)
+    with np.load(path) as file:
+        return file["usps1"].astype(float)
 
 
 def classes_of_usps():
