@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController
 from whole_chain import GRAY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_sum
 
-import nnk_image
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.base import parallel
 from nnk_image.base.image import check_image
@@ -275,19 +274,6 @@ def test_errors_come_out(place, error, n_jobs):
             begun.clear()
             executor.run(work, 3, rows_per_chunk=1)
     assert sorted(begun) == [0, 1, 2]
-
-
-@JOBS
-def test_errors_inside_a_graph_come_out(n_jobs, monkeypatch):
-    def fail(*arguments):
-        raise MemoryError("no scratch")
-
-    monkeypatch.setattr(nnk_image._core, "fill", fail)
-    with leaving_no_task(), pytest.raises(MemoryError, match="no scratch"):
-        image_graph(np.eye(30), n_jobs=n_jobs).degrees  # noqa: B018
-    monkeypatch.undo()
-    with leaving_no_task():
-        assert image_graph(np.eye(30), n_jobs=n_jobs).n_edges > 0
 
 
 @pytest.mark.slow

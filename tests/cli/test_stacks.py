@@ -1,6 +1,5 @@
 """The command line with volumes and sequences: what the library is asked, and what is written."""
 
-import inspect
 import json
 import os
 import re
@@ -252,11 +251,6 @@ def test_pages_without_a_name_are_told_to_be_a_volume(capsys, tmp_path, asked):
     )
 
 
-def test_the_library_takes_what_it_is_asked():
-    for function in (nnk_image.denoise, nnk_image.estimate_noise, nnk_image.image_graph):
-        assert {"channel_axis", "spacing"} <= set(inspect.signature(function).parameters)
-
-
 # --- graphs ------------------------------------------------------------------------------
 
 
@@ -360,14 +354,6 @@ def test_one_progress_bar_for_all_slices(stack, tmp_path):
     assert done.returncode == 0
     assert shown.endswith(b"\r" + b" " * 79 + b"\r")
     assert b" %" in shown
-
-
-def test_help_tells_of_stacks(capsys):
-    for name in ("denoise", "noise", "graph"):
-        status, text, _ = run(capsys, name, "--help")
-        assert status == 0
-        assert "--axes LETTERS" in text
-        assert "--spacing Z,Y,X" in text
 
 
 def test_magnitudes_of_a_scanner(capsys, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pictures import assert_same_everywhere, progress_of
 
 from nnk_image import NoiseModel, denoise, estimate_noise, standard_image
 
@@ -230,17 +231,11 @@ def test_same_bits_for_any_n_jobs(method, dtype, monkeypatch):
         np.testing.assert_array_equal(denoise(image, 25, method=method, n_jobs=n_jobs), expected)
 
 
-@pytest.fixture(scope="module")
-def reference_bits():
-    """What the first vector variant gave, to compare the others with."""
-    return {}
-
-
 @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
-def test_same_bits_for_any_vector_variant(simd, reference_bits, method, dtype):
-    ours = denoise(COLOR.astype(dtype), 25, method=method, channel_axis=-1)
-    expected = reference_bits.setdefault((method, dtype), ours)
-    np.testing.assert_array_equal(ours, expected, err_msg=simd)
+def test_same_bits_for_any_vector_variant(method, dtype):
+    options = {"method": method, "channel_axis": -1}
+    image = COLOR.astype(dtype)
+    assert_same_everywhere(lambda n_jobs: denoise(image, 25, n_jobs=n_jobs, **options))
 
 
 def test_same_bits_when_many_threads_call(method):
@@ -256,28 +251,9 @@ def test_same_bits_when_many_threads_call(method):
 @pytest.mark.parametrize("channels", [1, 3])
 def test_progress_rises_to_a_total_known_from_the_start(method, channels, sigma, n_jobs):
     """Also where weights underflow, which takes another pass."""
-    calls = []
-    denoise(
-        COLOR[..., :channels],
-        sigma,
-        method=method,
-        channel_axis=-1,
-        n_jobs=n_jobs,
-        progress=lambda done, total: calls.append((done, total)),
-    )
-    done, totals = zip(*calls, strict=True)
-    assert len(set(totals)) == 1
-    assert list(done) == sorted(set(done))
-    assert done[-1] == totals[0]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_exception_in_progress_comes_through(method, n_jobs):
-    def stop(done, total):
-        raise InterruptedError(done)
-
-    with pytest.raises(InterruptedError):
-        denoise(NOISE, 25, method=method, n_jobs=n_jobs, progress=stop)
+    options = {"method": method, "channel_axis": -1, "n_jobs": n_jobs}
+    image = COLOR[..., :channels]
+    progress_of(lambda progress: denoise(image, sigma, progress=progress, **options))
 
 
 @pytest.mark.parametrize(("n_jobs", "error"), [(0, ValueError), (-2, ValueError), (1.5, TypeError)])

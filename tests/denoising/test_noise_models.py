@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from noises import filtered
 from pictures import assert_same_everywhere, mean_square, progress_of
 
 import nnk_image
@@ -15,12 +16,6 @@ COLOR = np.stack([CLEAN, CLEAN[::-1], CLEAN[:, ::-1]], axis=-1)
 SMOOTH = np.outer([1, 2, 1], [1, 2, 1]) / 6.0
 BINOMIAL = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36.0
 ONE_LEVEL = [name for name, method in METHODS.items() if not method.uneven]
-
-
-def smooth_noise(shape, seed=0):
-    """Noise of variance 1 whose correlation is that of a 3x3 binomial filter."""
-    white = np.random.default_rng(seed).normal(size=shape)
-    return np.fft.ifft2(np.fft.fft2(white) * np.fft.fft2(SMOOTH, shape)).real
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -37,7 +32,7 @@ def test_numbers_and_models_are_the_same(method, dtype):
 
 
 def test_correlated_noise_needs_its_covariance():
-    noisy = CLEAN + 20 * smooth_noise(CLEAN.shape)
+    noisy = CLEAN + 20 * filtered(SMOOTH, CLEAN.shape, 0)
     model = NoiseModel(20.0, correlation=BINOMIAL)
     for method in ("fast", "best"):
         known = mean_square(denoise(noisy, model, method=method), CLEAN)
@@ -133,7 +128,7 @@ def test_poisson_noise(gain, read):
 
 @pytest.mark.parametrize("model", ["poisson", "correlated", "levels", "curve"])
 def test_same_bits_for_threads_and_variants(method, model):
-    image = CLEAN[:40, :50] + smooth_noise((40, 50))
+    image = CLEAN[:40, :50] + filtered(SMOOTH, (40, 50), 0)
     noise = {
         "poisson": NoiseModel(2, gain=3.0),
         "correlated": NoiseModel(12.0, correlation=BINOMIAL),

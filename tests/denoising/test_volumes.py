@@ -236,11 +236,6 @@ def test_the_noise_model_of_a_volume_is_not_that_of_an_image():
         denoise(CAMERA[:30, :30], model)
 
 
-def test_five_axes_are_refused():
-    with pytest.raises(ValueError, match="2 to 4 axes"):
-        denoise(np.zeros((2, 2, 2, 8, 8)), 5)
-
-
 @pytest.mark.parametrize("spacing", [(10, 0.8, 1), (1, 1000, 1)])
 def test_sgw_with_very_uneven_spacing(spacing):
     rng = np.random.default_rng(0)

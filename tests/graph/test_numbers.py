@@ -8,7 +8,6 @@ from graph_checks import (
     assert_by_the_book,
     assert_canonical,
     assert_equal,
-    every_image,
     every_kind,
 )
 from random_images import options
@@ -63,18 +62,6 @@ def test_one_channel_is_grey():
     assert_equal(
         image_graph(GRAY[..., None], channel_axis=2).adjacency, image_graph(GRAY).adjacency
     )
-
-
-@every_kind
-@every_image
-def test_threads_change_nothing(image, build):
-    image = np.tile(image, (3, 6, 1)[: image.ndim])
-    mask = np.random.default_rng(8).random(image.shape[:2]) < 0.9
-    one = build(image, 11, 2.0, 3.0, mask=mask, **options(image, n_jobs=1))
-    for n_jobs in (2, 3, -1, 500):
-        many = build(image, 11, 2.0, 3.0, mask=mask, **options(image, n_jobs=n_jobs))
-        assert_equal(many.adjacency, one.adjacency)
-        assert many.n_underflow == one.n_underflow
 
 
 # --- limits of the number types ----------------------------------------------------------

@@ -116,11 +116,6 @@ def test_spread_of_scores(data):
     assert model.score_spread().max() > 0.1
 
 
-def test_spread_of_one_class_is_0(data):
-    X, _, _ = data
-    assert_allclose(NNKClassifier(7).fit(X, np.ones(len(X))).score_spread(), 0, atol=1e-30)
-
-
 def test_it_interpolates(data):
     X, y, _ = data
     assert_array_equal(NNKClassifier().fit(X, y).predict(X), y)

@@ -209,20 +209,14 @@ class TestClassifier:
 
 def test_scores_of_samples_are_those_of_non_negative_least_squares():
     """Against scipy's solver on all atoms; points far from the data come last."""
-    rng = np.random.default_rng(5)
-    X, far = rng.normal(size=(150, 2)), rng.normal([12, 0], size=(10, 2))
+    X, far = points(5, d=2), points(6, 10, 2) + np.array([12, 0])
     model = NNKMeans(8, n_neighbors=8, sigma=1.5, random_state=0).fit(X)
     queries = np.vstack([X, far])
-
-    def kernel(a, b):
-        return np.exp(-((a[:, None] - b) ** 2).sum(axis=2) / (2 * 1.5**2))
-
-    between = model.atoms_.T @ kernel(X, X) @ model.atoms_
-    root = np.linalg.cholesky(between)  # theta' K theta - 2 theta' b = |root' theta - y|^2 - |y|^2
-    expected = []
-    for b in kernel(queries, X) @ model.atoms_:
+    root = np.linalg.cholesky(model.atoms_.T @ gram(X) @ model.atoms_)
+    expected = []  # theta' K theta - 2 theta' b = |root' theta - y|^2 - |y|^2
+    for b in rbf_kernel(queries, X, gamma=1 / (2 * 1.5**2)) @ model.atoms_:
         y = np.linalg.solve(root, b)
         expected.append(-(1 + nnls(root.T, y)[1] ** 2 - y @ y))
     scores = model.score_samples(queries)
-    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-6)
+    assert_allclose(scores, expected, rtol=0, atol=1e-6)
     assert scores[150:].max() < scores[:150].min()

@@ -37,9 +37,9 @@ def test_random_problems(seed):
 
 
 @pytest.mark.slow
-def test_two_thousand_problems():
+def test_a_thousand_problems():
     rng = np.random.default_rng(0)
-    assert sum(check_exact(random_problem(rng)) for _ in range(2000)) > 1980
+    assert sum(check_exact(random_problem(rng)) for _ in range(1000)) > 990
 
 
 def gaussian(a, b):

@@ -2,28 +2,14 @@
 
 import numpy as np
 import pytest
+from noises import autocovariance, filtered
 
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.autocovariance import patch_covariance, regularized
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.standard import WHITE, StandardNoise
 
-KERNEL = np.outer([1, 2, 1], [1, 3, 1]).astype(float)
-
-
-def correlation_of(kernel):
-    """Correlation of white noise filtered with a kernel, by offset."""
-    size = [2 * n - 1 for n in kernel.shape]
-    spectrum = abs(np.fft.fft2(kernel, size)) ** 2
-    correlation = np.fft.fftshift(np.fft.ifft2(spectrum).real)
-    return correlation / correlation.max()
-
-
-def correlated(shape, seed):
-    """Noise of variance 1 with the correlation of the kernel."""
-    white = np.random.default_rng(seed).normal(size=shape)
-    spectrum = np.fft.fft2(KERNEL / np.sqrt((KERNEL**2).sum()), shape)
-    return np.fft.ifft2(np.fft.fft2(white) * spectrum).real
+KERNEL = np.outer([1, 2, 1], [1, 3, 1]) / 66**0.5
 
 
 def test_what_no_noise_can_have_is_mended():
@@ -33,15 +19,15 @@ def test_what_no_noise_can_have_is_mended():
     size[31:34, 31:34] = mended
     assert np.fft.fft2(np.fft.ifftshift(size)).real.min() > -0.5
     assert mended[1, 1] == 1
-    possible = correlation_of(KERNEL)
+    possible = autocovariance(KERNEL)
     np.testing.assert_allclose(regularized(possible), possible, atol=0.02)
 
 
 @pytest.mark.parametrize("shape", [(128, 128), (127, 129)])
 def test_the_covariance_at_half_size_is_that_of_halved_noise(shape):
-    small = np.concatenate([halve(correlated(shape, seed)[None]) for seed in range(60)])
+    small = np.concatenate([halve(filtered(KERNEL, shape, seed)[None]) for seed in range(60)])
     small = small[:, :63, :63]
-    halved, levels = StandardNoise(correlation_of(KERNEL)[None]).halved(shape)
+    halved, levels = StandardNoise(autocovariance(KERNEL)[None]).halved(shape)
     assert levels[0] == pytest.approx(small.std(), rel=0.02)
     middle = halved.correlations.shape[1] // 2
     for dy, dx in [(0, 1), (1, 0), (1, 1), (0, 2)]:
@@ -74,7 +60,7 @@ def test_uneven_levels_at_half_size():
 
 
 def test_the_covariance_of_channels_that_share_a_filter_is_their_mean():
-    tables = np.stack([correlation_of(KERNEL), correlation_of(KERNEL.T)])
+    tables = np.stack([autocovariance(KERNEL), autocovariance(KERNEL.T)])
     noise = StandardNoise(tables)
     found = noise.covariance((3, 3), np.float32)
     assert found.shape == (9, 16)

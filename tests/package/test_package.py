@@ -202,7 +202,6 @@ def test_all_names_without_the_extras(use):
     [
         ("dask", "nnk_image.denoise_tiles"),
         ("dask", "nnk_image.tiled"),
-        ("sklearn", "nnk_image.NNKMeans"),
         ("matplotlib", "from nnk_image.plotting.figures import new_figure; new_figure()"),
         ("networkx", "nnk_image.image_graph(np.zeros((3, 3))).to_networkx()"),
     ],

@@ -73,15 +73,6 @@ def test_exponential(dtype, largest, simd):
     assert error.mean() < 0.5
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
-def test_equal_pixels_have_the_spatial_kernel(dtype, simd):
-    weights = bilateral_graph(np.full((4, 5), 3, dtype), 3, 2.0, 10.0).adjacency.toarray()
-    expected = np.exp(np.array([-1 / 8, -2 / 8]))
-    eps = np.finfo(weights.dtype).eps
-    np.testing.assert_allclose(weights[0, [1, 6]], expected, rtol=eps)
-    assert set(weights.ravel()) == {0, weights[0, 1], weights[0, 6]}
-
-
 def test_exponential_falls_monotonously(simd):
     differences = np.linspace(0, 37, 20000)
     assert (np.diff(pair_weights(differences, np.float64, 2.0)) <= 0).all()

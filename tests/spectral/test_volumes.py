@@ -4,7 +4,7 @@ import dense
 import numpy as np
 import pytest
 from laplacians import both_layouts, random_bank, run, stored, wavelets_of
-from pictures import assert_same_everywhere, progress_of
+from pictures import progress_of
 
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 from nnk_image.base.parallel import RowExecutor
@@ -95,16 +95,6 @@ def test_bits_of_any_order_threads_strips_and_blocks(
             np.testing.assert_array_equal(bands, results[0][0])
             np.testing.assert_array_equal(image, results[0][1])
     assert max(tiles) > 1
-
-
-def test_bits_of_every_instruction_set():
-    volume = random_volume((5, 6, 19), np.float32)
-
-    def both_ways(n_jobs):
-        wavelets = wavelets_of(volume, 5, sigma_f=0.3, n_jobs=n_jobs)
-        return wavelets.synthesize(wavelets.analyze(volume))
-
-    assert_same_everywhere(both_ways)
 
 
 def test_a_volume_of_one_slice_has_the_bits_of_the_image():

@@ -355,18 +355,6 @@ def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
 # --- planes and matrices -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
-def test_planes_give_the_bands_of_the_matrix(dtype, kind):
-    image = golden_data.image_float("camera")[:61, :47]
-    image = (image * 255).astype(dtype) if np.dtype(dtype).kind == "u" else image.astype(dtype)
-    graph = image_graph(image, 7, 1.5, image.max() / 20)
-    options = {"laplacian": kind, "order": 9, "n_jobs": 2}
-    ours, expected = (SpectralGraphWavelets(g, **options) for g in (graph, stored(graph)))
-    assert (ours.lmax, ours.bound, ours.dtype) == (expected.lmax, expected.bound, expected.dtype)
-    np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image), strict=True)
-
-
 def test_planes_of_a_color_image_with_a_mask():
     image = np.random.default_rng(4).random((23, 31, 3))
     mask = np.random.default_rng(5).random((23, 31)) < 0.9
