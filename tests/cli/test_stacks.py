@@ -11,7 +11,7 @@ import nibabel
 import numpy as np
 import pytest
 import tifffile
-from command import command, process, run
+from command import command, run
 from on_posix import heed_interrupts, on_a_terminal, only_on_posix
 from PIL import Image
 
@@ -293,12 +293,6 @@ def test_failures_are_one_line(capsys, stack, photo, tmp_path, monkeypatch, argu
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert message in err
     assert not {"o.tif", "o.png"} & set(os.listdir(tmp_path))
-
-
-def test_spacing_that_is_no_number_is_wrong_usage(stack):
-    done = process("denoise", stack[0], "o.tif", "--spacing", "a,b")
-    assert done.returncode == 2
-    assert "usage:" in done.stderr
 
 
 @pytest.mark.parametrize("options", [("--axes", "PYX"), ("--slices",)])

@@ -280,14 +280,6 @@ def test_gain_read_and_offset(capsys, photo, tmp_path):
         assert "--read and --offset need --gain" in err
 
 
-def test_noise_is_said_in_words_before_the_numbers(capsys, photo, tmp_path):
-    _, text, _ = run(capsys, "noise", photo)
-    assert "strong noise, about 16 of 255 (+- 5 %): NoiseModel(" in text
-    _, text, _ = run(capsys, "denoise", photo, tmp_path / "o.png")
-    assert "strong noise, about 16 of 255 (+- 5 %) (estimated), " in text
-    assert "NoiseModel" not in text
-
-
 @pytest.mark.parametrize(
     ("name", "found"), [("camera", "only noise is removed"), ("flat", "impossible")]
 )

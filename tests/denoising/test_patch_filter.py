@@ -39,7 +39,11 @@ def groups_of(image, patch=3, group=12, noise=WHITE):
     return groups
 
 
-def test_members_are_the_nearest_patches(image):
+@pytest.mark.parametrize(
+    "shape", [(31, 38), (4, 4), (5, 30), (23, 4), (6, 17, 15), (3, 4, 9, 10)], ids=str
+)
+def test_members_are_the_nearest_patches(shape):
+    image = np.random.default_rng(0).normal(0, 1, shape)
     groups = groups_of(image)
     for reference, members in all_groups(groups):
         candidates = candidates_of(reference, groups)

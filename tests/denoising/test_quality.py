@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pictures import psnr
 from PIL import Image
-from skimage.metrics import peak_signal_noise_ratio
 from skimage.restoration import denoise_bilateral, denoise_nl_means, denoise_tv_chambolle
 
 from nnk_image import bilateral_graph, denoise, image_graph, standard_image
@@ -35,10 +35,6 @@ def noisy(name, sigma):
 def sgw_psnr(name, sigma):
     clean, image = noisy(name, sigma)
     return psnr(clean, denoise(image, sigma, method="sgw"))
-
-
-def psnr(clean, image):
-    return peak_signal_noise_ratio(clean, image, data_range=255)
 
 
 def best_bilateral_filter(clean, image, sigma):

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
+from pictures import psnr
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
@@ -28,11 +29,6 @@ def picture(name):
         return skimage_picture(name)[:height, :width]
     halves = load_sample_image(name)[:426].reshape(213, 2, 320, 2, 3)
     return np.rint(halves.mean(axis=(1, 3)))
-
-
-def psnr(clean, image):
-    peak = np.ptp(clean)
-    return 10 * np.log10(peak**2 / np.mean((image - clean) ** 2))
 
 
 def seed_of(name, sigma):

@@ -218,11 +218,3 @@ def test_a_pixel_hidden_in_one_channel_is_absent():
     graph = image_graph(np.ma.masked_array(COLOR, hidden), channel_axis=-1)
     expected = image_graph(COLOR, channel_axis=-1, mask=~hidden.any(axis=-1))
     assert_equal(graph.adjacency, expected.adjacency)
-
-
-def test_a_lone_pixel_has_no_edges():
-    valid = np.zeros(GRAY.shape, bool)
-    valid[4, 5] = True
-    for build in (image_graph, bilateral_graph):
-        assert build(GRAY, mask=valid).adjacency.nnz == 0
-        assert build(GRAY[:1, :1]).adjacency.shape == (1, 1)

@@ -86,13 +86,6 @@ def test_to_pygsp(graph):
     assert not there.is_directed()
 
 
-def test_pygsp_computes_the_same_laplacian():
-    there = GRAPHS["nnk"].to_pygsp()
-    there.compute_laplacian("normalized")
-    expected = GRAPHS["nnk"].laplacian("normalized").toarray()
-    np.testing.assert_allclose(there.L.toarray(), expected, atol=1e-14)
-
-
 @pytest.mark.parametrize("graph", [*GRAPHS.values(), DIRECTED], ids=[*GRAPHS, "directed"])
 def test_to_networkx(graph):
     there = graph.to_networkx()

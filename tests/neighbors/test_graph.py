@@ -36,14 +36,14 @@ def test_golden_weights_and_edges(name, k):
     found = nnk_neighbors(points, k)
     weights = found.to_csr()
     assert found.sigma == pytest.approx(sigma, rel=1e-12)
-    np.testing.assert_allclose(2 * found.error, error, atol=1e-12)
+    np.testing.assert_allclose(2 * found.error, error, atol=1e-14)
     graph = nnk_graph(points, k)
     for ours, theirs in ((weights, directed), (graph, undirected)):
         above = ours.copy()
         above.data[above.data <= 1e-6] = 0  # what the golden data leave out
         above.eliminate_zeros()
         assert above.nnz == theirs.nnz
-        assert abs(above - theirs).max() < 1e-8
+        assert abs(above - theirs).max() < 1e-12
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -137,10 +137,3 @@ def test_workers_give_the_same_bits_and_start_no_thread_unasked(expected, pool, 
     if pool != "plain":
         pytest.importorskip(pool)
     assert python(WORKERS, pool, scheduler) == [expected] * 4 + ["0", "0"]
-
-
-@pytest.mark.slow
-def test_inside_threads_of_dask(expected):
-    dask = pytest.importorskip("dask")
-    tasks = [dask.delayed(whole_chain)(n_jobs) for n_jobs in (None, 2, -1, 10)]
-    assert dask.compute(*tasks, scheduler="threads", num_workers=2) == (expected,) * 4

@@ -313,13 +313,6 @@ def test_unknown_values_may_be_anything_and_nothing_is_changed(solver):
     np.testing.assert_array_equal(x, solver(graph, np.where(known, noisy, 9e9), 2.0, known=known))
 
 
-def test_smooth_is_what_interpolate_gives():
-    noisy, graph = photograph()
-    known = np.random.default_rng(0).random(noisy.shape) < 0.6
-    found = smooth(graph, noisy, 0, known=known, tol=1e-9)
-    np.testing.assert_allclose(found, interpolate(graph, noisy, known), atol=1e-3)
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nodes_without_edges(solver):
     graph, y = csr_array((4, 4)), np.arange(4.0)

@@ -1,4 +1,4 @@
-"""Spectral graph wavelets: the interval, hard graphs and signals, bits, progress."""
+"""Spectral graph wavelets: the interval, hard graphs and signals."""
 
 import re
 
@@ -377,22 +377,6 @@ def test_float32_in_float32_out(kind):
         np.testing.assert_allclose(bands, exact.analyze(SIGNAL), rtol=0, atol=3e-5)
         np.testing.assert_allclose(back, SIGNAL, rtol=0, atol=3e-5)
     assert exact.analyze(SIGNAL.astype(np.float32)).dtype == np.float64
-
-
-# --- bits ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("graph", [GRAPH, GRAPH.adjacency], ids=["grid", "plain"])
-def test_same_bits_for_any_n_jobs(graph, monkeypatch):
-    one = SpectralGraphWavelets(graph)
-    signal = SIGNAL.reshape(one.shape)
-    bands = one.analyze(signal)
-    back = one.reconstruct(bands)
-    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 17)
-    for n_jobs in (1, 2, 3, -1):
-        many = SpectralGraphWavelets(graph, n_jobs=n_jobs)
-        np.testing.assert_array_equal(many.analyze(signal), bands)
-        np.testing.assert_array_equal(many.reconstruct(bands), back)
 
 
 def test_repr_says_what_it_is():
