@@ -2,7 +2,6 @@
 
 import time
 from itertools import product
-from pathlib import Path
 from statistics import fmean, stdev
 
 from skimage.metrics import structural_similarity
@@ -12,7 +11,7 @@ from benchmarks import denoisers
 from benchmarks.noise_scores import psnr
 from benchmarks.noises import white
 from benchmarks.pictures import BUNDLED
-from benchmarks.timing import Table
+from benchmarks.timing import Table, existing_folder
 from nnk_image.cli.paths import image_paths
 from nnk_image.io import read
 
@@ -26,7 +25,9 @@ NOTES = (
 def add_options(group):
     """Command line of this table."""
     methods = denoisers.available()
-    group.add_argument("--images", type=Path, metavar="FOLDER", help="8-bit images (default: ours)")
+    group.add_argument(
+        "--images", type=existing_folder, metavar="FOLDER", help="8-bit images (default: ours)"
+    )
     group.add_argument("--sigmas", type=float, nargs="+", default=[10, 15, 25, 50], metavar="S")
     group.add_argument("--seeds", type=int, default=2, metavar="N", help="noises per image")
     group.add_argument(

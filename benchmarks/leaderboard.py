@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks import noises, peers
 from benchmarks.noise_scores import cpu, psnr
-from benchmarks.timing import Table
+from benchmarks.timing import Table, existing_folder
 from nnk_image import NoiseModel, correct_bias, denoise, standard_image, standard_images
 from nnk_image.io import read
 
@@ -65,7 +65,10 @@ def _counted(noisy, clean):
 def add_options(group):
     """Command line of this table."""
     group.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="with folders of NAME_noisy.png and _clean.png"
+        "--data",
+        type=existing_folder,
+        metavar="FOLDER",
+        help="with folders of NAME_noisy.png and _clean.png",
     )
     group.add_argument("--plot", type=Path, metavar="FILE", help="draw dB against time")
     group.add_argument("--quick", action="store_true", help="leave out 'best' and CBM3D")

@@ -6,14 +6,13 @@ without them the tables have fewer rows, and a phantom.
 
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from skimage.restoration import denoise_nl_means
 
 from benchmarks.noise_scores import cpu, psnr
-from benchmarks.timing import Table, add_choice
+from benchmarks.timing import Table, add_choice, existing_folder
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.noise.magnitudes import magnitudes
 
@@ -25,7 +24,7 @@ def add_options(group):
     """Command line of these tables."""
     group.add_argument(
         "--heads",
-        type=Path,
+        type=existing_folder,
         metavar="FOLDER",
         help="scans without noise as NAME.npy, (D, H, W), 0 outside the head",
     )

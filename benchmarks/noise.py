@@ -1,9 +1,7 @@
 """Noise that is not white, or not given."""
 
-from pathlib import Path
-
 from benchmarks import noise_synthetic, noise_unknown
-from benchmarks.timing import add_choice
+from benchmarks.timing import add_choice, existing_folder
 
 TABLES = {
     "white": noise_synthetic.white,
@@ -21,7 +19,10 @@ def add_options(group):
     """Command line of this table."""
     add_choice(group, "--noise-tables", TABLES)
     group.add_argument(
-        "--noise-images", type=Path, metavar="FOLDER", help="8-bit grey images (default: ours)"
+        "--noise-images",
+        type=existing_folder,
+        metavar="FOLDER",
+        help="8-bit grey images (default: ours)",
     )
 
 

@@ -10,7 +10,6 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,6 +17,7 @@ from skimage import data
 
 from benchmarks import cameras, noises
 from benchmarks.noise_scores import psnr
+from benchmarks.timing import existing_folder
 from nnk_image import denoise, standard_image, standard_images
 from nnk_image.base.image import check_image
 from nnk_image.io import read
@@ -198,7 +198,9 @@ def _lines(found, weights):
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise_fit", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of folders of NAME_noisy and _clean.png")
+    parser.add_argument(
+        "--data", type=existing_folder, help="folder of folders of NAME_noisy and _clean.png"
+    )
     parser.add_argument("--leave-out", action="store_true", help="fit again without each source")
     options = parser.parse_args()
     found = trials(options.data)

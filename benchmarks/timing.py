@@ -1,6 +1,8 @@
 """What all tables share: machine header, fair timing, text tables."""
 
+import argparse
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -48,6 +50,13 @@ class Table:
     def _line(cells, widths):
         first, *rest = zip(cells, widths, strict=True)
         return "  ".join([first[0].ljust(first[1]), *(c.rjust(w) for c, w in rest)]).rstrip()
+
+
+def existing_folder(text):
+    """Type of an option: a folder that is there."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return Path(text)
 
 
 def add_choice(group, option, names):

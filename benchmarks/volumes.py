@@ -5,7 +5,6 @@ tables have our own rows, and a phantom and a moving picture.
 """
 
 from functools import partial
-from pathlib import Path
 from statistics import mean
 
 import numpy as np
@@ -15,7 +14,7 @@ from skimage.metrics import structural_similarity
 import nnk_image
 from benchmarks.machine import interleaved
 from benchmarks.noise_scores import cpu, psnr
-from benchmarks.timing import Table, add_choice
+from benchmarks.timing import Table, add_choice, existing_folder
 from nnk_image import NoiseModel, SpectralGraphWavelets, denoise, image_graph
 
 SIGMAS = (10.0, 25.0, 50.0)
@@ -26,7 +25,7 @@ def add_options(group):
     """Command line of these tables."""
     group.add_argument(
         "--volumes",
-        type=Path,
+        type=existing_folder,
         metavar="FOLDER",
         help="volumes as NAME.npy, (D, H, W) with values from 0 to 255",
     )

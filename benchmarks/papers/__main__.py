@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.papers import FIGURES
 from benchmarks.papers.run import reproduce
 from benchmarks.pictures import bundled_pictures, pictures_of
+from benchmarks.timing import existing_folder
 
 POINTS = {"general": "points", "constructions": "constructions", "theory": "theory"}
 """Tables about points, which need scikit-learn, and their modules."""
@@ -16,7 +17,7 @@ POINTS = {"general": "points", "constructions": "constructions", "theory": "theo
 def main(arguments=None):
     """Measure the figures of images into a folder, and print the tables of points."""
     options = _parser().parse_args(arguments)
-    chosen = options.names or [*FIGURES, *POINTS]
+    chosen = [*FIGURES, *POINTS] if "all" in options.names else options.names
     figures = [name for name in chosen if name not in POINTS]
     if figures:
         pictures = pictures_of(options.images) if options.images else bundled_pictures()
@@ -34,7 +35,12 @@ def _parser():
         description="Repeat the papers' experiments: pictures, tables, claims.",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join([*FIGURES, *POINTS])}"
+        "names",
+        nargs="*",
+        choices=[*FIGURES, *POINTS, "all"],
+        default="all",
+        metavar="NAME",
+        help=f"of {', '.join([*FIGURES, *POINTS])}, or all (default)",
     )
     parser.add_argument(
         "--images", nargs="+", type=Path, metavar="FILE", help="default: bundled, 256 x 256"
@@ -51,7 +57,7 @@ def _parser():
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: all)")
     parser.add_argument(
         "--restricted",
-        type=Path,
+        type=existing_folder,
         metavar="FOLDER",
         help="with general_data.npz of usps1, which is not distributed (default: left out)",
     )

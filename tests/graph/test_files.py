@@ -62,14 +62,6 @@ def test_random_round_trips(tmp_path_factory, masked, directed):
     assert_same_graph(ImageGraph.load(path), graph)
 
 
-def test_int64_indices_come_back(tmp_path):
-    graph = GRAPHS["nnk"]
-    wide = {name: getattr(graph.adjacency, name).astype(np.int64) for name in ("indices", "indptr")}
-    back = ImageGraph.load(crafted(tmp_path, graph, **wide))
-    assert back.adjacency.indices.dtype == back.adjacency.indptr.dtype == np.int64
-    assert (back.adjacency != graph.adjacency).nnz == 0
-
-
 # --- saving ------------------------------------------------------------------------------
 
 
