@@ -1,10 +1,9 @@
-"""Interpolation on graphs: dense solutions, PyGSP's, what every harmonic function obeys."""
+"""Interpolation on graphs: dense solutions, weak links, values of any size."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pygsp import graphs, learning
 from scipy.sparse import csr_array
 
 import nnk_image
@@ -30,22 +29,17 @@ def dense(weights, values, known):
     return result
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_equals_the_dense_solution(seed):
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(3, 40))
+def test_equals_the_dense_solution(seed, n):
     rng = np.random.default_rng(seed)
-    weights, known = random_graph(40, seed), rng.random(40) < 0.3
-    known[0] = True
-    values = rng.normal(10, 5, (40, 3))
+    weights, known = random_graph(n, seed), rng.random(n) < 0.4
+    known[rng.integers(n)] = True
+    values = rng.normal(1, 1, (n, 3)) * 10.0 ** rng.integers(-3, 4)
     found = interpolate(csr_array(weights), values, known)
-    np.testing.assert_allclose(found, dense(weights, values, known), rtol=1e-9)
-
-
-def test_equals_that_of_pygsp():
-    weights, rng = random_graph(60, 7), np.random.default_rng(7)
-    known, values = rng.random(60) < 0.4, rng.normal(size=60)
-    theirs = learning.regression_tikhonov(graphs.Graph(weights), values.copy(), known, 0)
-    ours = interpolate(csr_array(weights), values, known)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    expected, room = dense(weights, values, known), 1e-9 * np.abs(values).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=room)
+    np.testing.assert_allclose(found[known], values[known], rtol=1e-15)
 
 
 @pytest.mark.parametrize("known_part", [0.02, 0.5])
@@ -58,36 +52,6 @@ def test_large_graphs_by_steps_and_by_elimination(known_part):
     assert found.shape == image.shape
     exact = dense(graph.adjacency.toarray(), image.ravel(), known.ravel())
     np.testing.assert_allclose(found.ravel(), exact, atol=1e-6)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10**6), st.integers(3, 25))
-def test_values_stay_between_the_known_ones(seed, n):
-    rng = np.random.default_rng(seed)
-    known = rng.random(n) < 0.4
-    known[rng.integers(n)] = True
-    values = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4)
-    found = interpolate(csr_array(random_graph(n, seed)), values, known)
-    room = 1e-9 * np.abs(values[known]).max()
-    assert found.min() >= values[known].min() - room
-    assert found.max() <= values[known].max() + room
-    np.testing.assert_allclose(found[known], values[known], rtol=1e-15)
-
-
-def test_no_change_of_a_value_is_better():
-    weights, rng = random_graph(30, 3), np.random.default_rng(3)
-    known, values = rng.random(30) < 0.4, rng.normal(size=30)
-    laplacian = np.diag(weights.sum(axis=1)) - weights
-
-    def cost(signal):
-        return signal @ laplacian @ signal
-
-    found = interpolate(csr_array(weights), values, known)
-    for node in np.flatnonzero(~known):
-        for step in (-1e-3, 1e-3):
-            changed = found.copy()
-            changed[node] += step
-            assert cost(changed) > cost(found)
 
 
 def test_scores_of_labels_are_interpolated_indicators():

@@ -445,15 +445,3 @@ def test_the_noise_of_volumes_is_drawn_in_the_middle_plane(figure):
     ]
     np.testing.assert_array_equal(shown[0], shown[1])
     np.testing.assert_array_equal(shown[2], models[2].levels[1])
-
-
-def test_what_is_drawn_without_axes_is_what_pyplot_saves(tmp_path):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    plt.close("all")
-    ax = plotting.plot_degrees(GRAPHS["nnk"][1])
-    plt.savefig(tmp_path / "pyplot.png")
-    ax.figure.savefig(tmp_path / "figure.png")
-    assert (tmp_path / "pyplot.png").read_bytes() == (tmp_path / "figure.png").read_bytes()
-    assert plt.get_fignums() == [1]
-    assert np.ptp(plt.imread(tmp_path / "pyplot.png")[..., :3]) > 0.9  # no blank page
-    plt.close("all")
