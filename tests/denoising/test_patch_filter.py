@@ -252,17 +252,6 @@ def test_members_are_nearest_after_what_noise_adds():
         assert set(members.tolist()) == set(sorted(distances, key=distances.get)[:5])
 
 
-def test_the_filters_keep_constants(image):
-    constant = np.full_like(image, 5.0)[None]
-    groups = groups_of(image)
-    with RowExecutor() as executor:
-        for noise in (WHITE, noise_of("correlated", image).of_channels(slice(1))):
-            pilot, _ = groups.filter(image[None], constant, image[None], noise, executor)
-            np.testing.assert_allclose(pilot, 5.0, atol=1e-12)
-            first = groups.first_estimate(constant, noise, executor)
-            np.testing.assert_allclose(first, 5.0, atol=1e-12)
-
-
 @pytest.mark.parametrize("shape", [(12, 12), (16, 16), (3, 64)])
 @pytest.mark.parametrize("method", ["fast", "best"])
 def test_small_images_lose_their_noise(method, shape):

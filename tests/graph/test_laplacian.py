@@ -13,7 +13,7 @@ from pygsp.graphs import Graph
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import eigsh
 
-from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
+from nnk_image import SpectralGraphWavelets, image_graph, standard_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian
 from nnk_image.spectral.operator import LaplacianOperator
@@ -40,22 +40,6 @@ def test_laplacian_is_its_definition(matrix, kind):
     assert result.has_canonical_format
     expected = dense.laplacian(matrix, kind)
     np.testing.assert_allclose(result.toarray(), expected, rtol=1e-12, atol=1e-12 * matrix.max())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("build", [image_graph, bilateral_graph])
-def test_laplacian_of_a_masked_image_graph(build, kind):
-    rng = np.random.default_rng(1)
-    image = rng.random((9, 7))
-    mask = rng.random(image.shape) < 0.7
-    mask[4, 3], mask[3:6, 2:5] = True, False
-    graph = build(image, window=5, sigma_f=0.2, mask=mask)
-    result = graph.laplacian(kind)
-    assert isinstance(result, sp.csr_array)
-    expected = dense.laplacian(graph.adjacency.toarray(), kind)
-    np.testing.assert_allclose(result.toarray(), expected, atol=1e-14)
-    assert not result.toarray()[~mask.ravel()].any()
-    assert np.linalg.eigvals(result.toarray()).real.min() > -1e-12
 
 
 @pytest.mark.parametrize("kind", KINDS)

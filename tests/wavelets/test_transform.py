@@ -262,16 +262,6 @@ def test_frame_bounds_of_something_else():
 # --- filters -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_filter_is_the_dense_function(kind):
-    wavelets = SpectralGraphWavelets(small_graph(), laplacian=kind, order=40)
-    signal = signal_for(wavelets)
-    for response in SMOOTH:
-        (exact,) = dense.functions(small_graph().adjacency.toarray(), kind, response)
-        ours = wavelets.filter(signal, response).ravel()
-        assert relative_error(ours, exact @ signal.ravel()) < 1e-8
-
-
 @pytest.mark.parametrize("approximation", ["interpolation", "projection", "jackson"])
 def test_filter_scales_bands(approximation):
     """One polynomial in place of seven, or of seven and their adjoints."""
