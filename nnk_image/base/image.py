@@ -27,7 +27,8 @@ MOST_AXES = 4
 _EXACT_IN_FLOAT32 = ("b1", "u1", "i1")  # products of differences stay below 2^24
 _MAX_EXACT_CHANNELS = 64
 _COLORS = (3, 4)  # channels of a color image
-_INDEPENDENT = 0.1  # of the mean variance of channels, at least, that each has for itself
+_INDEPENDENT = 0.1
+"""Variance that each channel has for itself, over the mean of all; of a weaker one, its own."""
 
 Array = npt.NDArray[Any]
 
@@ -347,7 +348,9 @@ def opponent_matrix(covariance: Array) -> Array:
     """
     n = len(covariance)
     matrix = cosine_matrix(n)
-    covariance = covariance + _INDEPENDENT * (np.trace(covariance) / n or 1.0) * np.eye(n)
+    mean = np.trace(covariance) / n or 1.0
+    own = np.clip(np.diagonal(covariance), 1e-12 * mean, _INDEPENDENT * mean)
+    covariance = covariance + np.diag(own)
     weights = np.maximum(np.linalg.solve(covariance, np.ones(n)), 0)
     matrix[0] = np.sqrt(n) / weights.sum() * weights
     matrix[1:] = np.linalg.eigh(matrix[1:] @ covariance @ matrix[1:].T)[1].T @ matrix[1:]

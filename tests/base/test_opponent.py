@@ -55,6 +55,15 @@ def test_extreme_covariances_have_a_way_back(own):
     np.testing.assert_allclose(from_opponent(to_opponent(pixels, matrix), matrix), pixels)
 
 
+@pytest.mark.parametrize("scale", [1, 0.1, 1e-3, 1e-5])
+def test_noise_is_spread_alike_over_opponent_channels_in_any_units(scale):
+    """One channel in other units: the matrix must stay far from singular in units of the noise."""
+    sigmas = np.array([1, 1, scale])
+    matrix = opponent_matrix(np.diag(sigmas**2)) * sigmas
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    assert np.linalg.cond(matrix) < 2
+
+
 def test_bits_do_not_depend_on_the_part():
     matrix, pixels = opponent_matrix(covariance(3)), RNG.normal(size=(40, 37, 3))
     whole = to_opponent(pixels, matrix)

@@ -156,6 +156,16 @@ def test_extreme_ratios_of_the_noise_of_channels(method, sigma):
     assert np.all(np.isfinite(denoise(COLOR, sigma, method=method, channel_axis=-1)))
 
 
+@pytest.mark.parametrize("scale", [0.01, 1e-3])
+def test_a_channel_in_other_units_is_denoised_as_well(method, scale):
+    clean = standard_image("coffee")[40:136, 60:156].astype(float)
+    noisy = clean + np.random.default_rng(2).normal(0, 20, clean.shape)
+    units = np.array([1, 1, scale])
+    for sigma in (20 * units, None):
+        result = denoise(noisy * units, sigma, method=method, channel_axis=-1) / units
+        assert np.all((result - clean).std(axis=(0, 1)) < 0.6 * 20)
+
+
 def test_noise_that_is_equal_in_all_channels():
     """Its color differences have no noise at all."""
     kernel = np.outer([0.5, 1, 0.5], [0.5, 1, 0.5])
