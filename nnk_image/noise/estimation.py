@@ -79,8 +79,8 @@ def estimate_noise(
         masked array. Default: all are valid.
     kind : {"white", "poisson", "correlated", "rician"}, optional
         Kind of the noise, if known. "white": the same everywhere and independent from pixel to
-        pixel; "poisson": independent, with a variance that grows linearly with the intensity (in
-        color images, a `curve` of any shape); "correlated": all variation in the flattest blocks
+        pixel; "poisson": independent, with a variance that grows linearly with the intensity, in
+        each channel with its own `gain`; "correlated": all variation in the flattest blocks
         counts as noise, not as texture; "rician": magnitudes of complex values, as in magnetic
         resonance imaging, one level for all channels. Default: one of the first three, estimated.
     uneven : bool
@@ -156,6 +156,8 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
+    if kind == "poisson" and image.channels > 1:
+        return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns)
     found = measured(plane)
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
@@ -169,6 +171,20 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         return model
     within = np.ones((1, 1)) if model.correlation is None else model.correlation
     return replace(model, correlation=np.multiply.outer(across, within))
+
+
+def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
+    """Return Poisson noise with the `gain`, `sigma` and `offset` of each channel by itself."""
+    models = []
+    for channel in np.moveaxis(plane.pixels, -1, 0):
+        own = check_image(np.ascontiguousarray(channel), None, plane.valid)
+        found = measured(own)
+        models.append(model_of(found, own, 0.0, "poisson") if found else NoiseModel(0.0))
+    gain, sigma, offset = (
+        [getattr(model, name)[0] for model in models] for name in ("gain", "sigma", "offset")
+    )
+    known = [model.uncertainty for model in models if model.uncertainty is not None]
+    return NoiseModel(sigma, gain=gain, offset=offset, uncertainty=max(known, default=None))
 
 
 def measured(image: Image) -> list[Scale]:

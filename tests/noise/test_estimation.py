@@ -249,8 +249,21 @@ def test_kind_poisson_of_other_noise():
     levels = np.sqrt(model.gain[0] * (CLOCK - model.offset[0]).clip(0) + model.sigma[0] ** 2)
     np.testing.assert_allclose(levels, 15, rtol=0.3)
     color = estimate_noise(with_noise(ROCKET, 15), channel_axis=-1, kind="poisson")
-    assert not any(color.gain)
-    np.testing.assert_allclose(color.sigma, 15, rtol=0.1)
+    light = (ROCKET - color.offset).clip(0)
+    levels = np.sqrt(color.gain * light + np.square(color.sigma))
+    np.testing.assert_allclose(levels.mean(axis=(0, 1)), 15, rtol=0.15)
+
+
+def test_kind_poisson_finds_the_gain_of_each_channel():
+    gain = np.array([1.0, 2.0, 0.5])
+    light = 1000 * (ROCKET / 255) ** 2.2
+    image = gain * np.random.default_rng(5).poisson(light / gain) + 100
+    model = estimate_noise(image, channel_axis=-1, kind="poisson")
+    np.testing.assert_allclose(model.gain, gain, rtol=0.15)
+    assert model.correlation is None
+    assert model.curve is None
+    assert model.uncertainty > 0
+    assert np.all(estimate_noise(image * [1, 1, 0], channel_axis=-1, kind="poisson").gain[:2])
 
 
 @pytest.mark.parametrize("name", ["page", "motorcycle"])
