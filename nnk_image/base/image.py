@@ -28,7 +28,8 @@ _EXACT_IN_FLOAT32 = ("b1", "u1", "i1")  # products of differences stay below 2^2
 _MAX_EXACT_CHANNELS = 64
 _COLORS = (3, 4)  # channels of a color image
 _INDEPENDENT = 0.1
-"""Variance that each channel has for itself, over the mean of all; of a weaker one, its own."""
+"""Share of the mean variance that is added to that of each channel, because an estimated covariance
+is uncertain. At most a channel's own variance is added: its units may differ from the others'."""
 
 Array = npt.NDArray[Any]
 

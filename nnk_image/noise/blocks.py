@@ -15,7 +15,7 @@ from nnk_image.base.image import cosine_matrix
 from nnk_image.noise.clipping import few_values
 
 SIDE = 8  # of a block; that of JPEG
-FLAT = 1 / 3  # share of the blocks that are flat, from which white noise and texture are told
+FLAT = 1 / 3  # share of the blocks that count as flat: white noise and texture are measured there
 _MOST_BLOCKS = 17_000
 _STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of less than _SMALL: 1
 _FEWEST = 16  # blocks that are chosen
