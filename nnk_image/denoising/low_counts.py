@@ -150,18 +150,19 @@ class PoissonUnits:
 
 
 def keep_means(estimate, noisy, parameters, valid):
-    """Scale each channel, in place, to the mean of the noisy image.
+    """Scale each channel, in place, to the mean of the noisy image where there is light.
 
     Denoising in stabilized units alone would darken textures. Zero of the scale is where the
-    variance of the noise would be 0: so a dark background, where the estimate cannot be below the
-    offset, does not darken what is bright.
+    variance of the noise would be 0. A background below the offset, where the estimate is the
+    offset, must not darken what is bright.
     """
-    pixels = slice(None) if valid is None else valid
     for c, (gain, read, offset) in enumerate(parameters):
         lift = read**2 / gain  # of the offset above that zero
         light = np.maximum(estimate[..., c] - offset, 0)
-        estimated = float(light[pixels].mean(dtype=np.float64)) + lift
-        given = float(noisy[..., c][pixels].mean(dtype=np.float64)) - offset + lift
+        lit = light > 0 if valid is None else (light > 0) & valid
+        n = max(1, np.count_nonzero(lit))
+        estimated = float(light.sum(where=lit, dtype=np.float64)) / n + lift
+        given = float(noisy[..., c].sum(where=lit, dtype=np.float64)) / n - offset + lift
         if estimated > 0 and given > 0:
             # Not (light + lift) * given / estimated - lift, which would round where lift is large.
             light += (light + lift) * ((given - estimated) / estimated)

@@ -68,7 +68,8 @@ class TiledDenoising:
 
     def statistics(self) -> Any:
         """Return a task that computes the `Statistics` of the image."""
-        parts = [task(measured, self.image, self.layout, tile.core) for tile in self.tiles]
+        given = self.image, self.layout
+        parts = [task(measured, *given, tile.core, self.noise) for tile in self.tiles]
         return delayed(together)(parts, self.spacing)
 
     def denoised(self, tile: Tile, noise: Any, statistics: Any, target: Any = None) -> Any:
@@ -144,9 +145,9 @@ def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
     return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
 
 
-def measured(image: Image, executor: RowExecutor) -> tuple[Extremes, Statistics]:
+def measured(image: Image, executor: RowExecutor, noise: NoiseModel) -> tuple[Extremes, Statistics]:
     """Measure a part of an image."""
-    return Extremes.of(image.pixels), Statistics.of(image)
+    return Extremes.of(image.pixels), Statistics.of(image, noise.for_channels(image.channels))
 
 
 def together(

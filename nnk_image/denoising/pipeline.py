@@ -84,7 +84,7 @@ def denoise_image(
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = without_single_axes(image, noise, spacing)
-    statistics = Statistics.of(image, spacing, guide)
+    statistics = Statistics.of(image, noise, spacing, guide)
     steps = plan(image, noise, method, statistics)
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
@@ -93,7 +93,7 @@ def denoise_image(
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)
-            statistics = Statistics.of(image, spacing, guide)
+            statistics = Statistics.of(image, noise, spacing, guide)
         pixels = denoise_pixels(image, noise, steps, statistics, executor)
     return pixels.reshape(shape)
 
@@ -221,7 +221,7 @@ def _without_row_and_column_noise(image, noise, executor):
     offsets = estimate_offsets(image, noise.rows, noise.columns)
     for share in _REMAINING:
         rest = without_offsets(image, offsets)
-        statistics = Statistics.of(rest)
+        statistics = Statistics.of(rest, noise)
         model = offsets_as_correlation(noise, rest, statistics.means, share)
         steps = plan(rest, model, "fast", statistics)
         estimate = denoise_pixels(rest, model, steps, statistics, executor)

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.image import Image, check_image, spatial_shape, to_opponent
-from nnk_image.noise.blocks import usable_pixels
+from nnk_image.noise.blocks import constant_pixels, usable_pixels
 
 MOST_STRUCTURE = 2.0
 """Ratio of `residual_structure` above which texture was removed, not only noise."""
 
 _SIDE = 8  # of a block
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
-_LEAST_USABLE = 0.95  # share of the pixels of a block that are neither masked nor clipped
+_LEAST_USABLE = 0.95  # share of the pixels of a block that are neither masked, clipped nor padding
 
 
 def residual_structure(
@@ -98,7 +98,8 @@ def structure_removed(image: Image, denoised) -> float:
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
     before, after = (to_opponent(a)[0] for a in units)
     valid = None if image.valid is None else image.valid.reshape(rows)
-    chosen = _blocks(usable_pixels(noisy, valid)).mean(axis=1) >= _LEAST_USABLE
+    usable = usable_pixels(noisy, valid) & ~_padding(noisy, before)
+    chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)
     removed = (_blocks(before) - _blocks(after))[chosen].var(axis=1)
     part = len(structure) // _PART
@@ -107,6 +108,16 @@ def structure_removed(image: Image, denoised) -> float:
     order = np.argsort(structure, kind="stable")
     flattest, strongest = removed[order[:part]].mean(), removed[order[-part:]].mean()
     return float(strongest / flattest) if flattest > 0 else float("nan")
+
+
+def _padding(pixels, luminance):
+    """Return (H, W) bools: pixels of the commonest constant area, such as around a scan.
+
+    Constant areas of many values, as a JPEG file has them, are part of the picture.
+    """
+    constant = constant_pixels(pixels)
+    values, counts = np.unique(luminance[constant], return_counts=True)
+    return constant & (luminance == values[counts.argmax()]) if len(values) else constant
 
 
 def _blocks(values):

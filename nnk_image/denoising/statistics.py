@@ -6,6 +6,9 @@ import numpy as np
 
 from nnk_image.base.image import Image
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.noise.model import NoiseModel
+
+_FAR = 5.0  # times the noise, below the offset
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,23 @@ class Statistics:
     clipped: np.ndarray | None = None
 
     @classmethod
-    def of(cls, image: Image, spacing=None, guide=None):
-        """Return the statistics of a whole image."""
+    def of(cls, image: Image, noise: NoiseModel, spacing=None, guide=None):
+        """Return the statistics of a whole image; `noise` has one value per channel."""
         values = image.pixels if image.valid is None else image.pixels[image.valid]
-        moments = [_moments(values[..., c]) for c in range(image.channels)]
+        of_channels = zip(noise.gain, noise.sigma, noise.offset, strict=True)
+        moments = [_moments(values[..., c], *own) for c, own in enumerate(of_channels)]
         means, squares = zip(*moments, strict=True)
         return cls((image.low, image.high), spacing, guide, means, squares)
 
 
-def _moments(values):
-    """Return the mean of values and that of their squares."""
+def _moments(values, gain, read, offset):
+    """Return the mean of values and that of their squares.
+
+    Values of Poisson noise so far below the offset that noise cannot explain them, such as those
+    around a scan, count as the offset: as places without light.
+    """
     wide = values.astype(np.float64).ravel()
+    if gain > 0:
+        wide[wide < offset - _FAR * (gain + read)] = offset
     with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest numbers
         return float(wide.mean()), float(np.square(wide, out=wide).mean())

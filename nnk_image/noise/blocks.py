@@ -21,7 +21,7 @@ _STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of les
 _FEWEST = 16  # blocks that are chosen
 _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 """Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
-more. Constant areas, which show no noise, are not excused."""
+more. Constant areas, which show no noise, are not excused, and their blocks do not count."""
 
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Frequencies of the coefficients: all but the mean and the two slopes."""
@@ -42,13 +42,10 @@ def usable_pixels(pixels, valid):
 
 
 def constant_pixels(pixels):
-    """Return (H, W) bools: pixels that equal their eight neighbors in all channels.
-
-    On the border they are as one pixel inside.
-    """
+    """Return (H, W) bools: pixels of squares of 3 x 3 that are equal in all channels."""
     highest, lowest = (f(pixels, (3, 3, 1)) for f in (maximum_filter, minimum_filter))
-    same = (highest == lowest).all(axis=2)
-    return np.pad(same[1:-1, 1:-1], 1, mode="edge")
+    middles = (highest == lowest).all(axis=2)[1:-1, 1:-1]
+    return maximum_filter(np.pad(middles, 1), 3)
 
 
 def coefficients_of_blocks(channels, usable, constant):
@@ -57,18 +54,19 @@ def coefficients_of_blocks(channels, usable, constant):
     `channels` are the (C, H, W) opponent channels of `cosine_matrix`; `usable` and `constant` are
     (H, W) bools: pixels that are neither absent nor clipped, and those of constant areas.
     """
-    positions = [n - SIDE + 1 for n in usable.shape]
     step = _STEP if min(usable.shape) >= _SMALL else _SMALL_STEP
-    step = max(step, np.sqrt(np.prod(positions, dtype=float) / _MOST_BLOCKS))
-    y, x = (np.arange(0, n, step).astype(int) for n in positions)
-    windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[:, None], x]
+    step = max(step, np.sqrt(np.count_nonzero(usable & ~constant) / _MOST_BLOCKS))
+    y, x = (np.arange(0, n - SIDE + 1, step).astype(int) for n in usable.shape)
     bad, same = (
         sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
         for a in (~usable, constant)
     )
-    most = max(_MOST_BAD, min(np.quantile(bad, _FEW_WHOLE), _MANY_BAD))
-    chosen = (bad <= most) & (same <= _MOST_BAD)
-    blocks = np.moveaxis(windows, 0, 2)[chosen].astype(np.float64)
+    varied = same <= _MOST_BAD
+    usual = np.quantile(bad[varied], _FEW_WHOLE) if varied.any() else 0.0
+    chosen = varied & (bad <= max(_MOST_BAD, min(usual, _MANY_BAD)))
+    row, column = np.nonzero(chosen)
+    windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
+    blocks = np.moveaxis(windows, 0, 1).astype(np.float64)
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ _WAVES_OF_BLOCK
     return coefficients.reshape(*blocks.shape[:2], len(U)), brightness

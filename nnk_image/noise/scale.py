@@ -177,12 +177,16 @@ def scales(channels: Floats, usable: Bools, constant: Bools) -> list[Scale]:
     The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.
     """
     found: list[Scale] = []
-    while len(found) < _MOST_SCALES and min(channels.shape[1:]) >= (8 * SIDE if found else SIDE):
+    while len(found) < _MOST_SCALES:
+        side = min(*channels.shape[1:], np.sqrt(np.count_nonzero(~constant)))
+        if side < (8 * SIDE if found else SIDE):
+            break
         coefficients, brightness = coefficients_of_blocks(channels, usable, constant)
         if len(coefficients) == 0:
             break
         matrix = found[0].matrix if found else None
-        found.append(Scale.of(coefficients, brightness, usable.size / SIDE**2, matrix))
+        apart = np.count_nonzero(usable & ~constant) / SIDE**2
+        found.append(Scale.of(coefficients, brightness, apart, matrix))
         channels = halve(channels)
         usable, constant = (halve(a[None].astype(float))[0] > 1 for a in (usable, constant))
     return found

@@ -34,6 +34,16 @@ def test_scale_and_offset():
     np.testing.assert_allclose(scaled, expected * 8 + 100, rtol=1e-6)
 
 
+@pytest.mark.parametrize("value", [0.0, 95.0, 300.0])
+def test_a_constant_surround(value):
+    """Also one below the offset, which no pixel without light has."""
+    clean = CLEAN * 30 * 8 + 100
+    counts = np.random.default_rng(3).poisson(CLEAN * 30) * 8.0 + 100
+    noise = NoiseModel(gain=8.0, offset=100.0)
+    within = denoise(np.pad(counts, 40, constant_values=value), noise)[40:-40, 40:-40]
+    assert psnr(clean, within, 240) > psnr(clean, denoise(counts, noise), 240) - 0.3
+
+
 def test_channels_and_mask():
     clean = np.stack([CLEAN * 3, CLEAN * 9], axis=2).astype(np.float32)
     counts = np.random.default_rng(4).poisson(clean).astype(np.float32)

@@ -1,8 +1,9 @@
 """Numbers of a whole image from its parts."""
 
 import numpy as np
+import pytest
 
-from nnk_image import standard_image
+from nnk_image import NoiseModel, standard_image
 from nnk_image.base.image import check_image
 from nnk_image.denoising.parts import measured, together
 from nnk_image.denoising.statistics import Statistics
@@ -12,10 +13,22 @@ from nnk_image.noise.clipping import Extremes
 def test_statistics_of_parts_add_up():
     clean = standard_image("camera")[:200, :150, None] * np.linspace(0.8, 1, 3)
     image = (clean + np.random.default_rng(0).normal(0, 20, clean.shape)).clip(0)
-    found = together([measured(check_image(p, -1), None) for p in np.array_split(image, 7)], None)
-    whole = Statistics.of(check_image(image, -1))
+    noise = NoiseModel([1.0, 0.0, 2.0], gain=[1.0, 2.0, 0.0], offset=-5.0).for_channels(3)
+    parts = [check_image(p, -1) for p in np.array_split(image, 7)]
+    found = together([measured(part, None, noise) for part in parts], None)
+    whole = Statistics.of(check_image(image, -1), noise)
     assert found.limits == whole.limits
     np.testing.assert_allclose(found.means, whole.means, rtol=1e-12)
     np.testing.assert_allclose(found.squares, whole.squares, rtol=1e-12)
     np.testing.assert_array_equal(found.clipped, Extremes.of(image).clipped)
     assert np.isfinite(found.clipped[0]).all()
+
+
+def test_values_far_below_the_offset_are_without_light():
+    image, valid = np.random.default_rng(1).poisson(30, (40, 50)) + 100.0, np.ones((40, 50), bool)
+    image[:15], valid[:15] = 0, False
+    noise = NoiseModel(2.0, gain=1.0, offset=100.0)
+    lit = Statistics.of(check_image(image, None, valid), noise)
+    (mean,) = Statistics.of(check_image(image), noise).means
+    assert mean - 100 == pytest.approx((lit.means[0] - 100) * valid.mean())
+    assert Statistics.of(check_image(image), NoiseModel(2.0)).means == (image.mean(),)

@@ -8,7 +8,7 @@ from patches import aggregate, all_groups, box_at, candidates_of, patches_at
 from pictures import assert_same_everywhere, psnr
 
 import nnk_image
-from nnk_image import denoise
+from nnk_image import NoiseModel, denoise
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import patch_filter, patches
@@ -273,7 +273,8 @@ def denoised(pixels, name="fast", noise=WHITE, n_jobs=1):
     """Pixels (H, W, C) with unit noise, denoised."""
     image = check_image(pixels, -1)
     with RowExecutor(n_jobs) as executor:
-        return METHODS[name].denoise(image, noise, Statistics.of(image), executor)
+        statistics = Statistics.of(image, NoiseModel(1.0).for_channels(image.channels))
+        return METHODS[name].denoise(image, noise, statistics, executor)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -26,7 +26,7 @@ def denoised(image, noise, monkeypatch, run):
     method = replace(STEPS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise))
     assert isinstance(method, Method)
     monkeypatch.setitem(STEPS, "fast", method)
-    statistics = Statistics.of(image)
+    statistics = Statistics.of(image, noise)
     steps = plan(image, noise, "fast", statistics)
     with RowExecutor() as executor:
         pixels = denoise_pixels(image, noise, steps, statistics, executor)
@@ -135,7 +135,7 @@ def test_poisson_noise_is_stabilized_and_keeps_the_mean(monkeypatch):
         seen.append(part.pixels.std(axis=0))
         return part.pixels
 
-    steps = plan(image, noise, "fast", Statistics.of(image))
+    steps = plan(image, noise, "fast", Statistics.of(image, noise))
     assert steps.rounds == (Round("fast"),)
     pixels, _ = denoised(image, noise, monkeypatch, run)
     assert np.mean(seen) == pytest.approx(1, abs=0.05)
@@ -148,7 +148,7 @@ def test_a_part_is_filtered_as_in_the_whole_image():
     top = check_image(image.pixels[: reach + 40, :, 0], None, None)
     with RowExecutor() as executor:
         whole, part = (
-            wavelet_lowpass.denoise(a, StandardNoise(), Statistics.of(a), executor)
+            wavelet_lowpass.denoise(a, StandardNoise(), Statistics.of(a, NoiseModel(1.0)), executor)
             for a in (image, top)
         )
     np.testing.assert_array_equal(part[:40], whole[:40])

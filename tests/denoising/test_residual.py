@@ -47,6 +47,16 @@ def test_masked_and_clipped_pixels_do_not_count():
     assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.parametrize("value", [-50.0, 120.0, 400.0])
+def test_a_constant_surround_does_not_count(value):
+    clean = standard_image("camera").astype(float)
+    noisy = clean + RNG.normal(0, 10, clean.shape)
+    result = denoise(noisy, 10)
+    noisy_in, result_in = (np.pad(a, 40, constant_values=value) for a in (noisy, result))
+    expected = residual_structure(noisy, result)
+    assert residual_structure(noisy_in, result_in) == pytest.approx(expected, rel=0.1)
+
+
 def test_volumes_and_their_masks():
     clean = np.stack([standard_image("camera").astype(float)] * 3)
     noisy = clean + RNG.normal(0, 10, clean.shape)

@@ -8,6 +8,8 @@ import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
 from pictures import psnr
 from PIL import Image
+from skimage.data import shepp_logan_phantom
+from skimage.transform import iradon, radon, rescale
 from sklearn.datasets import load_sample_image
 
 from nnk_image import NoiseModel, denoise
@@ -81,6 +83,19 @@ def test_blind_as_with_the_noise_given(noise, arguments):
     blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, model))
     assert psnr(clean, blind) > psnr(clean, known) - MOST_LOST
     assert psnr(clean, blind) > psnr(clean, noisy)
+
+
+@pytest.mark.parametrize("filter_name", ["cosine", "hann", "ramp"])
+def test_a_reconstructed_slice(filter_name):
+    """Its noise is correlated, and around it the image is constant."""
+    angles = np.linspace(0, 180, 180, endpoint=False)
+    sinogram = radon(0.02 * rescale(shepp_logan_phantom(), 0.4), angles)
+    counts = np.random.default_rng(1).poisson(1e4 * np.exp(-sinogram))
+    clean, noisy = (
+        50 * iradon(s, angles, filter_name=filter_name)
+        for s in (sinogram, -np.log(counts.clip(1) / 1e4))
+    )
+    assert psnr(clean, denoise(noisy), 1) > psnr(clean, noisy, 1) + 4
 
 
 @pytest.mark.parametrize(

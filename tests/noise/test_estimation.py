@@ -377,6 +377,16 @@ def test_a_black_border(name, share):
     assert abs(psnr(clean, within) - psnr(clean, alone)) <= 0.3
 
 
+@pytest.mark.parametrize("value", [0, 90, 255])
+@pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
+def test_a_constant_surround_does_not_change_the_estimate(name, value):
+    noisy = as_8_bit(with_noise({**GRAY, **COLOR}[name][:192], 10, "binomial", 5))
+    surrounded = np.pad(noisy, [(40, 40)] * 2 + [(0, 0)] * (noisy.ndim - 2), constant_values=value)
+    alone, within = (estimate_noise(a, channel_axis=axis_of(noisy)) for a in (noisy, surrounded))
+    np.testing.assert_allclose(within.sigma, alone.sigma, rtol=0.03)
+    np.testing.assert_allclose(within.correlation, alone.correlation, atol=0.05)
+
+
 @pytest.mark.parametrize("kernel", ["white", "binomial"])
 @pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
 def test_a_shift_by_one_pixel(name, kernel):
