@@ -43,8 +43,9 @@ def residual_structure(
     float
         About 1 or less if only noise was removed; above 2 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
-        8 x 8 pixels, divided by that in the flattest quarter. NaN if there are fewer than 16 blocks
-        with hardly any masked or clipped pixel, or if nothing was removed from the flattest ones.
+        8 x 8 pixels, divided by that in the flattest quarter. Masked and clipped pixels do
+        not count, nor does the commonest constant area, such as that around a scan. NaN if fewer
+        than 16 blocks are nearly free of these, or if nothing was removed from the flattest ones.
 
     Raises
     ------
