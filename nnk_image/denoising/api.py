@@ -195,8 +195,10 @@ def denoise_and_report(
         noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
 
-    noise = estimated_noise(checked) if sigma is None else given_noise(sigma, checked)
-    if sigma is not None:
+    if sigma is None:
+        noise, trust = estimated_noise(checked)
+    else:
+        noise, trust = given_noise(sigma, checked), 0.0
         warn_of_other_units(noise, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
@@ -204,9 +206,10 @@ def denoise_and_report(
             "levels that differ across the image"
         )
     pixels = without(noise)
-    doubtful = sigma is None and noise.correlation is not None and strength <= 1
+    # If the estimate is certain, noise may look structured because it grows with the brightness.
+    doubtful = sigma is None and noise.correlation is not None and strength <= 1 and trust < 1
     if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
-        noise = estimated_noise(checked, correlated=False)
+        noise, _ = estimated_noise(checked, correlated=False)
         pixels = without(noise)
     if (noise if chosen.uneven else replace(noise, curve=None)).is_white:
         _unclip(checked, pixels, noise)

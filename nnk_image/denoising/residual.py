@@ -99,7 +99,7 @@ def structure_removed(image: Image, denoised) -> float:
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
     before, after = (to_opponent(a)[0] for a in units)
     valid = None if image.valid is None else image.valid.reshape(rows)
-    usable = usable_pixels(noisy, valid) & ~_padding(noisy, before)
+    usable = (usable_pixels(noisy, valid) == 1) & ~_padding(noisy, before)
     chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)
     removed = (_blocks(before) - _blocks(after))[chosen].var(axis=1)

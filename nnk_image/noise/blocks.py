@@ -20,8 +20,15 @@ _MOST_BLOCKS = 17_000
 _STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of less than _SMALL: 1
 _FEWEST = 16  # blocks that are chosen
 _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
-"""Share of absent and clipped pixels in a block; if fewer than a tenth of the blocks have so few,
+"""Share of absent and clipped values in a block; if fewer than a tenth of the blocks have so few,
 more. Constant areas, which show no noise, are not excused, and their blocks do not count."""
+
+_MOST_CLIPPED, _LEAST_VARIANCE = 0.75, 0.15
+"""Share of absent and clipped values in a block of paper around text, and the share of the variance
+that normal noise keeps where so much of it is clipped."""
+
+_FEW_AWAY = 0.2  # share of the pixels that are more than a block away from constant areas: in noisy
+# photographs, also of quality 75, 0.8 and more; in clean pages of text less than this
 
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Frequencies of the coefficients: all but the mean and the two slopes."""
@@ -33,12 +40,12 @@ ODD = (U + V) % 2 == 1
 
 
 def usable_pixels(pixels, valid):
-    """Return (H, W) bools: pixels of (H, W, C) that are there and not clipped."""
+    """Return (H, W) floats: the share of the channels that are not clipped, 0 in absent pixels."""
     inside = pixels if valid is None else pixels[valid]
-    usable = np.ones(pixels.shape[:2], bool) if valid is None else valid
+    usable = np.ones(pixels.shape[:2]) if valid is None else valid.astype(float)
     if few_values(inside) is not None:  # counts, whose smallest value is not a clipped one
         return usable
-    return usable & ((pixels > inside.min()) & (pixels < inside.max())).all(axis=2)
+    return usable * ((pixels > inside.min()) & (pixels < inside.max())).mean(axis=2)
 
 
 def constant_pixels(pixels):
@@ -48,28 +55,50 @@ def constant_pixels(pixels):
     return maximum_filter(np.pad(middles, 1), 3)
 
 
+def is_drawing(constant, valid):
+    """Whether constant areas are everywhere, so that they are not the surround of an image.
+
+    The arguments are (H, W) bools: pixels of constant areas, and those that are there.
+    """
+    away = valid & ~maximum_filter(constant, 2 * SIDE + 1)
+    return np.count_nonzero(away) <= _FEW_AWAY * np.count_nonzero(valid & ~constant)
+
+
 def coefficients_of_blocks(channels, usable, constant):
     """Return coefficients (n, C, frequencies) of blocks, and their brightness.
 
-    `channels` are the (C, H, W) opponent channels of `cosine_matrix`; `usable` and `constant` are
-    (H, W) bools: pixels that are neither absent nor clipped, and those of constant areas.
+    `channels` are the (C, H, W) opponent channels of `cosine_matrix`; `usable` are those of
+    `usable_pixels`, and `constant` are (H, W) bools: pixels of constant areas.
     """
     step = _STEP if min(usable.shape) >= _SMALL else _SMALL_STEP
-    step = max(step, np.sqrt(np.count_nonzero(usable & ~constant) / _MOST_BLOCKS))
+    step = max(step, np.sqrt(usable[~constant].sum() / _MOST_BLOCKS))
     y, x = (np.arange(0, n - SIDE + 1, step).astype(int) for n in usable.shape)
     bad, same = (
         sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
-        for a in (~usable, constant)
+        for a in (1 - usable, constant)
     )
-    varied = same <= _MOST_BAD
-    usual = np.quantile(bad[varied], _FEW_WHOLE) if varied.any() else 0.0
-    chosen = varied & (bad <= max(_MOST_BAD, min(usual, _MANY_BAD)))
-    row, column = np.nonzero(chosen)
+    row, column = np.nonzero((same <= _MOST_BAD) & (bad <= _MOST_CLIPPED))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
     blocks = np.moveaxis(windows, 0, 1).astype(np.float64)
+    blocks = blocks[_least_clipped(bad[row, column], blocks[:, 0].var(axis=(1, 2)))]
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ _WAVES_OF_BLOCK
     return coefficients.reshape(*blocks.shape[:2], len(U)), brightness
+
+
+def _least_clipped(bad, variances):
+    """Return which blocks to use, given the share of bad values and the variance of each.
+
+    They are those with the fewest, unless clipping cannot explain how much less the others vary.
+    Then the former are text and the latter are paper, and all of them are used.
+    """
+    limit = np.quantile(bad, _FEW_WHOLE) if len(bad) else 0.0
+    few = bad <= np.clip(limit, _MOST_BAD, _MANY_BAD)
+    if limit > _MOST_BAD and few.any() and not few.all():
+        flattest = np.quantile(variances[~few], _FEW_WHOLE)
+        if flattest < _LEAST_VARIANCE * np.median(variances[few]):
+            return np.full(len(bad), True)
+    return few
 
 
 def energies_of_parts(coefficients):

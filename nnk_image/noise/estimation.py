@@ -25,7 +25,8 @@ from nnk_image.base.image import (
     to_opponent,
 )
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise.blocks import SIDE, constant_pixels, usable_pixels
+from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
+from nnk_image.noise.clipping import few_values
 from nnk_image.noise.fit import model_of
 from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import NoiseModel
@@ -39,7 +40,6 @@ Floats = npt.NDArray[np.floating[Any]]
 KINDS = ("white", "poisson", "correlated", "rician")
 """What a caller may know of the noise."""
 
-_DRAWING = 0.5  # share of constant areas in an image that has no block without them
 _CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
 _IN_VOLUMES = 0.8  # of the factor of the correlated part, which the filter raises there by itself
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
@@ -145,11 +145,16 @@ def estimate_noise(
             raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
         checked = check_image(image, channel_axis, mask)
         return noise_of_levels(checked, int(kind == "rician"), uneven)
-    return estimated_noise(check_image(image, channel_axis, mask), kind)
+    return estimated_noise(check_image(image, channel_axis, mask), kind)[0]
 
 
-def estimated_noise(image: Image, kind: str | None = None, correlated: bool = True) -> NoiseModel:
-    """Estimate the noise of a checked image, or the part of it that is not correlated."""
+def estimated_noise(
+    image: Image, kind: str | None = None, correlated: bool = True
+) -> tuple[NoiseModel, float]:
+    """Estimate the noise of a checked image, or the part of it that is not correlated.
+
+    The second value is the factor of the correlated part: small if that may be texture.
+    """
     rows = columns = 0.0
     plane = _plane(image)
     if plane.shape == image.shape:
@@ -157,20 +162,20 @@ def estimated_noise(image: Image, kind: str | None = None, correlated: bool = Tr
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
     if kind == "poisson" and image.channels > 1:
-        return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns)
+        return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
     found = measured(plane)
     if not found:
-        return NoiseModel([0.0] * image.channels, rows=rows, columns=columns)
+        return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
     share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
     share *= correlated * (1 if plane.shape == image.shape else _IN_VOLUMES)
     model = replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
     if not correlated or kind not in (None, "correlated"):
-        return model
+        return model, share
     across = correlation_across_slices(image)
     if across is None:
-        return model
+        return model, share
     within = np.ones((1, 1)) if model.correlation is None else model.correlation
-    return replace(model, correlation=np.multiply.outer(across, within))
+    return replace(model, correlation=np.multiply.outer(across, within)), share
 
 
 def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
@@ -190,24 +195,32 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
 def measured(image: Image) -> list[Scale]:
     """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size.
 
-    The list is empty if the image is constant, or a drawing filled by constant areas.
+    The list is empty if the image is constant, or a drawing or a page, with constant areas
+    everywhere.
     """
     if image.low == image.high:
         return []
     half = image.half_range
     units = image.pixels.astype(image.dtype) / half - image.center / half
     channels, constant = to_opponent(units), constant_pixels(units)
-    found = scales(channels, usable_pixels(units, image.valid), constant)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     alike = constant & minimum_filter(valid, 3)  # not because masked pixels have been filled
-    if found or alike[valid].mean() > _DRAWING:
-        return found
-    found = scales(channels, valid, np.zeros_like(constant))  # all of it is clipped
+    if is_drawing(alike, valid) and not _is_counts(image):
+        return []
+    found = scales(channels, usable_pixels(units, image.valid), constant)
+    if not found:  # all of it is clipped
+        found = scales(channels, valid.astype(float), np.zeros_like(constant))
     if not found:
         raise ValueError(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
     return found
+
+
+def _is_counts(image: Image) -> bool:
+    """Whether the values are few, and 0, 1, 2, ...: constant areas of such counts may be noisy."""
+    values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
+    return values is not None and np.array_equal(values[:3], [0, 1, 2])
 
 
 @one_blas_thread

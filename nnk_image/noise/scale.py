@@ -21,7 +21,7 @@ from nnk_image.noise.blocks import (
     number_of,
     tiny,
 )
-from nnk_image.noise.brightness import Line
+from nnk_image.noise.brightness import Line, weighted_medians
 
 Floats = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -36,7 +36,10 @@ _LOW_QUANTILE = 0.1
 
 _WAVES = 3  # cosines along each axis that describe a logarithmic spectrum
 _SAME_SHARE = 0.15  # by which the share of noise that is white differs between bins
-_WITHOUT_NOISE = 0.04  # variance of bins that lost their noise, over the second highest
+_WITHOUT_NOISE = 0.04  # variance of bins that lost their noise, over the median
+_CERTAIN, _AGREEMENT = 0.5, 0.65
+"""Weight from which a bin is certain, and the least mean weight of bins that agree."""
+
 _LOW, _HIGH = U + V < 5, U + V >= 8
 _CLEAR_CHROMA = 0.012, 0.024
 """Levels of white noise in the chroma, where the image goes from -1 to 1, that are not clear and
@@ -136,7 +139,7 @@ class Scale:
     @property
     def typical_white(self) -> Floats:
         """(C,) variances of white noise in the middle bin."""
-        return _medians(self.white, self.certainty)
+        return weighted_medians(self.white, self.certainty)
 
     @property
     def most_luminance(self) -> Floats:
@@ -151,8 +154,8 @@ class Scale:
         unlimited = np.full(len(self.brightness), np.inf)
         if len(self.levels) == 1:
             return unlimited
-        chroma = _medians(self.levels[1:], self.certainty)
-        luminance, *white = _medians(self.white_opponent, self.certainty)
+        chroma = weighted_medians(self.levels[1:], self.certainty)
+        luminance, *white = weighted_medians(self.white_opponent, self.certainty)
         independent = 2 - luminance / max(_MOST_RATIO * np.mean(white), 1e-24)
         weak, clear = _CLEAR_CHROMA
         known = np.clip((np.sqrt(np.mean(white)) - weak) / (clear - weak), 0, 1)
@@ -166,12 +169,12 @@ class Scale:
         white = self.typical_white
         if len(white) == 1:
             return 0.0
-        luminance = _medians(self.white_opponent[:1], self.certainty)[0]
+        luminance = weighted_medians(self.white_opponent[:1], self.certainty)[0]
         shared = (luminance - white.mean()) / (len(white) - 1)
         return float(np.clip(shared, 0, white.min()))
 
 
-def scales(channels: Floats, usable: Bools, constant: Bools) -> list[Scale]:
+def scales(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
     """Return the list of `Scale` of an image at its size, half its size, and so on.
 
     The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.
@@ -185,10 +188,11 @@ def scales(channels: Floats, usable: Bools, constant: Bools) -> list[Scale]:
         if len(coefficients) == 0:
             break
         matrix = found[0].matrix if found else None
-        apart = np.count_nonzero(usable & ~constant) / SIDE**2
+        apart = usable[~constant].sum() / SIDE**2
         found.append(Scale.of(coefficients, brightness, apart, matrix))
         channels = halve(channels)
-        usable, constant = (halve(a[None].astype(float))[0] > 1 for a in (usable, constant))
+        usable = halve(usable[None])[0] / 2
+        constant = halve(constant[None].astype(float))[0] > 1
     return found
 
 
@@ -224,29 +228,31 @@ def _level_and_spectrum(variances: Floats) -> tuple[Floats, Floats]:
 
 
 def _typical(levels: Floats, certainty: Floats) -> Floats:
-    """Return the (C,) medians of (C, B) levels, without bins that have lost their noise."""
-    second_highest = np.sort(levels, axis=1)[:, -2:][:, :1]
-    return _medians(levels, certainty * (levels >= _WITHOUT_NOISE * second_highest))
+    """Return the (C,) medians of (C, B) levels, without bins that have lost their noise.
 
-
-def _medians(values: Floats, weights: Floats) -> Floats:
-    """Return the (C,) medians of (C, B) values with weights, (B,) or (C, B)."""
-    order = np.argsort(values, axis=1, kind="stable")
-    values = np.take_along_axis(values, order, axis=1)
-    sums = np.cumsum(np.take_along_axis(np.broadcast_to(weights, values.shape), order, 1), axis=1)
-    middle = (sums - np.diff(sums, axis=1, prepend=0) / 2) / sums[:, -1:]
-    return np.array([np.interp(0.5, m, v) for m, v in zip(middle, values, strict=True)])
+    Those are few. Where many have much less than the others, these have texture.
+    """
+    middle = weighted_medians(levels, certainty)[:, None]
+    return weighted_medians(levels, certainty * (levels >= _WITHOUT_NOISE * middle))
 
 
 def _certainty(white: Floats, levels: Floats) -> Floats:
     """Return the weights of bins with these variances of white noise, and of all that is flat.
 
     The spectrum of noise is much the same at every brightness, and so is the share of it that is
-    white. Where it differs from the share in the quieter half of the bins, there is texture.
+    white. Where it differs from the share in the quieter half of the bins, there is texture. If it
+    differs in most bins, only those count where it is as in the quietest one.
     """
     share = np.clip(white / np.maximum(levels, tiny(levels)), 0, 1)
-    usual = np.median(share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]])
-    return np.asarray(1 / (1 + ((share - usual) / _SAME_SHARE) ** 2))
+    quieter = share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]]
+
+    def certainty(usual: float) -> Floats:
+        return np.asarray(1 / (1 + ((share - usual) / _SAME_SHARE) ** 2))
+
+    found = certainty(float(np.median(quieter)))
+    if found.mean() > _AGREEMENT:
+        return found
+    return (certainty(quieter[0]) > _CERTAIN).astype(float)
 
 
 def _white(

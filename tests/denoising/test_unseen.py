@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
 from pictures import psnr
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from skimage.data import shepp_logan_phantom
 from skimage.transform import iradon, radon, rescale
 from sklearn.datasets import load_sample_image
@@ -113,3 +113,70 @@ def test_a_clean_picture_stored_as_jpeg_is_not_made_worse(name, quality):
     stored = np.asarray(Image.open(file))
     result = denoise(stored, channel_axis=-1 if clean.ndim == 3 else None)
     assert psnr(clean, result) > psnr(clean, stored) - 0.1
+
+
+@pytest.mark.parametrize("level", [0.2, 0.3])
+def test_noise_that_grows_with_the_light(level):
+    """Most noise is where the image is bright and has texture; that does not make it texture."""
+    clean = picture("flower.jpg")
+    clean = clean * np.clip((np.arange(clean.shape[1]) - 100) / 40, 0.15, 1)[:, None]
+    noise = filtered(KERNELS["binomial"], clean.shape, 3)
+    file = io.BytesIO()
+    Image.fromarray(in_8_bits(clean * (1 + level * noise))).save(file, "JPEG", quality=90)
+    noisy = np.asarray(Image.open(file))
+    assert psnr(clean, denoise(noisy, channel_axis=-1)) > psnr(clean, noisy) + 3
+
+
+def page(size, paper, ink):
+    """Return a page of text, 400 x 400 pixels, with letters of so many pixels."""
+    shape = () if np.ndim(paper) == 0 else (len(paper),)
+    image = Image.new("RGB" if shape else "L", (400, 400), paper)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size)
+    text = "Pixels are linked to those that non-negative regression keeps, and to no others. "
+    for row in range(int(380 / (1.5 * size))):
+        if row % 5 < 4:
+            line = text[7 * row % len(text) :] + 5 * text
+            draw.text((size, size + 1.5 * size * row), line, fill=ink, font=font)
+    return np.asarray(image, float)
+
+
+PAGES = {
+    "small": (11, 255, 0),
+    "large": (30, 255, 0),
+    "gray": (15, 215, 40),
+    "dark": (15, 25, 230),
+    "color": (18, (255, 255, 255), (0, 60, 120)),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_without_noise_is_not_changed(name):
+    clean = page(*PAGES[name])
+    axis = -1 if clean.ndim == 3 else None
+    np.testing.assert_allclose(denoise(clean, channel_axis=axis), clean, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "quality"),
+    [
+        pytest.param("small", 75, marks=FAILS),
+        ("small", 90),
+        *product(["large", "gray", "dark"], [75, 90]),
+    ],
+)
+def test_a_page_stored_as_jpeg_is_not_made_worse(name, quality):
+    clean, file = page(*PAGES[name]), io.BytesIO()
+    Image.fromarray(in_8_bits(clean)).save(file, "JPEG", quality=quality)
+    stored = np.asarray(Image.open(file))
+    assert psnr(clean, denoise(stored)) > psnr(clean, stored) - 0.1
+
+
+@pytest.mark.parametrize(("name", "sigma"), [*product(PAGES, [4, 12])])
+def test_a_noisy_page(name, sigma):
+    """Where the paper is white, its noise is clipped, and seems weaker than it is."""
+    clean = page(*PAGES[name])
+    axis = -1 if clean.ndim == 3 else None
+    noisy = in_8_bits(clean + np.random.default_rng(1).normal(0, sigma, clean.shape))
+    blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, sigma))
+    gains = [psnr(clean, result) - psnr(clean, noisy) for result in (blind, known)]
+    assert gains[0] > (0.9 if clean.min() > 0 and clean.max() < 255 else 0.4) * gains[1]

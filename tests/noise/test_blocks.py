@@ -6,7 +6,7 @@ from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
 
 from nnk_image.base.image import cosine_matrix
-from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, usable_pixels
+from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.scale import scales
 
 ONE = np.ones((1, 1))
@@ -16,8 +16,8 @@ SHAPE = 256, 256
 def measure(channels, usable=None):
     """Return the scales of (H, W) pixels or of (C, H, W) opponent channels."""
     channels = channels if channels.ndim == 3 else channels[None]
-    usable = np.ones(channels.shape[1:], bool) if usable is None else usable
-    return scales(channels, usable, np.zeros_like(usable))
+    usable = np.ones(channels.shape[1:]) if usable is None else usable.astype(float)
+    return scales(channels, usable, np.zeros(usable.shape, bool))
 
 
 def exact_variances(covariance):
@@ -246,9 +246,9 @@ def test_clipped_in_one_channel():
     image = filtered(KERNELS["white"], (40, 50, 3), 11)
     image[3, 4, 1] = image.max() + 1
     image[20, 30, 2] = image.min() - 1
-    expected = np.ones((40, 50), bool)
-    expected[[3, 20], [4, 30]] = False
-    np.testing.assert_array_equal(usable_pixels(image, None), expected)
+    expected = np.ones((40, 50))
+    expected[[3, 20], [4, 30]] = 2 / 3
+    np.testing.assert_allclose(usable_pixels(image, None), expected)
 
 
 def test_counts_are_not_clipped():
@@ -272,8 +272,31 @@ def test_constant_areas_are_left_out():
     noise = filtered(KERNELS["white"], SHAPE, 19)
     constant = np.zeros(SHAPE, bool)
     constant[:, :150] = True
-    found = scales(np.where(constant, 0, noise)[None], ~np.zeros(SHAPE, bool), constant)[0]
+    found = scales(np.where(constant, 0, noise)[None], np.ones(SHAPE), constant)[0]
     assert np.sqrt(found.typical_white[0]) == pytest.approx(1, rel=0.05)
+
+
+def test_constant_areas_everywhere_are_a_drawing():
+    y, x = np.mgrid[:120, :160]
+    everywhere = np.ones((120, 160), bool)
+    lines = (y % 12 < 4) | (x % 40 < 3)  # none of the rest is more than a block from them
+    assert is_drawing(lines, everywhere)
+    assert is_drawing(everywhere, everywhere)
+    assert not is_drawing(y < 60, everywhere)  # a surround
+    assert not is_drawing(lines & (x < 80), everywhere)
+    assert is_drawing(lines & (x < 80), x < 80)  # the rest is absent
+    assert not is_drawing(~everywhere, everywhere)
+
+
+@pytest.mark.parametrize("sigma", [2, 6, 20])
+def test_paper_that_is_clipped_shows_noise(sigma):
+    """Text has the fewest clipped pixels, but it is not noise."""
+    y, x = np.mgrid[:240, :240]
+    page = np.where((y % 24 < 9) & (x % 7 < 3) & (x // 30 % 2 == 0), 20.0, 255.0)
+    noisy = page + np.random.default_rng(20).normal(0, sigma, page.shape)
+    noisy = np.clip(noisy.round(), 0, 255)[..., None]
+    found = measure(noisy[..., 0], usable_pixels(noisy, None))[0]
+    assert 0.4 * sigma < np.sqrt(found.typical_white[0]) < 1.1 * sigma
 
 
 def test_absent_pixels_are_left_out():
@@ -282,7 +305,7 @@ def test_absent_pixels_are_left_out():
     image[~valid] = 1e9  # does not change what is clipped
     usable = usable_pixels(image, valid)
     assert not usable[~valid].any()
-    assert np.sum(valid & ~usable) == 2  # the smallest and the largest
+    assert np.sum(valid & (usable == 0)) == 2  # the smallest and the largest
 
 
 def test_unusable_areas_do_not_matter():

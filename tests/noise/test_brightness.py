@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nnk_image.noise.brightness import Line
+from nnk_image.noise.brightness import Line, weighted_medians
 from nnk_image.noise.fit import by_brightness
 
 BRIGHTNESS = np.linspace(-0.9, 0.9, 8)
@@ -36,6 +36,15 @@ def test_bins_with_texture_do_not_count(slope, intercept, bins, factor):
     np.testing.assert_allclose(line.at(BRIGHTNESS), expected, rtol=0.02)
     assert line.deviation > 0.3
     assert not line.grows(*BRIGHTNESS[[0, -1]])
+
+
+@pytest.mark.parametrize("bins", [[2, 3, 4, 5, 6], [0, 1, 2, 3], [4, 5, 6, 7]])
+def test_uncertain_bins_do_not_tilt_the_line(bins):
+    """As on a page, whose paper shows the noise in few bins, and text is in the others."""
+    variances, certainty = np.full(8, 0.01), np.ones(8)
+    variances[bins], certainty[bins] = np.geomspace(0.5, 2, len(bins)), 0.1
+    line = Line.through(BRIGHTNESS, variances, certainty)
+    np.testing.assert_allclose(line.at(BRIGHTNESS), 0.01, rtol=0.05)
 
 
 def test_errors_are_relative():
@@ -116,3 +125,9 @@ def test_white_noise_follows_its_own_variances():
 def test_no_bin_is_without_noise():
     found = by_brightness(measured(np.ones(7), [0.0, 0, 0, 1, 1, 1, 1]), 5.0, 0.0, np.inf)
     assert np.all(found > 0)
+
+
+def test_weighted_medians():
+    values = np.array([[5.0, 1.0, 3.0], [2.0, 2.0, 9.0]])
+    np.testing.assert_allclose(weighted_medians(values, np.ones(3)), [3, 2])
+    np.testing.assert_allclose(weighted_medians(values, np.array([1.0, 0, 0])), [5, 2])
