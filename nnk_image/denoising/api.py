@@ -28,6 +28,7 @@ from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
+from nnk_image.noise.trust import CLEAR
 
 
 def denoise(
@@ -206,9 +207,9 @@ def denoise_and_report(
             "levels that differ across the image"
         )
     pixels = without(noise)
-    # If the estimate is certain, noise may look structured because it grows with the brightness.
-    doubtful = sigma is None and noise.correlation is not None and strength <= 1 and trust < 1
-    if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE:
+    doubtful = sigma is None and noise.correlation is not None and strength <= 1
+    # Noise that is clearly there may look structured, because bright areas have more of it.
+    if doubtful and structure_removed(checked, pixels) > MOST_STRUCTURE * max(1, trust / CLEAR):
         noise, _ = estimated_noise(checked, correlated=False)
         pixels = without(noise)
     if (noise if chosen.uneven else replace(noise, curve=None)).is_white:

@@ -6,6 +6,7 @@ MOST = 2.6
 WEIGHTS = (-2.7, 6.7, 2.2, -1.8, -2.4, 1.7)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
+CLEAR = 0.6 * MOST  # factor from which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _CHANCE, _TEXTURE = 0.2, 0.8  # elasticity that noise alone may show, and that of texture alone
 _LEAST_TRUST = 0.05

@@ -115,18 +115,6 @@ def test_a_clean_picture_stored_as_jpeg_is_not_made_worse(name, quality):
     assert psnr(clean, result) > psnr(clean, stored) - 0.1
 
 
-@pytest.mark.parametrize("level", [0.2, 0.3])
-def test_noise_that_grows_with_the_light(level):
-    """Most noise is where the image is bright and has texture; that does not make it texture."""
-    clean = picture("flower.jpg")
-    clean = clean * np.clip((np.arange(clean.shape[1]) - 100) / 40, 0.15, 1)[:, None]
-    noise = filtered(KERNELS["binomial"], clean.shape, 3)
-    file = io.BytesIO()
-    Image.fromarray(in_8_bits(clean * (1 + level * noise))).save(file, "JPEG", quality=90)
-    noisy = np.asarray(Image.open(file))
-    assert psnr(clean, denoise(noisy, channel_axis=-1)) > psnr(clean, noisy) + 3
-
-
 def page(size, paper, ink):
     """Return a page of text, 400 x 400 pixels, with letters of so many pixels."""
     shape = () if np.ndim(paper) == 0 else (len(paper),)
