@@ -20,6 +20,7 @@
 
 #define RIDGE_f32 1e-6f /* of the trace: what Gauss-Jordan survives in each type */
 #define RIDGE_f64 1e-14
+#define LEAST_TRACE 1e-24 /* over that of the noise: with less, a group of patches is constant */
 enum { REFERENCES = 16 }; /* of a line that are matched together: their keys fit into the cache */
 enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream takes the time */
 

@@ -207,7 +207,8 @@ static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
     for (int32_t i = 0; i < n; i++)
         trace += gram[i * row + i];
     double noise = pass->channels * (pass->across_members ? n : w->k) * variance * left * left;
-    if (trace > 0 && noise * n > pass->limit * trace)
+    const int varies = trace > LEAST_TRACE * noise * n; /* float32 could not hold such an inverse */
+    if (varies && noise * n > pass->limit * trace)
         noise = pass->limit * trace / n;
     const T least = CAT(RIDGE, S) * trace; /* so that rounding leaves the matrix positive definite */
     T ridge = (T)(covariance ? 0 : pass->a * noise);

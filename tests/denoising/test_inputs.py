@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pictures import progress_of
+from pictures import progress_of, with_noise
 
 from nnk_image import NoiseModel, denoise, image_graph, standard_image
 from nnk_image.base import memory
@@ -180,6 +180,14 @@ def test_pixels_with_next_to_nothing_in_common_stay():
 
 
 # --- memory ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [1e-19, 1e-21, 1e-23, 1e-30])
+def test_an_area_that_is_constant_but_for_rounding(method, level):
+    noisy = with_noise(np.zeros((64, 64)), 1)
+    noisy[:, 30:] *= level
+    noisy[0, 0], noisy[1, 0] = -4, 4  # so that zero is the middle of the range
+    assert np.all(np.abs(denoise(noisy, 1, method=method)) < 4)
 
 
 def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeypatch):
