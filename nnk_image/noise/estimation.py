@@ -1,9 +1,10 @@
 """Noise of an image, estimated from the image alone.
 
-Offsets of rows and columns are found first, and taken off. `scale.py` measures what is left at
-several sizes, `trust.py` says how far that is noise and not texture, and `fit.py` makes a model of
-it. `slices.py` adds the correlation across slices of a volume. If the noise is uneven or that of
-magnitudes, `levels.py` does all.
+Counts of photons are recognized by `photons.py`. Of other images, offsets of rows and columns are
+found first, and taken off. `scale.py` measures what is left at several sizes, `trust.py` says how
+far that is noise and not texture, and `fit.py` makes a model of it. `slices.py` adds the
+correlation across slices of a volume. If the noise is uneven or that of magnitudes, `levels.py`
+does all.
 """
 
 import warnings
@@ -26,10 +27,10 @@ from nnk_image.base.image import (
 )
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
-from nnk_image.noise.clipping import few_values
 from nnk_image.noise.fit import model_of
-from nnk_image.noise.levels import noise_of_levels
+from nnk_image.noise.levels import UNCERTAINTY, noise_of_levels
 from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.photons import photon_values
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales
 from nnk_image.noise.slices import correlation_across_slices
@@ -157,6 +158,8 @@ def estimated_noise(
     """
     rows = columns = 0.0
     plane = _plane(image)
+    if kind in (None, "poisson") and (values := photon_values(plane)):
+        return NoiseModel([0.0] * len(values), gain=values, uncertainty=UNCERTAINTY), 0.0
     if plane.shape == image.shape:
         rows, columns = row_column_levels(plane)
         if rows or columns:
@@ -205,7 +208,7 @@ def measured(image: Image) -> list[Scale]:
     channels, constant = to_opponent(units), constant_pixels(units)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     alike = constant & minimum_filter(valid, 3)  # not because masked pixels have been filled
-    if is_drawing(alike, valid) and not _is_counts(image):
+    if is_drawing(alike, valid):
         return []
     found = scales(channels, usable_pixels(units, image.valid), constant)
     if not found:  # all of it is clipped
@@ -215,12 +218,6 @@ def measured(image: Image) -> list[Scale]:
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
     return found
-
-
-def _is_counts(image: Image) -> bool:
-    """Whether the values are few, and 0, 1, 2, ...: constant areas of such counts may be noisy."""
-    values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
-    return values is not None and np.array_equal(values[:3], [0, 1, 2])
 
 
 @one_blas_thread

@@ -1,0 +1,77 @@
+"""Counts of photons, or of other single events, recognized by a variance that equals their mean.
+
+Where the light is the same on two neighboring pixels, the expected square of the difference of
+their counts is the expected sum of the counts, however few they are. Structure adds to the squares,
+but little where counts are few. Pictures without noise have far smaller ones in flat areas.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nnk_image.base.image import Image
+
+Floats = npt.NDArray[np.floating[Any]]
+Bools = npt.NDArray[np.bool_]
+
+_SIDE = 8  # of a block
+_GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and counts without which none is judged
+_GROWTH = 6  # of the part of structure in the ratio, in sums of 2 x 2 pixels
+_LEAST, _MOST = 0.85, 1.25  # of the squares over the sums, without structure
+_MANY = 20  # counts per pixel, from which noise of another kind may have such a ratio by chance
+
+
+@np.errstate(over="ignore")
+def photon_values(image: Image) -> tuple[float, ...] | None:
+    """Return the value of one photon in each channel, or None if the values are no counts."""
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    found = []
+    for channel in np.moveaxis(image.pixels, -1, 0):
+        light = channel[valid & (channel != 0)]
+        value = float(light.min()) if light.size else 0.0  # a channel may be dark
+        if value < 0 or (value > 0 and light.sum() / value > _MANY * valid.sum()):
+            return None
+        if value > 0:
+            counts = np.rint(channel / value)
+            exact = np.allclose(counts * value, channel, rtol=1e-6, atol=0)
+            if not (exact and _are_of_photons(counts, valid)):
+                return None
+        found.append(value)
+    return tuple(found) if any(found) else None
+
+
+def _are_of_photons(counts: Floats, valid: Bools) -> bool:
+    """Whether squares of differences are as large as the sums, in dark and in bright blocks."""
+    full = _squares_over_sums(counts, valid)
+    half = _squares_over_sums(_by_blocks(counts, 2, 2), _by_blocks(valid, 2, 2) == 4)
+    noise = (_GROWTH * full - half) / (_GROWTH - 1)
+    known = ~np.isnan(noise)
+    return bool(known.any() and np.all((noise > _LEAST) & (noise < _MOST) | ~known))
+
+
+def _squares_over_sums(counts: Floats, valid: Bools) -> Floats:
+    """Return the ratio in groups of blocks from the darkest to the brightest, NaN where unknown."""
+    squares, sums = _squares_and_sums(counts, valid)
+    order = np.argsort(sums, kind="stable")
+    found = [(squares[own].sum(), sums[own].sum()) for own in np.array_split(order, _GROUPS)]
+    return np.array([s / total if total >= _FEWEST else np.nan for s, total in found])
+
+
+def _squares_and_sums(counts: Floats, valid: Bools) -> Floats:
+    """Return the sums in blocks of the squared differences and of the sums of neighbors."""
+    found = []
+    for own, there in ((counts, valid), (counts.T, valid.T)):
+        width = own.shape[1] // 2 * 2
+        first, second = own[:, 0:width:2], own[:, 1:width:2]
+        pairs = there[:, 0:width:2] & there[:, 1:width:2]
+        terms = (first - second) ** 2 * pairs, (first + second) * pairs
+        found.append([_by_blocks(a, _SIDE, _SIDE // 2).ravel() for a in terms])
+    return np.concatenate(found, axis=1)
+
+
+def _by_blocks(values: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
+    """Return the sums of values in blocks; those that do not fit are left out."""
+    rows, columns = values.shape[0] // height, values.shape[1] // width
+    inside = values[: rows * height, : columns * width]
+    return inside.reshape(rows, height, columns, width).sum(axis=(1, 3))

@@ -1,0 +1,113 @@
+"""Counts of photons, recognized as such; pictures of few values, not mistaken for counts."""
+
+import numpy as np
+import pytest
+from pictures import psnr
+from skimage import data, draw, morphology
+from skimage.filters import gaussian
+
+from nnk_image import NoiseModel, denoise, estimate_noise, standard_image
+from nnk_image.base.image import check_image
+from nnk_image.noise.photons import photon_values
+
+
+def found(pixels, channel_axis=None, mask=None):
+    return photon_values(check_image(pixels, channel_axis, mask))
+
+
+def hopper(channels=slice(1, 2)):
+    """A picture from 0 to 1, (256, 256, C)."""
+    return standard_image("hopper")[60:316, 130:386, channels] / 255
+
+
+def counts(clean, peak):
+    return np.random.default_rng(0).poisson(peak * clean)
+
+
+@pytest.mark.parametrize("peak", [0.03, 0.3, 1.0, 4.0, 16.0])
+def test_counts_are_denoised_as_if_their_gain_were_known(peak):
+    clean = hopper()[..., 0]
+    noisy = counts(clean, peak)
+    assert estimate_noise(noisy).gain == (1.0,)
+    np.testing.assert_array_equal(denoise(noisy), denoise(noisy, NoiseModel(gain=1.0)))
+    assert psnr(peak * clean, denoise(noisy), peak) > psnr(peak * clean, noisy, peak) + 10
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_counts_times_a_number(dtype):
+    noisy = (0.0037 * counts(hopper(), 2.0)).astype(dtype)
+    assert found(noisy[..., 0]) == pytest.approx((0.0037,))
+
+
+def test_each_channel_has_its_own_value_and_may_be_dark():
+    noisy = counts(hopper(slice(None)), 3.0) * [2, 0, 0.5]
+    assert found(noisy, -1) == (2.0, 0.0, 0.5)
+    model = estimate_noise(noisy, channel_axis=-1)
+    assert model.gain == (2.0, 0.0, 0.5)
+    assert not np.any(denoise(noisy, channel_axis=-1)[..., 1])
+
+
+def test_masked_pixels_are_no_counts():
+    noisy = counts(hopper()[..., 0], 2.0).astype(float)
+    mask = np.hypot(*(np.indices(noisy.shape) - 128)) < 100
+    noisy[~mask] = np.nan
+    assert estimate_noise(noisy, mask=mask).gain == (1.0,)
+
+
+def test_volumes_of_counts():
+    _, y, x = np.indices((12, 64, 64)) - 32
+    noisy = counts(np.exp(-(x**2 + y**2) / 400) + 0.05, 1.5)
+    assert estimate_noise(noisy).gain == (1.0,)
+
+
+def test_a_few_bright_places_on_a_dark_ground():
+    spots = gaussian((hopper()[..., 0] > 0.75).astype(float), 4)
+    noisy = counts(spots + 0.002, 10.0)
+    assert np.mean(noisy == 0) > 0.5
+    assert found(noisy) == (1.0,)
+
+
+def drawings():
+    """Pictures of few values without noise, some of them as sparse as counts."""
+    rng = np.random.default_rng(3)
+    lines = np.zeros((256, 256))
+    for ends in rng.integers(0, 256, (40, 4)):
+        lines[draw.line(*ends)] += 1
+    circles = np.zeros((256, 256))
+    for y, x, radius in rng.integers((65, 65, 5), (120, 120, 60), (50, 3)):
+        circles[draw.circle_perimeter(y, x, radius, shape=circles.shape)] = 1
+    blobs = data.binary_blobs(256, volume_fraction=0.2, rng=1)
+    gray = hopper().squeeze()
+    halftone = gray > np.kron(np.ones((64, 64)), rng.permutation(16).reshape(4, 4) / 16)
+    return {
+        "lines": lines,
+        "circles": circles,
+        "blobs": blobs,
+        "labels": morphology.label(blobs),
+        "skeletons": morphology.skeletonize(blobs),
+        "halftone": halftone,
+        "phantom": np.rint(10 * data.shepp_logan_phantom()),
+        **{f"{n} grays": np.rint((n - 1) * gray) for n in (2, 3, 5, 9, 17, 33, 64)},
+    }
+
+
+@pytest.mark.parametrize("name", drawings())
+def test_pictures_of_few_values_are_no_counts(name):
+    assert found(drawings()[name].astype(float)) is None
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 4, 8])
+def test_other_noise_in_dark_pictures(sigma):
+    noise = np.random.default_rng(5).normal(0, sigma, (256, 256))
+    dark = np.clip(np.rint(40 * hopper()[..., 0] + noise), 0, 255)
+    assert found(dark) is None
+
+
+def test_what_is_no_count():
+    noisy = counts(hopper()[..., 0], 3.0)
+    assert found(noisy + 100) is None
+    assert found(noisy - 2) is None
+    assert found(noisy + 0.1 * (noisy == 3)) is None
+    assert found(np.zeros((64, 64))) is None
+    assert found(noisy[:6, :6]) is None
+    assert found(noisy * np.where(noisy == 1, 1e-300, 1e300)) is None
