@@ -7,55 +7,69 @@ from scipy.optimize import nnls
 
 CHANGE = 1.2  # of the levels by brightness that is worth modeling
 _STRAIGHT = 0.15  # relative deviation of variances from a line, up to which they are on it
+_BETTER = 2.0  # times which a line of another power must fit better than that of shot noise
 _ROUNDS = 6
 
 
 @dataclass(frozen=True)
 class Line:
-    """Variances ``slope * brightness + intercept``; `deviation` of those measured, relative."""
+    """Variances ``(slope * brightness + intercept) ** power``, those of shot noise or of speckle.
+
+    `deviation` is the relative one of those measured.
+    """
 
     slope: float
     intercept: float
+    power: int
     deviation: float
 
     @classmethod
-    def through(cls, brightness, variances, certainty=1.0):
+    def through(cls, brightness, variances, certainty=1.0, powers=(1, 2)):
         """Fit a line to (B,) variances, whose errors are relative; texture can only increase them.
 
         So the farther a variance is above the line, the less it counts. Nowhere between the darkest
         and the brightest place is the line negative. `certainty` holds the weights of the
-        variances, at most 1. As far as they are uncertain, the line is level.
+        variances, at most 1. As far as they are uncertain, the line is level. The first of `powers`
+        is taken, unless another one fits far better.
         """
-        darkest, span = brightness.min(), np.ptp(brightness)
         variances = np.maximum(variances, 1e-24)
-        if span == 0:
-            return cls(0.0, float(variances.mean()), 0.0)
         certainty = np.broadcast_to(certainty, variances.shape)
+        lines = [cls._of_power(brightness, variances, certainty, power) for power in powers]
+        best = min(lines, key=lambda line: line.deviation)
+        return best if _BETTER * best.deviation < lines[0].deviation else lines[0]
+
+    @classmethod
+    def _of_power(cls, brightness, variances, certainty, power):
+        darkest, span = brightness.min(), np.ptp(brightness)
+        if span == 0:
+            return cls(0.0, float(variances.mean() ** (1 / power)), power, 0.0)
         usual = weighted_medians(variances[None], certainty)[0]
         place = np.append((brightness - darkest) / span, [0, 1])
-        values = np.append(variances, [usual, usual])
-        certainty = np.append(certainty, 2 * [1 - certainty.mean()])
         ends = np.stack([1 - place, place], axis=1)
-        fitted, above = values, 1.0
+        values = np.append(variances, [usual, usual])
+        roots = values ** (1 / power)
+        least = (0.05 * np.median(variances)) ** (1 / power)
+        weights = np.append(certainty, 2 * [1 - certainty.mean()])
+        fitted, above = roots, 1.0
         for _ in range(_ROUNDS):
-            weights = certainty / (above * fitted)
-            first, last = nnls(ends * weights[:, None], values * weights)[0]
-            fitted = np.maximum(ends @ (first, last), 0.05 * np.median(variances))
-            deviations = values / fitted - 1
+            now = weights / (above * fitted)
+            first, last = nnls(ends * now[:, None], roots * now)[0]
+            fitted = np.maximum(ends @ (first, last), least)
+            deviations = values / fitted**power - 1
             above = 1 + (np.maximum(deviations, 0) / _STRAIGHT) ** 2
         slope = (last - first) / span
         deviation = np.sqrt(np.mean(deviations[: len(variances)] ** 2))
-        return cls(float(slope), float(first - slope * darkest), float(deviation))
+        return cls(float(slope), float(first - slope * darkest), power, float(deviation))
 
     def at(self, brightness):
         """Return the variances there, at least 5 % of the middle one."""
-        found = self.slope * np.asarray(brightness) + self.intercept
+        found = np.maximum(self.slope * np.asarray(brightness) + self.intercept, 0) ** self.power
         return np.maximum(found, 0.05 * np.median(found))
 
     def grows(self, darkest, brightest):
         """Whether the variances are on the line, and clearly greater at the brightest place."""
         dark, bright = self.at([darkest, brightest])
-        return self.deviation < _STRAIGHT and bright > CHANGE**2 * dark
+        return self.power == 1 and self.deviation < _STRAIGHT and bright > CHANGE**2 * dark
 
 
 def weighted_medians(values, weights):

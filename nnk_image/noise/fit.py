@@ -84,7 +84,7 @@ def _with_brightness(
 
     `typical` is the variance in the middle bin.
     """
-    line = Line.through(full.brightness, variances)
+    line = Line.through(full.brightness, variances, powers=(1,) if kind == "poisson" else (1, 2))
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
         counts = _counts(line, model, image, full.range[0])
         if kind == "poisson" or _is_possible(counts, image):

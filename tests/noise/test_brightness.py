@@ -47,6 +47,19 @@ def test_uncertain_bins_do_not_tilt_the_line(bins):
     np.testing.assert_allclose(line.at(BRIGHTNESS), 0.01, rtol=0.05)
 
 
+@pytest.mark.parametrize("read", [0.0, 0.5, 5.0])
+def test_noise_proportional_to_the_light(read):
+    """Its variance is a square; that of shot noise with little of it stays a line."""
+    light = np.array([20, 30, 40, 50, 70, 110, 130, 150])
+    variances = (0.2 * light + read) ** 2
+    line = Line.through(light, variances)
+    assert line.power == 2
+    assert not line.grows(20, 150)
+    np.testing.assert_allclose(line.at(light), variances, rtol=1e-6)
+    assert Line.through(light, 2.0 * light + (0.05 * light) ** 2).power == 1
+    assert Line.through(light, variances, powers=(1,)).power == 1
+
+
 def test_errors_are_relative():
     """The line fits weak noise as well as strong noise."""
     rng, found = np.random.default_rng(0), []
@@ -68,7 +81,7 @@ def test_zero_is_where_there_is_no_light():
 
 
 def test_levels_stay_above_zero():
-    line = Line(slope=1.0, intercept=0.2, deviation=0.0)
+    line = Line(slope=1.0, intercept=0.2, power=1, deviation=0.0)
     found = line.at(BRIGHTNESS)
     assert np.all(found > 0)
     np.testing.assert_allclose(found[BRIGHTNESS > 0], BRIGHTNESS[BRIGHTNESS > 0] + 0.2)
