@@ -1,4 +1,4 @@
-"""A line through the variances of the noise by brightness."""
+"""A line through the variances of the noise by brightness, or through the standard deviations."""
 
 from dataclasses import dataclass
 
@@ -40,6 +40,7 @@ class Line:
 
     @classmethod
     def _of_power(cls, brightness, variances, certainty, power):
+        """Fit a line to the roots of (B,) variances: they themselves, or standard deviations."""
         darkest, span = brightness.min(), np.ptp(brightness)
         if span == 0:
             return cls(0.0, float(variances.mean() ** (1 / power)), power, 0.0)
@@ -52,8 +53,8 @@ class Line:
         weights = np.append(certainty, 2 * [1 - certainty.mean()])
         fitted, above = roots, 1.0
         for _ in range(_ROUNDS):
-            now = weights / (above * fitted)
-            first, last = nnls(ends * now[:, None], roots * now)[0]
+            relative = weights / (above * fitted)
+            first, last = nnls(ends * relative[:, None], roots * relative)[0]
             fitted = np.maximum(ends @ (first, last), least)
             deviations = values / fitted**power - 1
             above = 1 + (np.maximum(deviations, 0) / _STRAIGHT) ** 2

@@ -27,6 +27,7 @@ from nnk_image.base.image import (
 )
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
+from nnk_image.noise.clipping import few_values
 from nnk_image.noise.fit import model_of
 from nnk_image.noise.levels import UNCERTAINTY, noise_of_levels
 from nnk_image.noise.model import NoiseModel
@@ -60,9 +61,10 @@ def estimate_noise(
     """Estimate the kind and the level of the noise of an image.
 
     By default, the kind is estimated too: whether the noise of neighboring pixels is correlated,
-    whether it depends on the brightness, and whether rows or columns have offsets. Noise of a
-    grayscale image whose variance grows linearly with the brightness is modeled as Poisson (shot)
-    noise.
+    whether it depends on the brightness, and whether rows or columns have offsets. Counts of
+    photons, of any number of channels, are recognized by a variance that equals their mean, if they
+    are few. Other noise of a grayscale image whose variance grows linearly with the brightness is
+    modeled as Poisson (shot) noise too.
 
     Parameters
     ----------
@@ -95,8 +97,8 @@ def estimate_noise(
         Noise in the image's own units, with `sigma` 0 for a constant image. A color image has one
         `sigma` per channel, and a `correlation` if its channels have noise in common, even for
         "white". `rows` and `columns` are estimated from 32 rows or columns on, unless `kind` is
-        "rician" or `uneven` is True. The `uncertainty` is the relative standard error of `sigma`,
-        or None if no noise was found.
+        "rician", `uneven` is True or the image holds counts of photons. The `uncertainty` is the
+        relative standard error of `sigma`, or None if no noise was found.
 
     Raises
     ------
@@ -114,6 +116,9 @@ def estimate_noise(
 
     References
     ----------
+    R. A. Fisher, "The significance of deviations from expectation in a Poisson series", Biometrics
+    6 (1950): the variance of counts over their mean.
+
     A. Foi, M. Trimeche, V. Katkovnik, K. Egiazarian, "Practical Poissonian-Gaussian noise modeling
     and fitting for single-image raw-data", IEEE Transactions on Image Processing 17 (2008): a line
     through the variances at all brightnesses.
@@ -208,7 +213,7 @@ def measured(image: Image) -> list[Scale]:
     channels, constant = to_opponent(units), constant_pixels(units)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     alike = constant & minimum_filter(valid, 3)  # not because masked pixels have been filled
-    if is_drawing(alike, valid):
+    if is_drawing(alike, valid) and not _is_counts(image):
         return []
     found = scales(channels, usable_pixels(units, image.valid), constant)
     if not found:  # all of it is clipped
@@ -218,6 +223,12 @@ def measured(image: Image) -> list[Scale]:
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
     return found
+
+
+def _is_counts(image: Image) -> bool:
+    """Whether the values are few, and 0, 1, 2, ...: constant areas of such counts may be noisy."""
+    values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
+    return values is not None and np.array_equal(values[:3], [0, 1, 2])
 
 
 @one_blas_thread

@@ -67,6 +67,19 @@ def test_a_few_bright_places_on_a_dark_ground():
     assert found(noisy) == (1.0,)
 
 
+@pytest.mark.parametrize("peak", [2.0, 20.0, 60.0])
+def test_sharp_beads(peak):
+    beads = np.zeros((256, 256))
+    for y, x in np.random.default_rng(2).integers(10, 246, (25, 2)):
+        beads[draw.disk((y, x), 7)] = 1
+    assert estimate_noise(counts(beads + 0.01, peak)).gain == (1.0,)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "g"])
+def test_counts_of_any_dtype(dtype):
+    assert found(counts(hopper()[..., 0], 2.0).astype(dtype)) == (1.0,)
+
+
 def drawings():
     """Pictures of few values without noise, some of them as sparse as counts."""
     rng = np.random.default_rng(3)
