@@ -24,22 +24,23 @@ class Line:
     deviation: float
 
     @classmethod
-    def through(cls, brightness, variances, certainty=1.0, powers=(1, 2)):
+    def through(cls, brightness, variances, certainty=1.0, texture=1.0, powers=(1, 2)):
         """Fit a line to (B,) variances, whose errors are relative; texture can only increase them.
 
-        So the farther a variance is above the line, the less it counts. Nowhere between the darkest
-        and the brightest place is the line negative. `certainty` holds the weights of the
-        variances, at most 1. As far as they are uncertain, the line is level. The first of `powers`
-        is taken, unless another one fits far better.
+        So the farther a variance is above the line, the less it counts, as far as its share of
+        `texture`, at most 1, is not known to be small. Nowhere between the darkest and the
+        brightest place is the line negative. `certainty` holds the weights of the variances, at
+        most 1. As far as they are uncertain, the line is level. The first of `powers` is taken,
+        unless another one fits far better.
         """
         variances = np.maximum(variances, 1e-24)
-        certainty = np.broadcast_to(certainty, variances.shape)
-        lines = [cls._of_power(brightness, variances, certainty, power) for power in powers]
+        certainty, texture = (np.broadcast_to(a, variances.shape) for a in (certainty, texture))
+        lines = [cls._of_power(brightness, variances, certainty, texture, p) for p in powers]
         best = min(lines, key=lambda line: line.deviation)
         return best if _BETTER * best.deviation < lines[0].deviation else lines[0]
 
     @classmethod
-    def _of_power(cls, brightness, variances, certainty, power):
+    def _of_power(cls, brightness, variances, certainty, texture, power):
         """Fit a line to the roots of (B,) variances: they themselves, or standard deviations."""
         darkest, span = brightness.min(), np.ptp(brightness)
         if span == 0:
@@ -51,13 +52,14 @@ class Line:
         roots = values ** (1 / power)
         least = (0.05 * np.median(variances)) ** (1 / power)
         weights = np.append(certainty, 2 * [1 - certainty.mean()])
+        texture = np.append(texture, [1, 1])
         fitted, above = roots, 1.0
         for _ in range(_ROUNDS):
             relative = weights / (above * fitted)
             first, last = nnls(ends * relative[:, None], roots * relative)[0]
             fitted = np.maximum(ends @ (first, last), least)
             deviations = values / fitted**power - 1
-            above = 1 + (np.maximum(deviations, 0) / _STRAIGHT) ** 2
+            above = 1 + texture * (np.maximum(deviations, 0) / _STRAIGHT) ** 2
         slope = (last - first) / span
         deviation = np.sqrt(np.mean(deviations[: len(variances)] ** 2))
         return cls(float(slope), float(first - slope * darkest), power, float(deviation))

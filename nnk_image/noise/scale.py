@@ -40,6 +40,7 @@ _WITHOUT_NOISE = 0.04  # variance of bins that lost their noise, over the median
 _CERTAIN, _AGREEMENT = 0.5, 0.65
 """Weight from which a bin is certain, and the least mean weight of bins that agree."""
 
+_CHANCE, _TEXTURE = 0.2, 0.8  # elasticity that noise alone may show, and that of texture alone
 _LOW, _HIGH = U + V < 5, U + V >= 8
 _CLEAR_CHROMA = 0.012, 0.024
 """Levels of white noise in the chroma, where the image goes from -1 to 1, that are not clear and
@@ -105,12 +106,15 @@ class Scale:
         channels = np.einsum("kc,nku->cnu", rotation, coefficients)
         found = [_white(c, flat, luminance_levels, independent) for c in (*channels, *opponent)]
         white = np.array([own for own, _ in found])
-        certainty = _certainty(white[: len(channels)].mean(axis=0), levels[0])
-        variances = _typical(own_levels, certainty)[:, None] * own_spectra
-        white = np.array([Line.through(means, own, certainty).at(means) for own in white])
         _, directions = found[len(channels)]
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = opponent[0] / at_blocks[:, None]
+        texture = _texture(luminance, flat, directions)
+        certainty = _certainty(white[: len(channels)].mean(axis=0), levels[0], texture)
+        variances = _typical(own_levels, certainty)[:, None] * own_spectra
+        mean = np.maximum(white[: len(channels)].mean(axis=0), 1e-24)
+        line = Line.through(means, mean, certainty, texture)
+        white = np.outer(weighted_medians(white / mean, certainty), line.at(means))
         units = luminance / np.sqrt(spectra[0])
         return cls(
             matrix,
@@ -236,18 +240,40 @@ def _typical(levels: Floats, certainty: Floats) -> Floats:
     return weighted_medians(levels, certainty * (levels >= _WITHOUT_NOISE * middle))
 
 
-def _certainty(white: Floats, levels: Floats) -> Floats:
+def share_of_texture(elasticity: Any) -> Any:
+    """Return the share of texture in variances.
+
+    Among flat blocks only the energy of texture grows with that of the other part. So elasticity
+    grows with the share of texture.
+    """
+    return np.clip((elasticity - _CHANCE) / (_TEXTURE - _CHANCE), 0, 1)
+
+
+def _texture(luminance: Floats, chosen: Chosen, directions: list[Floats]) -> Floats:
+    """Return the (B,) shares of texture in the white noise of the bins."""
+    elasticity = np.zeros((2, len(chosen)))
+    parts = zip(elasticity, (ODD, ~ODD), directions, zip(*chosen, strict=True), strict=True)
+    for own, part, white, blocks in parts:
+        for i, rows in enumerate(blocks):
+            own[i] = _growth(luminance[rows][:, ~part], luminance[rows][:, part] @ white)
+    found: Floats = share_of_texture(elasticity.mean(axis=0))
+    return found
+
+
+def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
     """Return the weights of bins with these variances of white noise, and of all that is flat.
 
     The spectrum of noise is much the same at every brightness, and so is the share of it that is
-    white. Where it differs from the share in the quieter half of the bins, there is texture. If it
-    differs in most bins, only those count where it is as in the quietest one.
+    white. Where it differs from the share in the quieter half of the bins, there is texture: in
+    these, if it is greater and the bin shows no `texture` itself. If it differs in most bins, only
+    those count where it is as in the quietest one.
     """
     share = np.clip(white / np.maximum(levels, tiny(levels)), 0, 1)
     quieter = share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]]
 
     def certainty(usual: float) -> Floats:
-        return np.asarray(1 / (1 + ((share - usual) / _SAME_SHARE) ** 2))
+        alike = 1 / (1 + ((share - usual) / _SAME_SHARE) ** 2)
+        return np.where(share > usual, np.maximum(alike, 1 - texture), alike)
 
     found = certainty(float(np.median(quieter)))
     if found.mean() > _AGREEMENT:
@@ -303,9 +329,14 @@ def _elasticity(units: Floats, luminance: Floats, directions: list[Floats]) -> F
     for own, part, white in zip(found, (ODD, ~ODD), directions, strict=True):
         energy = (units[:, ~part] ** 2).mean(axis=1)
         flat = np.argsort(energy, kind="stable")[: number_of(len(energy), FLAT)]
-        x = energy[flat] / max(energy[flat].mean(), 1e-12) - 1
         low, high = units[flat][:, _LOW & part], units[flat][:, _HIGH & part]
         for i, values in enumerate((low, high, luminance[flat][:, part] @ white)):
-            y = (values**2).mean(axis=1)
-            own[i] = (x @ y) / max(x @ x, 1e-12) / max(y.mean(), 1e-12)
+            own[i] = _growth(units[flat][:, ~part], values)
     return found.mean(axis=0)
+
+
+def _growth(others: Floats, values: Floats) -> float:
+    """Regress the energies of (n, m) values on those of others, relative to their means."""
+    energy, y = ((rows**2).mean(axis=1) for rows in (others, values))
+    x = energy / max(energy.mean(), 1e-12) - 1
+    return float((x @ y) / max(x @ x, 1e-12) / max(y.mean(), 1e-12))

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from nnk_image.noise.scale import share_of_texture
+
 MOST = 2.6
 WEIGHTS = (-2.7, 6.7, 2.2, -1.8, -2.4, 1.7)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 CLEAR = 0.6 * MOST  # factor from which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
-_CHANCE, _TEXTURE = 0.2, 0.8  # elasticity that noise alone may show, and that of texture alone
 _LEAST_TRUST = 0.05
 _CHROMA = 0.22  # level of the chroma relative to the luminance, of noise and texture alike
 _GRAY = 0.01  # the same, below which an image is gray
@@ -61,15 +62,11 @@ def factor(found, weights=WEIGHTS):
 
 
 def white_trust(scales):
-    """Return the share of the white part that is noise: less where strong texture is in it too.
-
-    Among flat blocks only the energy of texture grows with that of the other part. So elasticity
-    grows with the share of texture in the variance.
-    """
+    """Return the share of the white part that is noise: less where strong texture is in it too."""
     full = scales[0]
     strength = min(1.0, _strength(full.typical_white.mean(), full.contrast))
-    texture = (full.elasticity[2] - _CHANCE) / (_TEXTURE - _CHANCE)
-    return 1 - strength * float(np.clip(texture, 0, 1 - _LEAST_TRUST))
+    texture = min(1 - _LEAST_TRUST, share_of_texture(full.elasticity[2]))
+    return 1 - strength * float(texture)
 
 
 def _strength(variance, contrast):
