@@ -105,16 +105,16 @@ class Scale:
         opponent = coefficients.swapaxes(0, 1)
         channels = np.einsum("kc,nku->cnu", rotation, coefficients)
         found = [_white(c, flat, luminance_levels, independent) for c in (*channels, *opponent)]
-        white = np.array([own for own, _ in found])
+        white = np.maximum([own for own, _ in found], 1e-24)
         _, directions = found[len(channels)]
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = opponent[0] / at_blocks[:, None]
         texture = _texture(luminance, flat, directions)
-        certainty = _certainty(white[: len(channels)].mean(axis=0), levels[0], texture)
+        mean = white[: len(channels)].mean(axis=0)
+        certainty = _certainty(mean, levels[0], texture)
         variances = _typical(own_levels, certainty)[:, None] * own_spectra
-        mean = np.maximum(white[: len(channels)].mean(axis=0), 1e-24)
         line = Line.through(means, mean, certainty, texture)
-        white = np.outer(weighted_medians(white / mean, certainty), line.at(means))
+        white = np.outer(white @ certainty / (mean @ certainty), line.at(means))
         units = luminance / np.sqrt(spectra[0])
         return cls(
             matrix,
