@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.image import Image, check_image, spatial_shape, to_opponent
+from nnk_image.base.image import Image, check_image, filled, spatial_shape, to_opponent
 from nnk_image.noise.blocks import constant_pixels, usable_pixels
 
 MOST_STRUCTURE = 2.0
@@ -94,7 +94,10 @@ def checked_pair(image, denoised, channel_axis, mask):
 def structure_removed(image: Image, denoised) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
     rows = -1, image.shape[-1]
-    noisy, filtered = (a.reshape(*rows, image.channels) for a in (image.pixels, denoised))
+    # Values of masked pixels, of which blocks may have some, must not matter.
+    noisy, filtered = (
+        filled(a, image.valid).reshape(*rows, image.channels) for a in (image.pixels, denoised)
+    )
     size = image.half_range or 1.0  # squares of the largest numbers would be infinite
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
     before, after = (to_opponent(a)[0] for a in units)

@@ -127,7 +127,8 @@ def _split(array: npt.NDArray[Any], sides: tuple[int, ...]) -> npt.NDArray[Any]:
 def _usable(values: Floats, valid: npt.NDArray[np.bool_] | None, low: float) -> Any:
     """Return which blocks are whole, not constant, and not where noise was set to one value."""
     within = tuple(range(1, values.ndim))
-    usable = ((values == low).mean(axis=within) <= _MOST_LOWEST) & (np.ptp(values, within) > 0)
+    usable = (values == low).mean(axis=within) <= _MOST_LOWEST
+    usable &= values.max(axis=within) > values.min(axis=within)
     return usable if valid is None else usable & valid.all(axis=within)
 
 

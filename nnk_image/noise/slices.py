@@ -59,7 +59,7 @@ def _blocks(image: Image) -> Floats | None:
         blocks = _cut(volumes[slab], step)
         extreme = (blocks == image.low) | (blocks == image.high)
         usable = extreme.mean(axis=(0, 2, 3)) <= _MOST_EXTREME
-        usable &= (np.ptp(blocks, axis=(2, 3)) > 0).all(axis=0)
+        usable &= (blocks.max(axis=(2, 3)) > blocks.min(axis=(2, 3))).all(axis=0)
         if valid is not None:
             usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
         units = blocks[:, usable] / image.half_range  # no square is too large

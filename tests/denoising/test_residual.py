@@ -47,6 +47,16 @@ def test_masked_and_clipped_pixels_do_not_count():
     assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.parametrize("value", [np.nan, 120.0, 65535.0])
+def test_values_of_single_masked_pixels_do_not_matter(value):
+    noisy = standard_image("brick") + RNG.normal(0, 5, (256, 256))
+    result = denoise(noisy, 20)
+    mask = np.random.default_rng(1).random(noisy.shape) > 0.001
+    with_value = np.where(mask, noisy, value)
+    found = residual_structure(with_value, result, mask=mask)
+    assert found == pytest.approx(residual_structure(noisy, result), rel=0.02)
+
+
 @pytest.mark.parametrize("value", [-50.0, 120.0, 400.0])
 def test_a_constant_surround_does_not_count(value):
     clean = standard_image("camera").astype(float)

@@ -100,7 +100,7 @@ def test_blind_as_with_the_noise_given(noise, arguments):
         ("cell.png", 20),
         ("clock_motion.png", 10),
         ("china.jpg", 20),
-        pytest.param(("flower.jpg", 10), marks=FAILS),
+        ("flower.jpg", 10),
     ],
 )
 def test_noise_proportional_to_the_light(arguments):

@@ -47,6 +47,14 @@ def test_uncertain_bins_do_not_tilt_the_line(bins):
     np.testing.assert_allclose(line.at(BRIGHTNESS), 0.01, rtol=0.05)
 
 
+def test_without_texture_no_variance_counts_less():
+    """Noise that bends away from a line is as strong as measured, in a bin without texture."""
+    variances = 0.01 * np.exp(3 * BRIGHTNESS)
+    envelope, fitted = (Line.through(BRIGHTNESS, variances, texture=t) for t in (1.0, 0.0))
+    brightest = BRIGHTNESS[-1:]
+    assert envelope.at(brightest) < fitted.at(brightest) < 1.5 * variances[-1]
+
+
 @pytest.mark.parametrize("read", [0.0, 0.5, 5.0])
 def test_noise_proportional_to_the_light(read):
     """Its variance is a square; that of shot noise with little of it stays a line."""
