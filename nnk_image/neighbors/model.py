@@ -30,6 +30,7 @@ from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
     check_diagonal,
     check_symmetric,
+    drop_small,
     nearest_psd,
     report_indefinite,
     solve_given,
@@ -270,7 +271,8 @@ class NeighborhoodModel:
         else:
             theta = np.maximum(b, 0)
         solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
-        theta[theta < self.params.tol * b.max(initial=0)] = 0
+        scales = K if self.method in _REGRESSIONS else np.eye(len(b))
+        drop_small(theta, scales, b, self.params.tol)
         solved.put(q, found, theta)
 
     def _check_not_all_dropped(self, given: Queries, sigma: Sigma) -> None:
@@ -280,8 +282,7 @@ class NeighborhoodModel:
         if not exact._solve(given, sigma).is_empty():
             raise ValueError(
                 f"tol={self.params.tol:g} leaves no neighbor at all: it drops weights below tol "
-                f"times the largest similarity, and those of this kernel are "
-                "far larger than its weights; scale X down, or use tol=0"
+                "times the largest similarity; use a smaller tol"
             )
 
     def warn_if_narrow(self, solved: Solved) -> None:

@@ -87,8 +87,9 @@ def nnk_neighbors(
         Parameters of the method.
 
         - l1 (default 0): penalty on the sum of the weights, for 'nnk', 'omp' and 'mp'
-        - tol (1e-8): weights below tol times the query's largest similarity are dropped; ignored
-          by 'kstar' and 'lnp'
+        - tol (1e-8): weights below tol times the query's largest similarity are dropped; except
+          for 'knn' and 'mutual_knn', both are first scaled as if points had similarity 1 with
+          themselves; ignored by 'kstar' and 'lnp'
         - duplicates: of equal candidates the first takes all the weight ('first', default) or all
           take equal shares ('share'); for 'nnk' and 'omp'
         - psd: what to do if a kernel matrix is not positive semi-definite, so that the weights of

@@ -95,7 +95,7 @@ def nnk_weights(
             theta, _ = solve_given(K, b, l1, n_jobs)
         else:
             report_indefinite(bad, residual, psd)
-    theta[theta < tol * b.max(axis=1, initial=0, keepdims=True)] = 0
+    drop_small(theta, K, b, tol)
     return theta.reshape(*stack, n)
 
 
@@ -173,6 +173,13 @@ def solve_given(
                 rows_per_chunk=max(1, (1 << 22) // (k * k)),
             )
     return theta, residual
+
+
+def drop_small(theta: Array, K: Array, b: Array, tol: float) -> None:
+    """Set weights to 0 below `tol` times the largest similarity, both scaled to K_jj = 1."""
+    own = np.diagonal(K, axis1=-2, axis2=-1)
+    unit = np.sqrt(np.where(own > 0, own, 1))
+    theta[theta * unit < tol * (b / unit).max(axis=-1, initial=0, keepdims=True)] = 0
 
 
 def nearest_psd(

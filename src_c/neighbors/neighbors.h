@@ -41,7 +41,7 @@ enum { NNK_EXACT, NNK_ORTHOGONAL_PURSUIT, NNK_MATCHING_PURSUIT, NNK_NEAREST, NNK
  *                     of them, the most similar, take part
  *   exclude_self      query i is point i, which is no candidate of its own
  *   share_duplicates  candidates equal to a chosen one take equal shares of its weight
- *   tol               weights below tol max(b) are 0
+ *   tol               weights below tol max(b), both scaled to K_jj = 1, are 0; NEAREST: unscaled
  */
 typedef struct {
     int32_t method, kind, degree;

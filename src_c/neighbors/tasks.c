@@ -60,19 +60,26 @@ static void share(nnk_scratch *w)
     }
 }
 
-/* Weights in the caller's units, those below tol max(b) dropped.  Returns (b + l1)'theta +
+/* What to scale weight j by, and to divide its similarity by, to compare them: as if K_jj = 1.
+ * Weights that are similarities themselves are compared as they are. */
+static double unit_of(const nnk_task *t, const nnk_scratch *w, int32_t j)
+{
+    return t->method == NNK_NEAREST || !(w->root[j] > 0) ? 1 : w->root[j];
+}
+
+/* Weights in the caller's units, those below tol max(b), both as if K_jj = 1, dropped.  Returns (b + l1)'theta +
  * gradient'theta, which is K_qq less twice the error. */
 static double unscale(const nnk_task *t, nnk_scratch *w)
 {
     double explained = 0, top = 0;
     for (int32_t j = 0; j < w->s.n; j++)
-        top = w->similarity[j] > top ? w->similarity[j] : top;
+        top = fmax(w->similarity[j] / unit_of(t, w, j), top);
     for (int32_t j = 0; j < w->s.n; j++) {
         double *theta = w->s.theta + j;
         explained += *theta * w->s.gradient[j] * w->scale * w->scale;
         *theta = *theta > 0 ? *theta * w->scale / w->root[j] : 0;
         explained += (w->similarity[j] + t->l1) * *theta;
-        if (*theta < t->tol * top)
+        if (*theta * unit_of(t, w, j) < t->tol * top)
             *theta = 0;
     }
     return explained;

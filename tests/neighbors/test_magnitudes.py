@@ -59,12 +59,26 @@ def test_queries_are_looked_at_too():
         {"kernel": lambda a, b: a @ b.T},
     ],
 )
-def test_tol_that_drops_every_neighbour_is_refused(options):
-    """It is a part of the largest similarity, which may be far above all weights."""
+def test_only_a_tol_that_drops_every_neighbour_is_refused(options):
     points = 1e6 * POINTS
-    with pytest.raises(ValueError, match=r"tol=1e-08 leaves no neighbor.*use tol=0"):
-        nnk_graph(points, 8, **options)
-    assert nnk_graph(points, 8, method_params=EXACT, **options).nnz > 0
+    with pytest.raises(ValueError, match=r"tol=10 leaves no neighbor.*use a smaller tol"):
+        nnk_graph(points, 8, method_params={"tol": 10}, **options)
+    exact = nnk_graph(points, 8, method_params=EXACT, **options)
+    assert nnk_graph(points, 8, **options).nnz == exact.nnz > 0
+
+
+@pytest.mark.parametrize("kernel", ["lle", "linear", lambda a, b: a @ b.T])
+@pytest.mark.parametrize("tol", [1e-8, 0.1])
+def test_what_tol_drops_does_not_depend_on_the_scale(kernel, tol):
+    """Scaling all points scales neither the weights of 'lle' nor those of inner products."""
+    points = POINTS.reshape(25, 12)  # more features than candidates: one solution
+    expected = nnk_neighbors(points, 8, kernel=kernel, method_params={"tol": tol})
+    assert (expected.n_kept > 0).all()
+    for factor in (1 / 255, 1e3, 1e-3):
+        found = nnk_neighbors(factor * points, 8, kernel=kernel, method_params={"tol": tol})
+        np.testing.assert_array_equal(found.indptr, expected.indptr)
+        np.testing.assert_array_equal(found.indices, expected.indices)
+        np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6)
 
 
 def test_points_without_similar_ones_have_no_neighbour():
