@@ -19,11 +19,17 @@ class Gram:
     """
 
     def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
-        self.points, self.kernel, self.sigma, self._own = points, kernel, sigma, own
+        self.kernel, self.sigma, self._own = kernel, sigma, own
+        # Distances are computed from products, which lose digits far from the origin.
+        self._center = points.mean(axis=0, dtype=np.float64) if kernel.has_sigma else None
+        self.points = self._centered(points)
         self._kept: Array | None = None
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def _centered(self, points: Array) -> Array:
+        return points if self._center is None else points - self._center
 
     def keep(self) -> None:
         """Compute the matrix once, if it is small."""
@@ -35,7 +41,7 @@ class Gram:
         self._kept = None
 
     def rows(self, queries: Array) -> Any:
-        """Return the kernel values (n, N) of queries and the points."""
+        """Return the kernel values (n, N) of queries, centered as the points are, and these."""
         if self.kernel.name == "precomputed":
             return np.asarray(queries, np.float64)
         return kernel_matrix(self.kernel, self.sigma, queries, self.points)
@@ -48,7 +54,7 @@ class Gram:
         """Return ``K(queries, points) @ factor``; for None the points are the queries."""
         if queries is None and self._kept is not None:
             return self._kept @ factor
-        queries = self.points if queries is None else queries
+        queries = self.points if queries is None else self._centered(queries)
         result = np.empty((len(queries), factor.shape[1]))
         step = max(1, _BLOCK // len(self))
         for i in range(0, len(queries), step):

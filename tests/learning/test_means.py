@@ -49,6 +49,22 @@ def test_the_objective_in_feature_space():
     assert_allclose(model.score(X), -errors.sum(), rtol=1e-8)
 
 
+@pytest.mark.parametrize("d", [2, 40])
+@pytest.mark.parametrize("offset", [2.0**24, 2.0**28])
+def test_far_from_the_origin_distances_are_the_same(offset, d):
+    near = np.round(points(n=300, d=d) * 2**20) / 2**20
+    far = near + offset  # exact
+    differences = far[:, None] - far
+    K = np.exp(-np.square(differences).sum(axis=2) / (2 * 1.5**2))
+    model = NNKMeans(8, sigma=1.5, random_state=0).fit(far)
+    residual = np.eye(300) - model.atoms_ @ model.transform(far).toarray().T
+    errors = np.einsum("in,ij,jn->n", residual, K, residual)
+    assert_allclose(model.reconstruction_error(far), errors, atol=1e-8)
+    assert_allclose(model.inertia_, errors.sum(), rtol=1e-8)
+    expected = NNKMeans(8, sigma=1.5, random_state=0).fit(near)
+    assert_array_equal(model.predict(far[::3]), expected.predict(near[::3]))
+
+
 def test_codes_are_those_of_scipy_for_the_linear_kernel():
     X = np.abs(points())
     queries = np.abs(points(1, 20))
