@@ -5,6 +5,7 @@ least the `n` most similar points it knows of for each query. A query that is it
 points may be among them. `search_for` chooses the search.
 """
 
+import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -125,14 +126,16 @@ class NearestSearch:
 class FittedSearch:
     """Candidates from a scikit-learn estimator with `kneighbors`, or a transformer to graphs.
 
-    It is fitted to the points unless it has been fitted before.
+    A copy of it is fitted to the points unless it has been fitted before.
     """
 
     def __init__(self, estimator: Any, points: Array) -> None:
         n = getattr(estimator, "n_samples_fit_", len(points))
         if n != len(points):
             raise ValueError(f"neighbors= was fitted to {n} points, X has {len(points)}")
-        self._estimator = estimator if _is_fitted(estimator) else estimator.fit(points)
+        self._estimator = estimator
+        if not _is_fitted(estimator):
+            self._estimator = copy.deepcopy(estimator).fit(points)
         self._n_points = len(points)
 
     def candidates(self, queries: Array, n: int) -> Candidates:

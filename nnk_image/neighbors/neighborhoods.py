@@ -101,7 +101,8 @@ def nnk_neighbors(
         kernel; for 'gaussian', 'laplacian', 'lle' and 'angular' these are the nearest. Or one of:
 
         - an estimator with `kneighbors`, or a transformer whose `transform` returns a sparse graph,
-          such as ``pynndescent.PyNNDescentTransformer``; it is fitted to X if it is not fitted yet
+          such as ``pynndescent.PyNNDescentTransformer``; if it is not fitted yet, a copy of it is
+          fitted to X
         - an (n, k) array of indices of points, one row per query, with -1 for missing ones
         - a tuple (indices, distances); the distances are ignored and computed from X
         - a sparse (n, N) matrix whose stored entries mark the candidates

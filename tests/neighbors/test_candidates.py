@@ -72,12 +72,21 @@ def test_transformers_to_graphs(expected):
     transformer = GraphTransformer(K)
     assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
     queries = POINTS[:40] + 0.1
-    by_graph = nnk_neighbors(POINTS, K, queries=queries, neighbors=transformer)  # fitted by now
+    transformer.fit(POINTS)
+    by_graph = nnk_neighbors(POINTS, K, queries=queries, neighbors=transformer)
     assert same(by_graph, nnk_neighbors(POINTS, K, queries=queries))
     with pytest.raises(ValueError, match="a column for each of the 299 points"):
         nnk_neighbors(POINTS[1:], K, neighbors=transformer)
     with pytest.raises(TypeError, match="must transform points to a sparse graph, not to ndarray"):
         nnk_neighbors(POINTS, K, neighbors=PCA(2))
+
+
+@pytest.mark.parametrize("estimator", [NearestNeighbors(), GraphTransformer(K)])
+def test_an_estimator_that_is_not_fitted_serves_other_points_next(estimator, expected):
+    before = set(vars(estimator))
+    nnk_neighbors(POINTS[::-1] ** 2, K, neighbors=estimator)
+    assert set(vars(estimator)) == before
+    assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
 
 
 def test_the_transformer_of_pynndescent(expected):
