@@ -88,8 +88,8 @@ static double embedding(const nnk_task *t, nnk_scratch *w, int64_t q)
     return c;
 }
 
-/* Weights that sum to 1.  Returns half the squared distance e of the query from its
- * reconstruction: the sum was c / (c + e). */
+/* Weights that sum to 1.  Returns half the squared distance of the query from its
+ * reconstruction, |sum theta_j a_j|^2, where K_ij is c + a_i.a_j, scaled to K_jj = 1. */
 static double sum_to_one(nnk_scratch *w, double c)
 {
     double sum = 0;
@@ -99,7 +99,11 @@ static double sum_to_one(nnk_scratch *w, double c)
         return 0;
     for (int32_t j = 0; j < w->s.n; j++)
         w->s.theta[j] /= sum;
-    return sum < 1 ? 0.5 * c * (1 - sum) / sum : 0;
+    double square = -c;
+    for (int32_t i = 0; i < w->s.n; i++)
+        for (int32_t j = 0; w->s.theta[i] > 0 && j < w->s.n; j++)
+            square += w->s.theta[i] * w->root[i] * w->s.k[i * w->s.row + j] * w->root[j] * w->s.theta[j];
+    return square > 0 ? 0.5 * square : 0;
 }
 
 /* Cosines in place of products, 0 for zero vectors; then shift + slope cosine. */

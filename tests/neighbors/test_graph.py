@@ -187,6 +187,15 @@ def test_lle_weights_are_the_best_convex_combination():
         assert ((points[candidates[i]] - points[i]) @ rest[0] >= (rest**2).sum() - 1e-9).all()
 
 
+@pytest.mark.parametrize("method", ["nnk", "omp", "mp", "knn"])
+@pytest.mark.parametrize("n_features", [2, 4, 300])
+def test_error_of_lle_is_that_of_its_weights(method, n_features):
+    points = np.random.default_rng(0).standard_normal((60, n_features))
+    found = nnk_neighbors(points, 8, kernel="lle", method=method)
+    expected = 0.5 * ((points - found.to_csr() @ points) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found.error, expected, rtol=1e-9, atol=1e-12)
+
+
 def test_angular_is_lle_of_unit_differences():
     points = np.random.default_rng(7).standard_normal((30, 12))
     angular = nnk_neighbors(points[1:], 29, queries=points[:1], kernel="angular")
