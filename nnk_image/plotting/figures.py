@@ -48,8 +48,9 @@ def row_of_axes(axes: Any, number: int, width: float, height: float, **options: 
 
 
 def value_range_of(image: npt.ArrayLike) -> tuple[float, float]:
-    """Return the smallest and the largest value."""
-    return float(np.min(image)), float(np.max(image))
+    """Return the smallest and the largest finite value; 0 and 1 if there is none."""
+    values = np.ma.masked_invalid(image).compressed()
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
 
 
 def show(

@@ -32,9 +32,10 @@ def plot_comparison(
         One for each image, and one for the difference. Default: a new figure.
     value_range : (float, float), optional
         Values that are drawn as black and as white. Default: the minimum and the maximum of
-        `clean`, or of the first image if `clean` is not given.
+        `clean`, or of the first image if `clean` is not given, among finite values.
     clean : array_like, optional
-        The image without noise. Titles then show the root mean square errors.
+        The image without noise. Titles then show the root mean square errors, without pixels that
+        are NaN.
     difference : bool
         True also draws the difference of the last image from `clean`, or from the first image if
         `clean` is not given; default False.
@@ -70,7 +71,7 @@ def plot_comparison(
             shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
             raise ValueError(f"images to compare must have the same shape, got {shapes}")
         errors = [array - reference for array in arrays]
-        rms = [float(np.sqrt(np.mean(error**2))) for error in errors]
+        rms = [float(np.sqrt(np.nanmean(error**2))) for error in errors]
     if clean is not None:
         titles = [f"{title}: error {value:.3g}" for title, value in zip(titles, rms, strict=True)]
     for ax, array, title in zip(row, arrays, titles, strict=False):

@@ -185,6 +185,30 @@ def test_difference_from_a_clean_image(figure, clean):
         assert artists[0].get_clim() == artists[1].get_clim() == (clean.min(), clean.max())
 
 
+@pytest.mark.parametrize("picture", [GRAY, COLOR])
+def test_pixels_that_are_nan_leave_the_others_visible(figure, picture):
+    noisy = picture + 0.1
+    noisy[1, 2] = np.nan
+    first, _, difference = plot_comparison(
+        {"noisy": noisy, "same": noisy}, figure.subplots(1, 3), clean=picture, difference=True
+    )
+    assert first.get_title() == "noisy: error 0.1"
+    np.testing.assert_allclose(difference.images[0].get_clim(), (-0.15, 0.15))
+    channels = None if picture.ndim == 2 else 2
+    valid = np.isfinite(noisy.reshape(4, 5, -1)).all(axis=2)
+    holes = image_graph(noisy, 3, sigma_f=0.5, mask=valid, channel_axis=channels)
+    plotting.plot_graph(noisy, holes, ax=difference)
+    plotting.plot_neighbors(noisy, holes, (0, 0), first)
+    if picture.ndim == 2:
+        for ax in (first, difference):
+            assert ax.images[-1].get_clim() == (np.nanmin(noisy), np.nanmax(noisy))
+
+
+def test_an_image_without_finite_values_can_be_shown(figure):
+    (ax,) = plot_comparison({"empty": np.full((3, 4), np.nan)}, [figure.subplots()])
+    assert ax.images[0].get_clim() == (0, 1)
+
+
 def test_difference_without_truth_is_what_was_removed(figure):
     images = {"before": GRAY, "after": 0.5 * GRAY}
     axes = plot_comparison(images, figure.subplots(1, 3), difference=True)
