@@ -103,9 +103,9 @@ def image_graph(
     -----
     Let pixel i be at x_i with the intensity f_i. Its window is visited from the nearest pixels
     outwards, and a pixel k is pruned by a kept pixel j if
-    ``(f_j - f_k).(f_j - f_i) <= (sigma_f / sigma_d)^2 (x_k - x_j).(x_j - x_i)``: seen from i, k
-    then lies behind j. This approximates exact NNK on the window by comparisons alone.  The weight
-    of an edge is the bilateral kernel
+    ``(f_j - f_k).(f_j - f_i) <= (sigma_f / sigma_d)^2 (x_k - x_j).(x_j - x_i)`` and the right side
+    is not negative: seen from i, k then lies behind j. This approximates exact NNK on the window
+    by comparisons alone.  The weight of an edge is the bilateral kernel
     ``exp(-|x_i-x_j|^2 / (2 sigma_d^2)) exp(-|f_i-f_j|^2 / (2 sigma_f^2))``.
 
     References
