@@ -64,7 +64,7 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
 
     The prediction is the weighted mean of the values of a query's neighbors, see `nnk_neighbors`.
     With the default kernel and method, it is at a fitted point the value of that point; of equal
-    points, that of the first.
+    points, that of the first, or of any of them if there are 8 `n_neighbors` or more.
 
     Parameters
     ----------

@@ -130,7 +130,9 @@ def nnk_neighbors(
     of theta.
 
     The exact search is scipy's kd-tree for up to 15 features, scikit-learn's comparison of all
-    pairs for more; of equally near points the lower index comes first.
+    pairs for more; of equally near points the lower index comes first, unless 8 `n_neighbors`
+    points or more are as near as the last candidate, or nearer: then the choice among equally near
+    ones is arbitrary.
 
     References
     ----------
