@@ -1,6 +1,7 @@
 """Arrays in files that are read and written in parts: .npy, .zarr and TIFF."""
 
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from itertools import product
@@ -22,6 +23,7 @@ _MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
 _ATTRIBUTE = "nnk_image"  # of a zarr array that is written in parts
 _CONFIG = {"write_empty_chunks": True}  # chunks that exist are finished
 _SPACE_AND_COLOR = set("TZYXS")
+_writing = threading.Lock()
 
 
 class FileArray:
@@ -133,7 +135,9 @@ def is_written(array: Any, path: Path, slices: Slices) -> bool:
 
 def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
     """Write a part of an array, rounded and clipped for integers."""
-    array[slices] = to_samples(values, array.dtype)
+    samples = to_samples(values, array.dtype)
+    with _writing:  # two parts may share a chunk of an array made by the caller
+        array[slices] = samples
 
 
 def _first_array(found: Any) -> Any:

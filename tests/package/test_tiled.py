@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -225,6 +226,31 @@ def test_bands_and_filters_are_those_of_the_whole(seed, side_of_tiles):
     np.testing.assert_array_equal(bands.compute(), whole.analyze(image))
     smooth = tiled.filter(array, lambda x: np.exp(-x), **graph, **transform)
     np.testing.assert_array_equal(smooth.compute(), whole.filter(image, lambda x: np.exp(-x)))
+
+
+class OneWriter:
+    """A target that waits in each write for a second writer, which must not come."""
+
+    shape, dtype = (400, 300), np.dtype(np.float32)
+
+    def __init__(self):
+        self.both, self.writers = threading.Barrier(2), []
+
+    def __setitem__(self, slices, values):
+        try:
+            self.both.wait(1)  # once in vain, and the barrier is broken
+        except threading.BrokenBarrierError:
+            return
+        self.writers.append(slices)
+
+
+def test_parts_are_written_one_at_a_time(side_of_tiles):
+    """Chunks of the target may belong to two tiles; zarr reads, changes and writes a chunk."""
+    side_of_tiles(64, 64)
+    target = OneWriter()
+    denoise_tiles(np.ones(target.shape, np.float32), target, 20, method="sgw", n_jobs=2)
+    assert target.both.broken
+    assert not target.writers
 
 
 # --- files ---------------------------------------------------------------------------------------
