@@ -364,7 +364,7 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
-        if unit in meta.MICROMETERS and {*"XY"} <= {*lengths}:
+        if {*"XY"} <= {*lengths}:
             options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
         _check_ome_dtype(samples.dtype)

@@ -130,6 +130,14 @@ def test_imagej_spacing_without_a_unit(tmp_path):
         assert (stack.spacing, stack.unit) == ((3.0, pixel, pixel), None)
 
 
+@pytest.mark.parametrize("unit", [None, "voxel", "um"])
+def test_a_new_stack_keeps_its_spacing_in_any_unit(tmp_path, unit):
+    about = {"axes": "ZYX", "spacing": (2, 0.5, 0.25), "unit": unit}
+    write(tmp_path / "new.tif", np.zeros((5, 20, 24), np.float32), about)
+    told = read(tmp_path / "new.tif")[1]
+    assert (told.spacing, told.unit) == ((2, 0.5, 0.25), unit)
+
+
 def test_imagej_colours_of_a_lookup_table_are_kept(tmp_path):
     table = RNG.integers(0, 65536, (3, 256), np.uint16)
     options = {"imagej": True, "colormap": table}
