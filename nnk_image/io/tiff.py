@@ -67,7 +67,8 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
         if small and not several and not described and not complaints:
             stream.seek(0)
-            return pictures.read(stream, "TIFF", limit)
+            pixels, about = pictures.read(stream, "TIFF", limit)
+            return pixels, replace(about, dpi=_dpi(page))  # Pillow makes up what is not there
         if several and len(series) > 1:
             shapes = ", ".join("x".join(map(str, each.shape)) for each in series[:3])
             raise FormatError(f"holds pages of several shapes ({shapes}); save each kind by itself")

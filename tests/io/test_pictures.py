@@ -119,6 +119,11 @@ def test_white_is_zero_tiff_is_inverted(tmp_path, dtype):
     np.testing.assert_array_equal(back, np.iinfo(dtype).max - pixels)
 
 
+def test_tiff_without_a_resolution_has_none(tmp_path):
+    path = save(tmp_path / "n.tif", Image.fromarray(noise((4, 6))))
+    assert read(path)[1].dpi is None
+
+
 def test_thumbnail_page_in_tiff_is_no_second_frame(tmp_path):
     pixels = noise((8, 8), np.uint16)
     with tifffile.TiffWriter(tmp_path / "t.tif") as writer:
