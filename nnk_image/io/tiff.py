@@ -68,7 +68,9 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         if small and not several and not described and not complaints:
             stream.seek(0)
             pixels, about = pictures.read(stream, "TIFF", limit)
-            return pixels, replace(about, dpi=_dpi(page))  # Pillow makes up what is not there
+            dpi = _dpi(page)  # Pillow makes up what is not there, and turns the pixels alone
+            turned = page.tags.valueof("Orientation", default=1) in range(5, 9)
+            return pixels, replace(about, dpi=dpi[::-1] if dpi and turned else dpi)
         if several and len(series) > 1:
             shapes = ", ".join("x".join(map(str, each.shape)) for each in series[:3])
             raise FormatError(f"holds pages of several shapes ({shapes}); save each kind by itself")

@@ -242,6 +242,15 @@ def test_orientation_of_sixteen_bit_files(tmp_path, orientation):
         np.testing.assert_array_equal(read(tmp_path / name)[0], upright)
 
 
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_resolution_of_tiff_is_turned_with_it(tmp_path, orientation, dtype):
+    tag = (ORIENTATION, "H", 1, orientation, True)
+    options = {"resolution": (100, 200), "resolutionunit": "INCH", "extratags": [tag]}
+    tifffile.imwrite(tmp_path / "o.tif", noise((3, 5), dtype), **options)
+    assert read(tmp_path / "o.tif")[1].dpi == ((200, 100) if orientation >= 5 else (100, 200))
+
+
 def exif_of(orientation):
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
