@@ -28,6 +28,9 @@ _LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
 _LEAST_PLANE = 16  # bytes; a page has more, but may hold several channels
 _UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
+_SAMPLES = {PHOTOMETRIC.RGB: 3, PHOTOMETRIC.YCBCR: 3, PHOTOMETRIC.CIELAB: 3}
+_SAMPLES |= {PHOTOMETRIC.SEPARATED: 4}  # others have 1
+_UNLABELED = "has channels that are not labeled as grayscale, RGB or plain alpha; give axes"
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
 _NOT_IN_OME = ("float16", "int64", "uint64")
 _OME_TYPES = {"float32": "float", "float64": "double", "bool": "bit"}  # others as in numpy
@@ -66,6 +69,8 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
         small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
         if small and not several and not described and not complaints:
+            if not _is_labeled(page, EXTRASAMPLE.ASSOCALPHA):
+                raise FormatError(_UNLABELED)
             stream.seek(0)
             pixels, about = pictures.read(stream, "TIFF", limit)
             dpi = _dpi(page)  # Pillow makes up what is not there, and turns the pixels alone
@@ -166,7 +171,7 @@ def _check_page(page: Any, is_picture: bool) -> None:
     elif page.photometric not in _COLORS and not page.is_imagej:
         problem = f"has {bits}-bit {page.photometric.name} colors; save it as grayscale or RGB"
     elif is_picture and not _is_labeled(page):
-        problem = "has channels that are not labeled as grayscale, RGB or plain alpha; give axes"
+        problem = _UNLABELED
     elif not is_picture and {*page.extrasamples} & {1, 2}:
         problem = "has transparency, which stacks cannot keep; save it without"
     elif page.compression not in tifffile.TIFF.DECOMPRESSORS:
@@ -181,11 +186,11 @@ def _check_page(page: Any, is_picture: bool) -> None:
         raise FormatError(problem)
 
 
-def _is_labeled(page: Any) -> bool:
-    """Whether the samples of a pixel are grayscale or RGB, perhaps with plain transparency."""
-    extra: int = page.samplesperpixel - (3 if page.photometric == PHOTOMETRIC.RGB else 1)
-    plain: bool = page.extrasamples == (EXTRASAMPLE.UNASSALPHA,)
-    return extra == 0 or (extra == 1 and plain)
+def _is_labeled(page: Any, *others: EXTRASAMPLE) -> bool:
+    """Whether the samples of a pixel are its colors, perhaps with plain transparency or others."""
+    extra: int = page.samplesperpixel - _SAMPLES.get(page.photometric, 1)
+    known: bool = {*page.extrasamples} <= {EXTRASAMPLE.UNASSALPHA, *others}
+    return extra == 0 or (extra == len(page.extrasamples) == 1 and known)
 
 
 def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:

@@ -352,6 +352,10 @@ def test_animated_png_is_refused(tmp_path):
     ("samples", "options", "message"),
     [
         (np.zeros((4, 4, 5), np.uint16), {"photometric": "minisblack"}, "not labeled"),
+        (noise((4, 4, 2)), {"photometric": "minisblack"}, "not labeled"),
+        (noise((4, 4, 4)), {"photometric": "rgb", "extrasamples": ["unspecified"]}, "not labeled"),
+        (noise((4, 4, 5)), {"photometric": "minisblack"}, "not labeled"),
+        (noise((4, 4, 5)), {"photometric": "separated"}, "not labeled"),
         (np.zeros((4, 4, 4), np.uint16), {"photometric": "separated"}, "save it as"),
         (
             np.zeros((4, 4, 4), np.uint16),
@@ -359,7 +363,7 @@ def test_animated_png_is_refused(tmp_path):
             "not labeled",
         ),
     ],
-    ids=["five channels", "deep CMYK", "premultiplied"],
+    ids=["deep", "two", "RGB and one", "five", "CMYK and one", "deep CMYK", "premultiplied"],
 )
 def test_tiffs_of_unclear_meaning_are_refused(tmp_path, samples, options, message):
     tifffile.imwrite(tmp_path / "u.tif", samples, planarconfig="contig", **options)
