@@ -15,7 +15,7 @@ import tifffile
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
 from nnk_image.io.metadata import Lengths, Metadata, checked_axes, to_samples
-from nnk_image.io.tiff import axes_of, gathered_complaints, lengths_of
+from nnk_image.io.tiff import axes_of, check_in_parts, gathered_complaints, lengths_of
 
 Slices = tuple[slice, ...]
 
@@ -63,6 +63,7 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
                     if not file.series:
                         raise ValueError("it is damaged or truncated")
                 level = file.series[0].levels[0]
+                check_in_parts(level.keyframe)
                 axes, lengths = axes_of(level, given)[0], lengths_of(file, level.keyframe)
                 store = stack.enter_context(closing(level.aszarr()))
                 array = _first_array(_zarr().open(store, mode="r"))

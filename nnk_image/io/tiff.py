@@ -163,17 +163,32 @@ def _array(
     return pixels, replace(metadata, spacing=spacing, original=original)
 
 
-def _check_page(page: Any, is_picture: bool) -> None:
+def check_in_parts(page: Any) -> None:
+    """Refuse pages that must be converted or turned as a whole."""
+    jpeg = page.compression == COMPRESSION.JPEG  # tifffile decodes it to RGB
+    colors = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.RGB) + (PHOTOMETRIC.YCBCR,) * jpeg
+    orientation = page.tags.valueof("Orientation", default=1)
+    try:
+        _check_page(page, False, colors)
+        if orientation in range(2, 9):
+            raise FormatError(f"is stored turned (orientation {orientation}); save it upright")
+    except FormatError as error:
+        cure = "or read it whole with nnk_image.io.read, and pass the array"
+        raise FormatError(f"{error}, {cure}") from None
+
+
+def _check_page(page: Any, is_picture: bool, colors: tuple[PHOTOMETRIC, ...] = _COLORS) -> None:
     """Refuse samples that are not plain numbers, or that cannot be unpacked."""
     problem, bits = None, page.bitspersample
+    lookup = page.photometric == PHOTOMETRIC.PALETTE and page.is_imagej  # gray shown in color
     if page.dtype is None or np.dtype(page.dtype).kind not in "biuf":
         problem = f"has {bits}-bit samples of a rare kind; save it as integers or floats"
-    elif page.photometric not in _COLORS and not page.is_imagej:
+    elif page.photometric not in colors and not lookup:
         problem = f"has {bits}-bit {page.photometric.name} colors; save it as grayscale or RGB"
     elif is_picture and not _is_labeled(page):
         problem = _UNLABELED
     elif not is_picture and {*page.extrasamples} & {1, 2}:
-        problem = "has transparency, which stacks cannot keep; save it without"
+        problem = "has transparency, which stacks and tiles cannot keep; save it without"
     elif page.compression not in tifffile.TIFF.DECOMPRESSORS:
         name = getattr(page.compression, "name", page.compression)
         cure = "pip install 'nnk_image[codecs]', or save it uncompressed"

@@ -332,6 +332,33 @@ def test_axes_of_tiff_files(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("channels", "options", "says"),
+    [
+        (1, {"photometric": "palette", "colormap": np.zeros((3, 256), "u2")}, "PALETTE colors"),
+        (1, {"photometric": "miniswhite"}, "MINISWHITE colors"),
+        (3, {"photometric": "cielab"}, "CIELAB colors"),
+        (4, {"photometric": "separated"}, "SEPARATED colors"),
+        (4, {"photometric": "rgb", "extrasamples": ["unassalpha"]}, "has transparency"),
+        (1, {"extratags": [(274, "H", 1, 6, True)]}, r"is stored turned \(orientation 6\)"),
+    ],
+)
+def test_samples_that_are_no_colors_as_stored_are_refused(tmp_path, channels, options, says):
+    pixels = np.resize(CAMERA, (60, 70, channels))
+    tifffile.imwrite(tmp_path / "in.tif", pixels[..., 0] if channels == 1 else pixels, **options)
+    with pytest.raises(ValueError, match=f"in parts .*{says}.*read it whole with nnk_image"):
+        denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
+
+
+def test_jpeg_tiles_are_read_as_rgb(tmp_path):
+    pytest.importorskip("imagecodecs")
+    image = np.full((64, 64, 3), (200, 30, 30), np.uint8)
+    options = {"photometric": "rgb", "compression": "jpeg", "tile": (32, 32)}
+    tifffile.imwrite(tmp_path / "in.tif", image, **options)  # stored as YCbCr
+    with arrays.open_source(tmp_path / "in.tif") as found:
+        np.testing.assert_allclose(found[:, :], image, atol=2)
+
+
+@pytest.mark.parametrize(
     ("changed", "says"),
     [
         ({"method": "mean"}, "method='mean' is unknown"),
