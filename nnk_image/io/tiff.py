@@ -337,6 +337,8 @@ def _check_ome_dtype(dtype: np.dtype[Any]) -> None:
 def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
     """Return what writes an array as its TIFF had it, or described for ImageJ or in OME's terms."""
     original, samples = metadata.original, meta.samples_of(array, metadata)
+    if samples.dtype == bool and (metadata.alpha is not None or "S" in metadata.axes):
+        raise FormatError("TIFF cannot hold colors or transparency of type bool; convert to uint8")
     ome = extension.startswith(".ome")
     ours = isinstance(original, Original) and (original.ome or not ome)
     if ours and original.shape == array.shape:

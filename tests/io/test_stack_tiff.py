@@ -138,6 +138,17 @@ def test_a_new_stack_keeps_its_spacing_in_any_unit(tmp_path, unit):
     assert (told.spacing, told.unit) == ((2, 0.5, 0.25), unit)
 
 
+@pytest.mark.parametrize(
+    ("shape", "about"),
+    [((20, 30, 3), {"axes": "YXS"}), ((20, 30), {"alpha": noise((20, 30)) > 99})],
+)
+@pytest.mark.parametrize("name", ["b.tif", "b.ome.tif"])
+def test_colors_of_one_bit_are_refused(tmp_path, shape, about, name):
+    """tifffile packs them wrongly."""
+    with pytest.raises(ImageFileError, match="colors or transparency of type bool"):
+        write(tmp_path / name, noise(shape) > 99, about)
+
+
 def test_imagej_colours_of_a_lookup_table_are_kept(tmp_path):
     table = RNG.integers(0, 65536, (3, 256), np.uint16)
     options = {"imagej": True, "colormap": table}
