@@ -78,11 +78,14 @@ class Image:
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
 
 
-def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -> Image:
+def check_image(
+    image: Any, channel_axis: int | None = None, mask: Any = None, maskable: bool = True
+) -> Image:
     """Check an image and its mask; an `Image` is returned as it is.
 
     Without `channel_axis` it is grayscale. `mask` is True for the pixels that take part, all of
-    which must be finite; masked arrays have their own mask as well.
+    which must be finite; masked arrays have their own mask as well. Errors advise to use a mask
+    if it is `maskable`.
     """
     if isinstance(image, Image):
         return image
@@ -103,7 +106,7 @@ def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -
         if channel_axis is not None:
             hidden = hidden.any(axis=channel_axis)
         valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:-1])
-    low, high = _finite_range(pixels, valid)
+    low, high = _finite_range(pixels, valid, maskable)
     return Image(pixels, dtype, valid, low, high, channel_axis)
 
 
@@ -272,7 +275,9 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
     return valid
 
 
-def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[float, float]:
+def _finite_range(
+    pixels: Array, valid: npt.NDArray[np.bool_] | None, maskable: bool
+) -> tuple[float, float]:
     """Smallest and largest value; an error that says where values are not finite."""
     values = pixels if valid is None else pixels[valid]
     low, high = values.min(), values.max()
@@ -282,10 +287,11 @@ def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[f
     if valid is not None:
         bad &= valid
     first = tuple(int(i) for i in np.argwhere(bad)[0])
+    axis = ".all(axis=channel_axis)" if pixels.shape[-1] > 1 else ""
+    masking = f", or leave them out with mask=numpy.isfinite(image){axis}" if maskable else ""
     raise ValueError(
         f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place_of(first)} "
-        f"({pixels[first].squeeze()}); replace them, or leave them out with "
-        f"mask=numpy.isfinite(image){'.all(axis=channel_axis)' if pixels.shape[-1] > 1 else ''}"
+        f"({pixels[first].squeeze()}); replace them{masking}"
     )
 
 
