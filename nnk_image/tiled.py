@@ -142,7 +142,7 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
         _check_target(target, image)
         return target, lazy.compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
-    version = getattr(image, "version", None) or lazy.tokenize(image)
+    version = arrays.version_of(image) or lazy.tokenize(image)
     arguments = {
         "version": nnk_image.__version__,
         "source": [version, str(image.dtype), list(image.shape)],

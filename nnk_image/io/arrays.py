@@ -3,8 +3,8 @@
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from itertools import product
+from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,7 @@ class FileArray:
     """An array in a file; integers of at most 16 bits are read as float32, which is exact."""
 
     def __init__(self, array: Any, path: Path, metadata: Metadata) -> None:
-        about = path.stat()
-        self.version = [path.name, about.st_size, about.st_mtime_ns]
+        self.path = path
         self.metadata, axes = metadata, metadata.axes  # '': not named
         self.channel_axis = axes.index("S") if "S" in axes else None
         self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
@@ -83,6 +82,22 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
         except (ValueError, LookupError) as error:
             raise ImageFileError(f"{path}: cannot be read in parts ({error})") from error
         yield opened
+
+
+def version_of(array: Any) -> list[Any] | None:
+    """Return what changes with the file of an array; None for arrays in memory and others."""
+    if isinstance(array, FileArray):
+        return _version(array.path)
+    if type(array).__module__.startswith("h5py"):  # dask gives each of its datasets another token
+        with suppress(OSError, TypeError):
+            return [*_version(Path(array.file.filename)), array.name]
+    return None
+
+
+def _version(path: Path) -> list[Any]:
+    """Return the name and size of a file or folder, and when something in it changed last."""
+    changed = max(each.stat().st_mtime_ns for each in chain([path], path.rglob("*")))
+    return [path.name, path.stat().st_size, changed]
 
 
 def resume(path: Path, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:

@@ -294,6 +294,31 @@ def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
     denoise_tiles(target, tmp_path / "again.zarr", 5, method="sgw", channel_axis=-1)
 
 
+def test_a_changed_zarr_source_is_noticed(tmp_path):
+    source = zarr.create_array(tmp_path / "in.zarr", data=np.ones((80, 90), np.float32))
+    call = tmp_path / "in.zarr", tmp_path / "out.zarr", 20
+    denoise_tiles(*call, method="sgw")
+    denoise_tiles(*call, method="sgw")  # the same source
+    source[:] = 2
+    with pytest.raises(ValueError, match="was begun with another source"):
+        denoise_tiles(*call, method="sgw")
+
+
+def test_a_changed_hdf5_source_is_noticed_and_an_unchanged_one_recognized(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    target = tmp_path / "out.zarr"
+    for number in (1, 2):
+        with h5py.File(tmp_path / "in.h5", "w") as file:
+            file["x"] = np.full((80, 90), number, np.float32)
+        with h5py.File(tmp_path / "in.h5") as file:
+            if number == 1:
+                denoise_tiles(file["x"], target, 20, method="sgw")
+                denoise_tiles(file["x"], target, 20, method="sgw")
+            else:
+                with pytest.raises(ValueError, match="was begun with another source"):
+                    denoise_tiles(file["x"], target, 20, method="sgw")
+
+
 def test_killed_and_called_again(tmp_path):
     image = np.tile(noisy(1, 20, most=420), (4, 4))
     np.save(tmp_path / "in.npy", image)
