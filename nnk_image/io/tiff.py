@@ -69,7 +69,9 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
         small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
         if small and not several and not described and not complaints:
-            if not _is_labeled(page, EXTRASAMPLE.ASSOCALPHA):
+            rgba = page.photometric == PHOTOMETRIC.RGB and page.samplesperpixel == 4
+            untagged = rgba and not page.extrasamples  # old writers of RGBA
+            if not untagged and not _is_labeled(page, EXTRASAMPLE.ASSOCALPHA):
                 raise FormatError(_UNLABELED)
             stream.seek(0)
             pixels, about = pictures.read(stream, "TIFF", limit)

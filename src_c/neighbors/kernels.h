@@ -100,9 +100,11 @@ static double sum_to_one(nnk_scratch *w, double c)
     for (int32_t j = 0; j < w->s.n; j++)
         w->s.theta[j] /= sum;
     double square = -c;
-    for (int32_t i = 0; i < w->s.n; i++)
-        for (int32_t j = 0; w->s.theta[i] > 0 && j < w->s.n; j++)
-            square += w->s.theta[i] * w->root[i] * w->s.k[i * w->s.row + j] * w->root[j] * w->s.theta[j];
+    for (int32_t i = 0; i < w->s.n; i++) {
+        const double *k = w->s.k + i * w->s.row, own = w->s.theta[i] * w->root[i];
+        for (int32_t j = 0; own > 0 && j < w->s.n; j++)
+            square += own * k[j] * w->root[j] * w->s.theta[j];
+    }
     return square > 0 ? 0.5 * square : 0;
 }
 

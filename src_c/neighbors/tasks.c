@@ -67,8 +67,8 @@ static double unit_of(const nnk_task *t, const nnk_scratch *w, int32_t j)
     return t->method == NNK_NEAREST || !(w->root[j] > 0) ? 1 : w->root[j];
 }
 
-/* Weights in the caller's units, those below tol max(b), both as if K_jj = 1, dropped.  Returns (b + l1)'theta +
- * gradient'theta, which is K_qq less twice the error. */
+/* Weights in the caller's units, those below tol max(b), both as if K_jj = 1, dropped.  Returns
+ * (b + l1)'theta + gradient'theta, which is K_qq less twice the error. */
 static double unscale(const nnk_task *t, nnk_scratch *w)
 {
     double explained = 0, top = 0;

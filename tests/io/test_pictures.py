@@ -370,6 +370,20 @@ def test_tiffs_of_unclear_meaning_are_refused(tmp_path, samples, options, messag
     assert message in refusal(read, tmp_path / "u.tif")
 
 
+def test_the_fourth_channel_of_old_rgb_tiffs_is_alpha(tmp_path):
+    """Such files do not say what it is."""
+    path, samples = tmp_path / "old.tif", noise((4, 4, 4))
+    tifffile.imwrite(path, samples, photometric="rgb", extrasamples=["unassalpha"])
+    with tifffile.TiffFile(path) as file:
+        place = file.pages[0].tags["ExtraSamples"].offset
+    stored = bytearray(path.read_bytes())
+    stored[place : place + 2] = (65000).to_bytes(2, "little")  # a tag of no meaning
+    path.write_bytes(stored)
+    back, about = read(path)
+    np.testing.assert_array_equal(back, samples[..., :3])
+    np.testing.assert_array_equal(about.alpha, samples[..., 3])
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint32", "float64"])
 def test_pictures_of_any_type(tmp_path, dtype):
     pixels = RNG.integers(0, 100, (4, 5)).astype(dtype)
