@@ -27,11 +27,11 @@ class Line:
     def through(cls, brightness, variances, certainty=1.0, texture=1.0, powers=(1, 2)):
         """Fit a line to (B,) variances, whose errors are relative; texture can only increase them.
 
-        So the farther a variance is above the line, the less it counts, as far as its share of
-        `texture`, at most 1, is not known to be small. Nowhere between the darkest and the
-        brightest place is the line negative. `certainty` holds the weights of the variances, at
-        most 1. As far as they are uncertain, the line is level. The first of `powers` is taken,
-        unless another one fits far better.
+        So the farther a variance is above the line, the less it counts, in proportion to the share
+        of `texture` in it (1 if unknown). Nowhere between the darkest and the brightest place is
+        the line negative. `certainty` holds the weights of the variances, at most 1. As far as they
+        are uncertain, the line is level. The first of `powers` is taken, unless another one fits
+        far better.
         """
         variances = np.maximum(variances, 1e-24)
         certainty, texture = (np.broadcast_to(a, variances.shape) for a in (certainty, texture))

@@ -264,9 +264,10 @@ def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
     """Return the weights of bins with these variances of white noise, and of all that is flat.
 
     The spectrum of noise is much the same at every brightness, and so is the share of it that is
-    white. Where it differs from the share in the quieter half of the bins, there is texture: in
-    these, if it is greater and the bin shows no `texture` itself. If it differs in most bins, only
-    those count where it is as in the quietest one.
+    white. A bin counts less if its share differs from the usual one in the quieter half of the
+    bins, because of texture; but not if its share is greater and it has no `texture` itself: then
+    the others have some. If the share differs in most bins, only those count where it is as in the
+    quietest one.
     """
     share = np.clip(white / np.maximum(levels, tiny(levels)), 0, 1)
     quieter = share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]]
