@@ -31,6 +31,10 @@ _SPREAD_FROM = 2**18
 """About how many pixels of a channel the spread of the differences is computed from."""
 
 _CERTAIN = 4.0  # times the variance that white noise alone would show
+_MOST_OFFSETS = 2.0
+"""Standard deviation of estimated offsets, in units of their level, from which they are rows of the
+picture, such as lines of text. It is 0.6 to 1.2 for noise."""
+
 _LEAST_CHANGE = 0.2
 """Least change of the image from row to row, in units of the offsets' standard deviation."""
 
@@ -136,7 +140,9 @@ def _level(channels, valid):
     chance = _SECOND / np.sqrt(channels.shape[1])
     if -following < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
         return 0.0
-    return float(np.sqrt(-following - white))
+    level = float(np.sqrt(-following - white))
+    found = _offsets(channels, valid, level)
+    return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 
 
 def _offsets(channels, valid, sigma):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rendered import page_of_text
 
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise
@@ -36,6 +37,15 @@ def test_pictures_without_row_and_column_noise_have_none(name, sigma):
     noisy = picture + np.random.default_rng(2).normal(0, sigma, picture.shape)
     axis = -1 if picture.ndim == 3 else None
     assert row_column.row_column_levels(check_image(noisy, axis)) == (0, 0)
+
+
+@pytest.mark.parametrize("font", ["DejaVuSans-Bold", "DejaVuSansMono"])
+@pytest.mark.parametrize(("size", "spacing"), [(7, 8), (8, 10), (7, 10)])
+def test_lines_of_text_are_no_row_noise(size, spacing, font):
+    page = page_of_text(size, spacing, font, margin=0).astype(float)
+    for sigma in (0.5, 2, 8):
+        noisy = np.clip(page + np.random.default_rng(3).normal(0, sigma, page.shape), 0, 255)
+        assert row_column.row_column_levels(check_image(noisy)) == (0, 0)
 
 
 def test_the_two_fields_of_a_video_are_no_row_noise():
