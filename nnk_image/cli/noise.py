@@ -76,15 +76,19 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
 
 
 def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -> str:
-    """Denoise with the estimated noise, and say by `residual_structure` what was removed."""
-    from nnk_image.denoising.residual import MOST_STRUCTURE
+    """Denoise with the estimated noise, and say whether what was removed looks like noise."""
+    from nnk_image.denoising.residual import MOST_KURTOSIS, MOST_STRUCTURE
 
     about = source.arguments(pixels)
     with closing(Bar("check", common.wants_progress())) as bar:
         clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=bar.update, **about)
     about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
     ratio = nnk_image.residual_structure(pixels, clean, **about)
-    if ratio != ratio:  # NaN
+    kurtosis = nnk_image.residual_kurtosis(pixels, clean, **about)
+    if ratio != ratio and kurtosis != kurtosis:  # NaN
         return "check: impossible, because the image is too small, or nothing is removed"
-    what = "texture is removed too" if ratio > MOST_STRUCTURE else "only noise is removed"
-    return f"check: {what} (structured areas change {ratio:.2g} times as much as flat ones)"
+    texture = ratio > MOST_STRUCTURE or (kurtosis > MOST_KURTOSIS and not any(model.gain))
+    found = f"kurtosis {kurtosis:.2g}, normal noise has 3"
+    if ratio == ratio:
+        found = f"structured areas change {ratio:.2g} times as much as flat ones; {found}"
+    return f"check: {'texture is removed too' if texture else 'only noise is removed'} ({found})"
