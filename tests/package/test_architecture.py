@@ -19,7 +19,7 @@ ORDER = (
 )
 """Modules directly below `nnk_image`: each may import from those before it, and from itself."""
 
-MOST_LINES, MOST_NAMES, MOST_PARAMETERS = 450, 59, 10
+MOST_LINES, MOST_NAMES, MOST_PARAMETERS = 450, 60, 10
 MORE_PARAMETERS = {"denoise": 11, "SpectralGraphWavelets": 12, "energy_compaction": 14}
 MORE_PARAMETERS |= {"solvers.gglr": 11}
 NAMES = nnk_image.__all__
