@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,7 +64,7 @@ class Problem:
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
     `start` holds for each channel the `SolverInfo.state` given, or a signal (N,). Both are divided
     by `scale`, a power of 2, so that squares neither overflow nor vanish. `shape` is that of the
-    signal given.
+    signal given, and `dtype` that of the result.
     """
 
     graph: ImageGraph | csr_array
@@ -74,16 +76,23 @@ class Problem:
     start: list[Array]
     shape: tuple[int, ...]
     scale: float = 1.0
+    dtype: npt.DTypeLike = float
 
     @property
     def fixed(self) -> Array:
         """Nodes that keep their values: the known ones, if `strength` is 0."""
         return self.known if self.strength == 0 else np.zeros_like(self.known)
 
+    @cached_property
+    def largest_weight(self) -> float:
+        """Power of 2, at least the largest edge weight and below twice it; 1 without edges."""
+        largest = _matrix(self.graph).data.max(initial=0)
+        return 2.0 ** min(math.ceil(math.log2(largest)), 1023) if largest else 1.0
+
     @property
     def weight(self) -> float:
-        """What multiplies the variation: `strength`, or 1 if known values are kept."""
-        return self.strength or 1.0
+        """What multiplies the variation: `strength`, or any number if known values are kept."""
+        return self.strength or 1 / self.largest_weight
 
     @property
     def data_weights(self) -> Array:
@@ -115,6 +124,7 @@ class Problem:
                 raise ValueError("start is the SolverInfo of another solver, or of another graph")
             found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
         signal = self.scale * np.stack([x for x, _ in found], axis=-1).reshape(self.shape)
+        signal = signal.astype(self.dtype, copy=False)
         infos = [info for _, info in found]
         report = SolverInfo(
             max(info.iterations for info in infos),
@@ -164,15 +174,19 @@ def check_problem(
         )
     check_axes(graph, signal=signal, known=known, start=start)
     mask = np.ones(n, bool) if known is None else check_known(known, n)
-    reached = _reached(graph, mask)
+    reached = _reached(graph, mask, tol)
     if not reached.all():
         warnings.warn(
             f"{int((~reached).sum())} of {n} nodes, the first {int(np.argmin(reached))}, are not "
-            "linked to any known one, so that nothing determines their values; without start they "
-            "get the mean of the known values",
+            f"linked to any known one, or only by weights below tol={tol:g} of the largest, so "
+            "that nothing determines their values: without links they keep start, by default the "
+            "mean of the known values; for weak links use nnk_image.learning.interpolate",
             stacklevel=3,
         )
-    values = known_channels("signal", signal, mask).astype(working_dtype(signal.dtype), order="C")
+    dtype = working_dtype(signal.dtype)
+    # Weak links of a graph of float64 would vanish in float32.
+    arithmetic = np.promote_types(dtype, graph.dtype)
+    values = known_channels("signal", signal, mask).astype(arithmetic, order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
     values /= scale
     if start is None:
@@ -189,18 +203,22 @@ def check_problem(
         states = [(state / scale).astype(values.dtype, order="C") for state in states]
     if len(states) != len(values):
         raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
-    return Problem(graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale)
+    return Problem(
+        graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale, dtype
+    )
 
 
 def _matrix(graph: ImageGraph | csr_array) -> csr_array:
     return graph.adjacency if isinstance(graph, ImageGraph) else graph
 
 
-def _reached(graph: ImageGraph | csr_array, known: Array) -> Array:
-    """Return which nodes have a path to a known one, (N,) bool."""
+def _reached(graph: ImageGraph | csr_array, known: Array, tol: float) -> Array:
+    """Return which nodes have a path to a known one of weights above `tol` of the largest."""
     if known.all():
         return known
-    _, part = connected_components(_matrix(graph), directed=False)
+    matrix = _matrix(graph)
+    strong = matrix > tol * matrix.data.max(initial=0)
+    _, part = connected_components(strong, directed=False)
     return np.isin(part, part[known])
 
 

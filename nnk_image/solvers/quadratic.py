@@ -70,7 +70,8 @@ def smooth(
     Returns
     -------
     smoothed : ndarray of the signal's shape and units
-        float32 for float16 and float32 signals, else float64.
+        float32 for float16 and float32 signals, else float64. Computed in float64 if the signal or
+        the graph is of float64.
     info : SolverInfo
         Only if `return_info`.
 
@@ -83,7 +84,8 @@ def smooth(
     -----
     UserWarning
         If `tol` was not reached within `max_iterations`, or rounding errors keep the residual above
-        0.001, as with very large `strength`, or nodes are not linked to any known one.
+        0.001, as with very large `strength`, or nodes are not linked to any known one, or only by
+        weights below `tol` of the largest.
 
     See Also
     --------

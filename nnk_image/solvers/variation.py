@@ -112,19 +112,23 @@ class _Flow:
         of_node = np.empty_like(matrix.indices)
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
-        weight = problem.weight / problem.scale
-        limit = weight * matrix.data[upper]
-        if not np.isfinite(limit).all():
-            raise ValueError(
-                f"strength={problem.strength:g} is too large for a signal of this size, in "
-                f"{matrix.dtype} arithmetic"
-            )
+        weight = problem.strength / problem.scale or problem.weight
         spread = float(problem.values[:, problem.known].std()) or 1.0
-        reach = np.where(problem.known, 1.0, _REACH_OF_UNKNOWN * spread / weight)
+        of_unknown = _REACH_OF_UNKNOWN * spread / (weight * problem.largest_weight)
+        reach = np.where(problem.known, 1.0, of_unknown)
         reach[problem.fixed] = 0
         flows = reach * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
-        self._reach, step = (a.astype(matrix.dtype) for a in (reach, 1 / np.maximum(both, _LEAST)))
+        with np.errstate(over="ignore"):
+            limit = weight * matrix.data[upper]
+            self._reach = reach.astype(matrix.dtype)
+            step = (1 / np.where(both > 0, both, _LEAST)).astype(matrix.dtype)
+        if not all(np.isfinite(a).all() for a in (limit, self._reach, step)):
+            wrong = "small" if np.isfinite(limit).all() else "large"
+            raise ValueError(
+                f"strength={problem.strength:g} is too {wrong} for a signal of this size, in "
+                f"{matrix.dtype} arithmetic"
+            )
         self._n_edges = len(tail)
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)

@@ -1,5 +1,7 @@
 """Solvers on graphs: dense solutions, bounded least squares, linear programs, exact properties."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -281,6 +283,45 @@ def test_signals_in_any_units(solver, dtype, exponent):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("exponent", [-900, -40, 40, 900])
+def test_units_of_weights_and_of_signals_with_kept_values(solver, fixed, exponent):
+    """Weights and signals times powers of 2: total variation once did not converge."""
+    noisy, graph = photograph()
+    known = np.random.default_rng(1).random(noisy.size) < 0.5
+    options = {"known": known, "max_iterations": 50, "return_info": True}
+    if solver is gglr:
+        options["coordinates"] = graph.positions()
+    strength, unit = 0.0 if fixed else 2.0, 2.0**exponent
+    with warnings.catch_warnings(action="ignore"):  # of iterations
+        x, info = solver(graph.adjacency, noisy.ravel(), strength, **options)
+        other, again = solver(graph.adjacency * unit, noisy.ravel(), strength / unit, **options)
+        moved, _ = solver(graph.adjacency, noisy.ravel() * unit, 0, **options)
+    np.testing.assert_array_equal(other, x)
+    assert (again.iterations, again.error) == (info.iterations, info.error)
+    if fixed:
+        np.testing.assert_array_equal(moved, x * unit)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("strength", [0, 1.0])
+def test_weak_links_count_in_float32_and_are_warned_of(solver, strength):
+    """The outlier's largest weight is 1e-104, which once was 0, unnoticed, in float32."""
+    image = np.add.outer(np.arange(20), np.arange(20)).astype(np.uint8)
+    known = np.ones(image.shape, bool)
+    known[15, 15], image[15, 15] = False, 255
+    graph = nnk_image.image_graph(image, sigma_f=10)
+    weak = "1 of 400 nodes, the first 315, .* only by weights below tol=.* of the largest"
+    with pytest.warns(UserWarning, match=weak):
+        single = solver(graph, image.astype(np.float32), strength, known=known)
+    with pytest.warns(UserWarning, match=weak):
+        double = solver(graph, image.astype(np.float64), strength, known=known)
+    np.testing.assert_array_equal(single, double.astype(np.float32))
+    if solver is smooth and not strength:
+        np.testing.assert_allclose(double, interpolate(graph, image, known), rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
     noisy, graph = photograph()
     _, info = solver(graph, noisy, 2.0, return_info=True)
@@ -369,14 +410,18 @@ def test_numbers_whose_squares_overflow_are_refused(solver, change):
 @pytest.mark.parametrize("solver", [smooth, gglr])
 def test_a_result_spoiled_by_rounding_is_warned_of(solver):
     noisy = photograph()[0][:9, :12]
+    noisy = noisy.astype(np.float32)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
     with pytest.warns(UserWarning, match="rounding stopped .* smaller strength, or .* float64"):
-        solver(graph, noisy.astype(np.float32), 1e5, max_iterations=100_000)
+        solver(graph, noisy, 1e5, max_iterations=100_000)
 
 
-def test_variation_of_a_signal_too_small_for_its_strength_is_refused():
+def test_strengths_that_do_not_fit_the_signal_are_refused():
+    graph, known = grid_graph((2, 2)), np.array([True, True, False, False])
     with pytest.raises(ValueError, match=r"strength=0\.1 is too large for a signal of this size"):
-        total_variation(grid_graph((2, 2)), [1e-310, 3e-310, 0, 0], 0.1)
+        total_variation(graph, [1e-310, 3e-310, 0, 0], 0.1)
+    with pytest.raises(ValueError, match="is too small for a signal of this size"):
+        total_variation(graph, [1.0, 3, 0, 0], 1e-320, known=known)
 
 
 @pytest.mark.parametrize(
