@@ -63,7 +63,13 @@ def show(
 ) -> AxesImage:
     """Draw an image without ticks; color images are scaled to 0 to 1, as matplotlib needs them."""
     low, high = value_range
-    if np.ndim(image) == 3:
+    shape = np.shape(image)
+    if len(shape) != 2 and (len(shape) != 3 or shape[2] not in (3, 4)):
+        raise ValueError(
+            f"images to draw have shape (H, W), or (H, W, 3) in color, not {shape}; "
+            "draw one slice or channel"
+        )
+    if len(shape) == 3:
         image = np.clip((np.asarray(image, float) - low) / ((high - low) or 1), 0, 1)
     else:
         options |= {"cmap": cmap, "vmin": low, "vmax": high}

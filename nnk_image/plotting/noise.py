@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nnk_image.base.image import Array
-from nnk_image.noise.model import deviations
+from nnk_image.noise.model import NoiseModel, deviations
 from nnk_image.plotting.figures import row_of_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from nnk_image.noise.model import NoiseModel
 
 
 def plot_noise(
@@ -45,6 +43,8 @@ def plot_noise(
     >>> spectrum.get_title()
     'power by frequency'
     """
+    if not isinstance(model, NoiseModel):
+        raise TypeError(f"model must be a NoiseModel, such as NoiseModel(3.0), not {model!r}")
     curve, field = row_of_axes(axes, 2, 4, 3.4)
     _draw_curve(curve, model, value_range)
     if model.levels is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from nnk_image.base.checks import plain_array
 from nnk_image.plotting.figures import COLORS, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def plot_bands(
     Parameters
     ----------
     coefficients : (n_bands, H, W) array_like
-        As returned by `SpectralGraphWavelets.analyze`.
+        As returned by `SpectralGraphWavelets.analyze`; entries that are NaN or masked stay blank.
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
@@ -46,7 +47,7 @@ def plot_bands(
     >>> len(nnk_image.plotting.plot_bands(wavelets.analyze(image - image.mean())))
     7
     """
-    coefficients = np.asarray(coefficients)
+    coefficients = plain_array(coefficients)
     if coefficients.ndim != 3:
         raise ValueError(
             f"coefficients must have shape (n_bands, H, W), got {coefficients.shape}; give those "
@@ -58,9 +59,9 @@ def plot_bands(
             f"limits has {len(limits)} values: give {len(coefficients)}, one for each band"
         )
     if limits is None:
-        limits = np.percentile(abs(coefficients), 99, axis=(1, 2))
+        limits = np.nanpercentile(abs(coefficients), 99, axis=(1, 2))
     for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=True)):
-        title = f"band {number + 1}\nvariance {band.var(dtype=float):.2g}"
+        title = f"band {number + 1}\nvariance {np.nanvar(band, dtype=float):.2g}"
         limits_of_band = (-top, top) if number else value_range_of(band)
         show(ax, band, limits_of_band, title, "RdBu_r" if number else "gray")
     return row

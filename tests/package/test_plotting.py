@@ -204,6 +204,31 @@ def test_pixels_that_are_nan_leave_the_others_visible(figure, picture):
             assert ax.images[-1].get_clim() == (np.nanmin(noisy), np.nanmax(noisy))
 
 
+@pytest.mark.parametrize("picture", [GRAY, COLOR])
+def test_masked_pixels_of_images_are_blank_and_no_errors(figure, picture):
+    mask = np.zeros(picture.shape, bool)
+    mask[1, 2] = True
+    noisy = np.ma.array(np.where(mask, 1e6, picture + 0.1), mask=mask)
+    axes = figure.subplots(1, 4)
+    first, _, difference = plot_comparison(
+        {"noisy": noisy, "same": noisy}, axes[:3], np.array([0, 1]), clean=picture, difference=True
+    )
+    assert first.get_title() == "noisy: error 0.1"
+    np.testing.assert_allclose(difference.images[0].get_clim(), (-0.15, 0.15))
+    (ax,) = plot_comparison({"noisy": picture}, axes[3:], clean=np.ma.array(picture, mask=mask))
+    assert ax.get_title() == "noisy: error 0"
+    holes = image_graph(GRAY, 3, sigma_f=0.5)
+    plotting.plot_neighbors(noisy, holes, (0, 0), difference, radius=9)
+    for ax in (first, difference):
+        assert not np.isfinite(np.ma.filled(ax.images[-1].get_array(), np.nan))[1, 2].any()
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 1), (4, 5, 2), (4, 5, 6), (2, 4, 5, 3), (4,)])
+def test_arrays_that_are_no_images_are_refused(figure, shape):
+    with pytest.raises(ValueError, match=r"shape \(H, W\), or \(H, W, 3\) in color"):
+        plot_comparison({"volume": np.zeros(shape)}, figure.subplots())
+
+
 def test_an_image_without_finite_values_can_be_shown(figure):
     (ax,) = plot_comparison({"empty": np.full((3, 4), np.nan)}, [figure.subplots()])
     assert ax.images[0].get_clim() == (0, 1)
@@ -389,6 +414,19 @@ def test_bands_with_given_limits(figure):
     assert [ax.images[0].get_clim() for ax in axes[1:]] == [(-2, 2), (-3, 3)]
 
 
+def test_bands_with_blank_pixels(figure):
+    bands = RNG.normal(size=(2, 6, 7))
+    holed = bands.copy()
+    holed[:, 2, 3] = np.nan
+    shown = plotting.plot_bands(holed, figure.subplots(2, 2)[0])
+    masked = plotting.plot_bands(np.ma.masked_invalid(holed), figure.axes[2:])
+    for axes in (shown, masked):
+        for ax, band in zip(axes, bands, strict=True):
+            seen = np.delete(band, 2 * 7 + 3)
+            assert ax.get_title().endswith(f"variance {seen.var():.2g}")
+        assert axes[1].images[0].get_clim()[1] == np.percentile(abs(seen), 99)
+
+
 def test_bands_of_color_are_refused():
     with pytest.raises(ValueError, match="one channel"):
         plotting.plot_bands(np.zeros((7, 4, 5, 3)))
@@ -439,6 +477,11 @@ def test_noise_is_drawn_by_brightness_and_frequency(figure):
         expected = sigma**2 + gain * np.maximum(intensity - 10, 0)
         np.testing.assert_allclose(line.get_ydata() ** 2, expected)
     np.testing.assert_array_equal(spectrum.get_array(), 1)
+
+
+def test_noise_that_is_no_model_is_refused():
+    with pytest.raises(TypeError, match=r"model must be a NoiseModel, .* not 3\.0"):
+        plotting.plot_noise(3.0)
 
 
 def test_noise_between_neighbors_is_drawn_as_its_spectrum(figure):
