@@ -76,13 +76,15 @@ def denoised_layer(
     values = pixels[..., :3] if layer.rgb else pixels  # without transparency
     if layer.rgb:
         options["channel_axis"] = -1
+        if stains >= 0:
+            raise ValueError("a color layer has no axis of stains: set it to -1")
     if layer.ndim > 2 and planes:
         stack = values.reshape(-1, *values.shape[layer.ndim - 2 :])
         data = np.stack([denoise(plane, level, **options) for plane in stack])
         data = data.reshape(values.shape)
     else:
         spacing = [abs(float(s)) for s in layer.scale]
-        if stains >= 0 and not layer.rgb:
+        if stains >= 0:
             options |= {"channel_axis": stains, "channels": "independent"}
             spacing = spacing[:stains] + spacing[stains + 1 :]
         if layer.ndim > 2:
@@ -91,8 +93,8 @@ def denoised_layer(
     if layer.rgb:  # napari shows colors as bytes, or as floats from 0 to 1
         data = to_samples(data, pixels.dtype) if pixels.dtype.kind == "u" else data.clip(0, 1)
         data = np.concatenate([data, pixels[..., 3:]], axis=-1)
-    attributes = {"name": f"{layer.name} denoised", "rgb": layer.rgb}
-    attributes |= {"scale": layer.scale, "translate": layer.translate}
-    if not layer.rgb:
-        attributes |= {"colormap": layer.colormap, "contrast_limits": layer.contrast_limits}
+    kept = ["rgb", "scale", "translate", "rotate", "shear"]
+    kept += [] if layer.rgb else ["colormap", "contrast_limits"]
+    attributes = {name: getattr(layer, name) for name in kept}
+    attributes |= {"name": f"{layer.name} denoised", "affine": layer.affine.affine_matrix}
     return data, attributes, "image"

@@ -25,6 +25,9 @@ def layer_of(data, rgb=False, **attributes):
         "multiscale": False,
         "scale": np.ones(axes),
         "translate": np.zeros(axes),
+        "rotate": np.eye(axes),
+        "shear": np.zeros(axes * (axes - 1) // 2),
+        "affine": SimpleNamespace(affine_matrix=np.eye(axes + 1)),
     }
     given |= {"colormap": "green", "contrast_limits": [0, 300]} | attributes
     return SimpleNamespace(data=data, rgb=rgb, ndim=axes, **given)
@@ -38,6 +41,17 @@ def test_a_grey_layer_keeps_its_looks():
     assert attributes["colormap"] == "green"
     assert attributes["scale"].tolist() == [2, 2]
     np.testing.assert_array_equal(data, denoise(frame, 10))
+
+
+@pytest.mark.parametrize("rgb", [False, True])
+def test_the_result_lies_where_the_layer_lies(rgb):
+    turned = {"rotate": np.array([[0, -1], [1, 0]]), "shear": [0.5]}
+    affine = SimpleNamespace(affine_matrix=2 * np.eye(3))
+    shape = (40, 44, 3) if rgb else (40, 44)
+    layer = layer_of(RNG.integers(0, 256, shape, np.uint8), rgb, **turned, affine=affine)
+    _, attributes, _ = denoised_layer(layer, **OPTIONS)
+    assert {name: attributes[name] for name in turned} == turned
+    assert attributes["affine"] is affine.affine_matrix
 
 
 @pytest.mark.parametrize("channels", [3, 4])
@@ -96,6 +110,7 @@ def test_no_sigma_is_looked_for():
         (None, "no image layer"),
         (layer_of(np.ones((9, 9)), multiscale=True), "'mine' is a pyramid"),
         (layer_of(np.ones((5, 9, 9))), "channel_axis=4 is outside"),
+        (layer_of(np.ones((9, 9, 3)), rgb=True), "color layer has no axis of stains"),
     ],
 )
 def test_what_cannot_be_denoised_is_said(layer, message):
