@@ -24,8 +24,8 @@ def conjugate_gradients(
     ``residual(x)`` returns b - A x divided by `weights`, which define the inner product ``sum
     weights a b``. ``step(r)`` returns the preconditioned residual z, and A z divided by `weights`.
     The first guess `start` is not changed. Returns the solution, the number of iterations, and the
-    norm of the residual as computed from the solution, relative to that of `kept`; it is infinite
-    if numbers are so large that their squares overflow.
+    norm of the residual as computed from the solution, relative to that of `kept`, or of `start` if
+    `kept` solves the equations; it is infinite if numbers are so large that their squares overflow.
 
     The product with the search direction is updated like the direction itself, so each step needs
     only A z, which a polynomial preconditioner computes along the way.  When the residual seems
@@ -40,16 +40,17 @@ def conjugate_gradients(
         return float(np.linalg.norm(a.ravel()))
 
     kind, count = start.dtype.type, 0
+    attainable = max(tol, float(np.finfo(kind).eps))
     with np.errstate(over="ignore", invalid="ignore"):
-        size = norm(weights * residual(kept))
-        x, r = start.copy(), residual(start)
-        weighted = weights * r
-        error = norm(weighted) / size if size else 0.0
-    if not np.isfinite([size, error]).all():
-        return x, 0, np.inf
+        x, r, of_kept = start.copy(), residual(start), residual(kept)
+        if not np.isfinite([norm(weights * r), norm(weights * of_kept)]).all():
+            return x, 0, np.inf
+    size = norm(of_kept) or norm(r) or 1.0
+    error = norm(r) / size
     while error > tol and count < max_iterations:
         p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
-        while norm(weighted) / size > tol and count < max_iterations:
+        weighted = weights * r
+        while norm(r) / size > attainable and count < max_iterations:
             z, image = step(r)
             new = total(weighted * z)
             beta = kind((new - total(old * z)) / energy)  # the preconditioner is rounded
@@ -63,8 +64,7 @@ def conjugate_gradients(
             old, weighted = weighted, weights * r
             count += 1
         before, r = error, residual(x)
-        weighted = weights * r
-        error = norm(weighted) / size
+        error = norm(r) / size
         if not error < before / 2:
             break
     return x, count, error

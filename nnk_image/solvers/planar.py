@@ -141,7 +141,12 @@ class _PlanarSystem:
         scale = problem.weight * np.stack(diagonal, axis=1) + self._data
         self._free = scale > 0
         self._free[problem.fixed, 0] = False
-        self._inverse = np.divide(1, scale, out=np.zeros_like(scale), where=self._free)
+        # Residuals over these are values and slopes in units of the signal, however weak the links.
+        self._inner = np.sqrt(scale) * np.sqrt(scale[:, :1])
+        self._unit, self._inverse = (
+            np.divide(a, b, out=np.zeros_like(b), where=self._free)
+            for a, b in ((1, self._inner), (self._inner, scale))
+        )
 
     def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
         """Solve for one channel."""
@@ -154,11 +159,11 @@ class _PlanarSystem:
             first[:, 0] = start
         first[fixed, 0] = kept[fixed, 0] = values[fixed]
         x, count, error = conjugate_gradients(
-            lambda x: self._free * drawn - self._product(x),
+            lambda x: self._unit * drawn - self._product(x),
             self._step,
             first,
             kept,
-            1.0,
+            self._inner,
             problem.tol,
             problem.max_iterations,
         )
@@ -169,7 +174,7 @@ class _PlanarSystem:
         return z, self._product(z)
 
     def _product(self, x: Array) -> Array:
-        """Return A x at the unknowns, 0 where nothing is to be solved."""
+        """Return A x over `_inner` at the unknowns, 0 where nothing is to be solved."""
         out = np.zeros_like(x)
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data
@@ -178,4 +183,4 @@ class _PlanarSystem:
                 len(x),
                 self._width,
             )
-        return self._free * (self._problem.weight * out + self._data * x)
+        return self._unit * (self._problem.weight * out + self._data * x)

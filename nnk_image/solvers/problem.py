@@ -23,6 +23,7 @@ from nnk_image.base.checks import (
 )
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
+from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Graph: TypeAlias = Any
@@ -146,7 +147,8 @@ class Problem:
         elif not report.converged and report.error > _ROUGH:
             warnings.warn(
                 f"rounding stopped the iterations at an error of {report.error:.1e}, not "
-                f"tol={self.tol:.1e}; give a smaller strength, or a signal of float64",
+                f"tol={self.tol:.1e}; give a smaller strength, stronger links of unknown nodes, "
+                "or a signal of float64",
                 stacklevel=3,
             )
         return (signal, report) if return_info else signal
@@ -178,9 +180,9 @@ def check_problem(
     if not reached.all():
         warnings.warn(
             f"{int((~reached).sum())} of {n} nodes, the first {int(np.argmin(reached))}, are not "
-            f"linked to any known one, or only by weights below tol={tol:g} of the largest, so "
-            "that nothing determines their values: without links they keep start, by default the "
-            "mean of the known values; for weak links use nnk_image.learning.interpolate",
+            f"linked to any known one, or only by weights below tol={tol:g} of those of their "
+            "other links, so that nothing determines their values: without links they keep start, "
+            "by default the mean of the known values; for weak links use learning.interpolate",
             stacklevel=3,
         )
     dtype = working_dtype(signal.dtype)
@@ -213,12 +215,15 @@ def _matrix(graph: ImageGraph | csr_array) -> csr_array:
 
 
 def _reached(graph: ImageGraph | csr_array, known: Array, tol: float) -> Array:
-    """Return which nodes have a path to a known one of weights above `tol` of the largest."""
+    """Return which nodes have a path to a known one of weights above `tol` of an end's degree."""
     if known.all():
         return known
-    matrix = _matrix(graph)
-    strong = matrix > tol * matrix.data.max(initial=0)
-    _, part = connected_components(strong, directed=False)
+    edges = _matrix(graph).tocoo()
+    degree = degrees(edges)
+    strong = edges.data > tol * np.minimum(degree[edges.row], degree[edges.col])
+    ends = edges.row[strong], edges.col[strong]
+    paths = csr_array((edges.data[strong], ends), edges.shape)
+    _, part = connected_components(paths, directed=False)
     return np.isin(part, part[known])
 
 

@@ -56,8 +56,8 @@ def smooth(
         needed, and the result only at nodes without a path to a known node: they keep it. Default:
         the known values, and their mean at all other nodes.
     tol : float
-        Stop when the residual of the equations, relative to that of a zero signal, is at most this;
-        default 1e-6.
+        Stop when the residual of the equations, each divided by its diagonal entry, relative to
+        that of a zero signal, is at most this; default 1e-6.
     max_iterations : int
         Largest number of iterations; default 1000. Each multiplies by the graph 8 times.
     n_jobs : int, optional
@@ -85,7 +85,7 @@ def smooth(
     UserWarning
         If `tol` was not reached within `max_iterations`, or rounding errors keep the residual above
         0.001, as with very large `strength`, or nodes are not linked to any known one, or only by
-        weights below `tol` of the largest.
+        weights below `tol` of those of their other links.
 
     See Also
     --------

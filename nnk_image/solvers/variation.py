@@ -114,22 +114,24 @@ class _Flow:
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
         weight = problem.strength / problem.scale or problem.weight
         spread = float(problem.values[:, problem.known].std()) or 1.0
-        of_unknown = _REACH_OF_UNKNOWN * spread / (weight * problem.largest_weight)
+        largest = weight * matrix.max(axis=1).toarray().ravel().astype(float)  # flow of each node
+        least = _REACH_OF_UNKNOWN * spread / float(np.finfo(matrix.dtype).max) ** 0.75
+        of_unknown = _REACH_OF_UNKNOWN * spread / np.maximum(largest, least)
         reach = np.where(problem.known, 1.0, of_unknown)
         reach[problem.fixed] = 0
         flows = reach * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         with np.errstate(over="ignore"):
             limit = weight * matrix.data[upper]
-            self._reach = reach.astype(matrix.dtype)
             step = (1 / np.where(both > 0, both, _LEAST)).astype(matrix.dtype)
-        if not all(np.isfinite(a).all() for a in (limit, self._reach, step)):
-            wrong = "small" if np.isfinite(limit).all() else "large"
+        self._reach = reach.astype(matrix.dtype)
+        if not (np.isfinite(limit).all() and np.isfinite(step).all()):
             raise ValueError(
-                f"strength={problem.strength:g} is too {wrong} for a signal of this size, in "
+                f"strength={problem.strength:g} is too large for a signal of this size, in "
                 f"{matrix.dtype} arithmetic"
             )
         self._n_edges = len(tail)
+        self._rounding = np.finfo(matrix.dtype).eps * float(limit.sum(dtype=float))
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
@@ -157,7 +159,10 @@ class _Flow:
     def _error(
         self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]
     ) -> float:
-        """Set x to the signal of the flow u; return the duality gap divided by the objective."""
+        """Set x to the signal of the flow u; return the duality gap divided by the objective.
+
+        Both may be 0, and are then known up to rounding.
+        """
         problem, missing = self._problem, ~self._problem.known
         self._nodes(z, self._reach, u, limits, x)
         parts = self._sum(
@@ -170,7 +175,10 @@ class _Flow:
             out, here = -inflow[missing], x[missing]
             gap += (out * here - np.minimum(out * limits[0], out * limits[1])).sum(dtype=float)
         misfit = (problem.data_weights * (x - values) ** 2).sum(dtype=float) / 2
-        return float(gap / (misfit + variation)) if gap > 0 else 0.0
+        objective = misfit + variation
+        if gap <= 0 or max(gap, objective) <= self._rounding:
+            return 0.0
+        return float(gap / max(objective, self._rounding))
 
     def _nodes(
         self, z: Array, reach: Array, flow: Array, limits: tuple[float, float], x: Array

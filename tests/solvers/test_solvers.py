@@ -1,6 +1,7 @@
 """Solvers on graphs: dense solutions, bounded least squares, linear programs, exact properties."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def planar_form(problem, stiffness):
 
 
 def close(found, best):
-    assert found == pytest.approx(best, rel=1e-6, abs=1e-9)
+    assert found == pytest.approx(best, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -306,19 +307,78 @@ def test_units_of_weights_and_of_signals_with_kept_values(solver, fixed, exponen
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("strength", [0, 1.0])
 def test_weak_links_count_in_float32_and_are_warned_of(solver, strength):
-    """The outlier's largest weight is 1e-104, which once was 0, unnoticed, in float32."""
+    """The outlier's largest weight is 1e-104: it once got the mean of all, without a warning."""
     image = np.add.outer(np.arange(20), np.arange(20)).astype(np.uint8)
     known = np.ones(image.shape, bool)
     known[15, 15], image[15, 15] = False, 255
     graph = nnk_image.image_graph(image, sigma_f=10)
-    weak = "1 of 400 nodes, the first 315, .* only by weights below tol=.* of the largest"
-    with pytest.warns(UserWarning, match=weak):
+    with pytest.warns(UserWarning, match="rounding") if solver is gglr else nullcontext():
         single = solver(graph, image.astype(np.float32), strength, known=known)
-    with pytest.warns(UserWarning, match=weak):
+    with pytest.warns(UserWarning, match="rounding") if solver is gglr else nullcontext():
         double = solver(graph, image.astype(np.float64), strength, known=known)
     np.testing.assert_array_equal(single, double.astype(np.float32))
+    if solver is not gglr:
+        assert 22 <= double[15, 15] <= 38  # of its 14 neighbors
     if solver is smooth and not strength:
         np.testing.assert_allclose(double, interpolate(graph, image, known), rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_groups_with_weak_links_are_warned_of(solver):
+    """Where the two unknown nodes get their value from is lost in rounding."""
+    weights = np.zeros((4, 4))
+    for i, j, weight in ((0, 1, 1), (1, 2, 1e-9), (2, 3, 1)):
+        weights[i, j] = weights[j, i] = weight
+    options = {"coordinates": np.zeros((4, 1))} if solver is gglr else {}
+    known = np.array([True, True, False, False])
+    with pytest.warns(UserWarning, match="2 of 4 nodes, the first 2, .* only by weights below tol"):
+        solver(weights, [1.0, 2, 0, 0], 1.0, known=known, **options)
+
+
+@pytest.mark.parametrize("solver", [smooth, gglr])
+def test_small_strengths_fill_in_as_0_does(solver):
+    """They once left the mean at all nodes that are not known."""
+    noisy, graph = photograph()
+    known = np.random.default_rng(1).random(noisy.shape) < 0.3
+    exact = solver(graph, noisy, 0, known=known, tol=1e-9)
+    for strength in (1e-9, 1e-6):
+        found = solver(graph, noisy, strength, known=known, tol=1e-7)
+        np.testing.assert_allclose(found, exact, atol=0.05)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("strength", [0, 1e-3])
+def test_zeros_around_a_hole_fill_it(solver, strength):
+    """Known values other than 0 are far away: the hole once got their mean."""
+    signal = np.array([9.0, 9, 0, 0, 0, 0, 0])
+    known = np.array([True, True, True, False, False, True, True])
+    options = {"coordinates": np.arange(7.0)[:, None]} if solver is gglr else {}
+    weights = grid_graph((1, 7)).toarray()
+    weights[1, 2] = weights[2, 1] = 0
+    found = solver(weights, signal, strength, known=known, tol=1e-8, **options)
+    np.testing.assert_allclose(found, signal, atol=0.02 if strength else 1e-6)
+
+
+@pytest.mark.parametrize("strength", [0, 0.1, 1.0])
+def test_total_variation_without_any_variation(strength):
+    """The objective is 0, which a gap relative to it once did not reach."""
+    weights = np.kron(np.eye(3), [[0, 0.7], [0.7, 0]])
+    known = np.arange(6) % 2 == 0
+    found, info = total_variation(
+        weights, 0.1 * np.arange(6), strength, known=known, return_info=True
+    )
+    assert info.converged
+    np.testing.assert_allclose(found, [0, 0, 0.2, 0.2, 0.4, 0.4], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tolerance_below_rounding_does_no_harm(seed):
+    """Steps went on after the residual had vanished, and led anywhere."""
+    problem = Random(seed)
+    signal, graph = problem.y.astype(np.float32), problem.graph.astype(np.float32) * 0.01
+    exact = smooth(problem.graph * 0.01, problem.y, 0.01, tol=1e-12)
+    found = smooth(graph, signal, 0.01, tol=1e-12)
+    np.testing.assert_allclose(found, exact, atol=1e-4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -412,7 +472,7 @@ def test_a_result_spoiled_by_rounding_is_warned_of(solver):
     noisy = photograph()[0][:9, :12]
     noisy = noisy.astype(np.float32)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
-    with pytest.warns(UserWarning, match="rounding stopped .* smaller strength, or .* float64"):
+    with pytest.warns(UserWarning, match="rounding stopped .* smaller strength, .* or .* float64"):
         solver(graph, noisy, 1e5, max_iterations=100_000)
 
 
@@ -420,8 +480,9 @@ def test_strengths_that_do_not_fit_the_signal_are_refused():
     graph, known = grid_graph((2, 2)), np.array([True, True, False, False])
     with pytest.raises(ValueError, match=r"strength=0\.1 is too large for a signal of this size"):
         total_variation(graph, [1e-310, 3e-310, 0, 0], 0.1)
-    with pytest.raises(ValueError, match="is too small for a signal of this size"):
-        total_variation(graph, [1.0, 3, 0, 0], 1e-320, known=known)
+    found = total_variation(graph, [1.0, 3, 0, 0], 1e-320, known=known)
+    np.testing.assert_array_equal(found[known], [1, 3])
+    assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize(
