@@ -232,7 +232,10 @@ def known_channels(name: str, signal: Array, known: Array) -> Array:
     values = np.where(known, _channels(name, signal, len(known)), 0)
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
-        raise ValueError(f"{name} must be finite where known; it is not at node {node}")
+        raise ValueError(
+            f"{name} must be finite where known; it is not at node {node}: let known be False "
+            "where values are missing or masked"
+        )
     return values
 
 
