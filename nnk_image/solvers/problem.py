@@ -85,15 +85,15 @@ class Problem:
         return self.known if self.strength == 0 else np.zeros_like(self.known)
 
     @cached_property
-    def largest_weight(self) -> float:
-        """Power of 2, at least the largest edge weight and below twice it; 1 without edges."""
-        largest = _matrix(self.graph).data.max(initial=0)
-        return 2.0 ** min(math.ceil(math.log2(largest)), 1023) if largest else 1.0
-
-    @property
     def weight(self) -> float:
-        """What multiplies the variation: `strength`, or any number if known values are kept."""
-        return self.strength or 1 / self.largest_weight
+        """What multiplies the variation: `strength`, or a unit if known values are kept.
+
+        The unit is a power of 2 that brings the largest edge weight near 1.
+        """
+        largest = 0 if self.strength else _matrix(self.graph).data.max(initial=0)
+        if not largest:
+            return self.strength or 1.0
+        return 2.0 ** min(-math.ceil(math.log2(largest)), 1023)
 
     @property
     def data_weights(self) -> Array:
