@@ -22,7 +22,12 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
-from nnk_image.denoising.residual import is_noise
+from nnk_image.denoising.residual import (
+    MOST_STRUCTURE,
+    kurtosis_removed,
+    most_kurtosis,
+    structure_removed,
+)
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
@@ -63,8 +68,8 @@ def denoise(
         accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
         noise. Default: the noise is estimated by `estimate_noise`. If it is correlated, but what is
         removed does not look like noise by `residual_structure` and `residual_kurtosis`, the image
-        is denoised again as if the noise were uncorrelated, and left unchanged if that does not
-        look like noise either. If the estimated noise is neither white nor Poisson noise, the
+        is denoised again as if the noise were uncorrelated, and left unchanged if that does
+        not look like noise either. If the estimated noise is neither white nor Poisson noise, the
         result is then corrected by `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
@@ -208,15 +213,16 @@ def denoise_and_report(
             "levels that differ across the image"
         )
     pixels = without(noise)
-    doubtful = sigma is None and noise.correlation is not None and strength <= 1
-    # Noise that is clearly there may look structured, because bright areas have more of it.
-    if doubtful and not is_noise(checked, pixels, noise, max(1, trust / CLEAR)):
-        noise, _ = estimated_noise(checked, correlated=False)
-        pixels = without(noise)
-        if not is_noise(checked, pixels, noise):
-            zeros = [0.0] * checked.channels
-            noise = NoiseModel(zeros, rows=noise.rows, columns=noise.columns)
+    if sigma is None and noise.correlation is not None and strength <= 1:
+        # Noise that is clearly there may look structured, because bright areas have more of it.
+        structured = structure_removed(checked, pixels) > MOST_STRUCTURE * max(1, trust / CLEAR)
+        if structured or kurtosis_removed(checked, pixels) > most_kurtosis(noise):
+            noise, _ = estimated_noise(checked, correlated=False)
             pixels = without(noise)
+            if kurtosis_removed(checked, pixels) > most_kurtosis(noise):
+                zeros = [0.0] * checked.channels
+                noise = NoiseModel(zeros, rows=noise.rows, columns=noise.columns)
+                pixels = without(noise)
     if (noise if chosen.uneven else replace(noise, curve=None)).is_white:
         _unclip(checked, pixels, noise)
     elif sigma is None and not any(noise.gain):

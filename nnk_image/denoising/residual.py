@@ -11,12 +11,13 @@ from nnk_image.noise.blocks import constant_pixels, usable_pixels
 from nnk_image.noise.model import NoiseModel
 
 MOST_STRUCTURE = 2.0
-MOST_KURTOSIS = 4.5
-"""Values of `residual_structure` and `residual_kurtosis` above which not only noise was removed."""
+"""Ratio of `residual_structure` above which texture was removed, not only noise."""
+
+_MOST_KURTOSIS, _MOST_OF_WHITE = 4.25, 6.0  # the latter, because white noise may be clipped
 
 _SIDE = 8  # of a block
 _FEWEST = 16  # blocks
-_LEAST_REMOVED = 0.1  # variance of what was removed from a block that counts, over the median
+_LEAST_REMOVED = 0.1  # variance of what was removed from a block that counts, over the mean
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
 _LEAST_USABLE = 0.95  # share of the pixels of a block that are neither masked, clipped nor padding
 
@@ -102,7 +103,7 @@ def residual_kurtosis(
     Returns
     -------
     float
-        About 3 if only noise was removed; above 4.5 if lines or dots were removed as well. It is
+        About 3 if only noise was removed; above 4.25 if lines or dots were removed as well. It is
         the mean over blocks of 8 x 8 pixels of the fourth moment of ``image - denoised`` in a
         block, divided by the squared variance. Blocks from which hardly anything was removed do not
         count, nor do those with masked pixels. NaN if fewer than 16 blocks are left.
@@ -129,23 +130,22 @@ def residual_kurtosis(
     >>> round(nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)), 1)
     2.8
     >>> paper[::4, ::4] = 0  # dots
-    >>> nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)) > 4.5
+    >>> nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)) > 4.25
     True
     """
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
     spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)
-    return _kurtosis_removed(noisy, clean.pixels)
+    return kurtosis_removed(noisy, clean.pixels)
 
 
-def is_noise(image: Image, denoised, noise: NoiseModel, tolerance: float = 1.0) -> bool:
-    """Return whether what was removed from a checked image looks like noise, and not like texture.
+def most_kurtosis(noise: NoiseModel) -> float:
+    """Return the `residual_kurtosis` above which not only noise was removed.
 
-    The limit of `structure_removed` is multiplied by `tolerance`. Counts of photons need not be
-    normally distributed.
+    White noise may be clipped, as on white paper, and counts of photons may be few.
     """
-    if structure_removed(image, denoised) > tolerance * MOST_STRUCTURE:
-        return False
-    return any(noise.gain) or not _kurtosis_removed(image, denoised) > MOST_KURTOSIS
+    if any(noise.gain):
+        return np.inf
+    return _MOST_OF_WHITE if noise.correlation is None else _MOST_KURTOSIS
 
 
 def checked_pair(image, denoised, channel_axis, mask):
@@ -177,15 +177,15 @@ def structure_removed(image: Image, denoised) -> float:
     return float(strongest / flattest) if flattest > 0 else float("nan")
 
 
-def _kurtosis_removed(image: Image, denoised) -> float:
+def kurtosis_removed(image: Image, denoised) -> float:
     """Return `residual_kurtosis` of a checked image and (..., C) denoised pixels."""
     _, before, after, valid = _planes(image, denoised)
     removed = _blocks(before - after)
     if valid is not None:
         removed = removed[_blocks(valid).all(axis=1)]
-    variances = removed.var(axis=1)
     if len(removed):
-        removed = removed[variances > _LEAST_REMOVED * np.median(variances)]
+        variances = removed.var(axis=1)
+        removed = removed[variances > _LEAST_REMOVED * variances.mean()]
     return (
         float(kurtosis(removed, axis=1, fisher=False).mean())
         if len(removed) >= _FEWEST
