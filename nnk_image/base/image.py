@@ -173,8 +173,8 @@ def data_range_of(image: Image) -> float:
         return 1.0
     raise ValueError(
         f"the data range of this {image.pixels.dtype} image with values from {image.low:g} to "
-        f"{image.high:g} is not known; pass sigma_f in the image's units, such as "
-        "image_graph(image, sigma_f=10) for 8-bit values"
+        f"{image.high:g} is not known; pass sigma_f in the image's units, such as 10 "
+        "for values up to 255"
     )
 
 

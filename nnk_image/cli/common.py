@@ -21,8 +21,12 @@ FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 Report = dict[str, Any]
 
-_OPTIONS = {"channel_axis": "--axes", "axes": "--axes", "sigma": "--sigma", "sigma_f": "--sigma-f"}
-"""Options that messages name instead of the arguments that the library asks for."""
+_ARGUMENT = re.compile(
+    r"(?<![\w./-])(max_memory|max_pixels|n_jobs|sigma_f"
+    r"|((?<=give )|(?<=check )|(?<=leave out ))(axes|channel_axis|sigma))(?![\w./^-])"
+)
+_OPTIONS = {"channel_axis": "--axes", "n_jobs": "--jobs"}
+"""Arguments of the library in messages, and options of another name to name instead of them."""
 
 STREAMS: dict[str, str] = {}
 """What to call the files that stand for standard input and output, by their paths."""
@@ -94,8 +98,11 @@ def say(text: str) -> None:
 
 def complain(message: object) -> None:
     """Print one line on stderr, if the process has one."""
-    asked = rf"\b(give|pass|check) ({'|'.join(_OPTIONS)})\b(?!=)"
-    text = re.sub(asked, lambda words: f"{words[1]} {_OPTIONS[words[2]]}", named(message))
+
+    def option(argument: re.Match[str]) -> str:
+        return _OPTIONS.get(argument[0], f"--{argument[0].replace('_', '-')}")
+
+    text = _ARGUMENT.sub(option, named(message))
     if sys.stderr is not None:
         print("nnk-image: " + " ".join(text.split()), file=sys.stderr)
 

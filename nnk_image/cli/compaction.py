@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
-    _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
+    with warnings.catch_warnings(action="ignore"):  # of a range that is not that of the images
+        _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
     outputs = {"plot": [options.plot], "json": [options.json]}
     paths.check_targets(found, options.overwrite, outputs, {"plot": paths.PLOTS})
@@ -68,6 +70,7 @@ def run(options: argparse.Namespace) -> None:
             number = len(options.orders) + bool(options.blocks)
             with common.plot(options.plot, number, (3 * number, 3.2), sharey=True) as axes:
                 plot_compaction(list(results.values()), axes)
+    if len(results) > 1:
         reductions = [100 * r.reduction for r in results.values()]
         print(
             f"{len(results)} images: the NNK graph has {min(reductions):.1f} to "

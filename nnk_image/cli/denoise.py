@@ -18,7 +18,7 @@ from nnk_image.base.progress import Bar
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.arrays import open_source
 from nnk_image.io.files import WRITABLE, check_writable, copied, write
-from nnk_image.io.metadata import to_samples
+from nnk_image.io.metadata import FormatError, Metadata, named_axes, to_samples
 
 _LARGE = 3  # million values, from which 'best' takes minutes
 
@@ -106,7 +106,7 @@ def _given_noise(options: argparse.Namespace) -> nnk_image.NoiseModel | None:
         except ValueError as error:
             reason = f" ({error})" if text.lstrip().startswith(("{", "[")) else ""
             raise ImageFileError(
-                f"{options.noise}: is no noise model{reason}; 'nnk-image noise IMAGE --out "
+                f"{options.noise}: is not a noise model{reason}; 'nnk-image noise IMAGE --out "
                 "model.json' makes one"
             ) from None
     if options.gain is not None:
@@ -154,14 +154,14 @@ def _denoise_file(
     if not changed and source.pixels.dtype.kind in "bui":
         reason = "found no noise to remove; if you see noise, give its level with --sigma"
         if noise is not None:
-            given = f"the given noise, {levels[0]:.2g} in the units of the file,"
-            reason = f"{given} is too weak to change integers"
+            level = f"{levels[0]:.2g} in the units of the file"
+            reason = f"removing the given noise, {level}, changes no value by as much as 0.5"
         common.complain(f"{path}: the image is unchanged: {reason}")
     sources.write_map(files["map"], source, models)
     words = [described(model, *r) for model, r in zip(models, limits, strict=True)]
     what = f"{words[0]} ({'estimated' if noise is None else 'given'})"
     if noise is None and len(models) > 1:
-        what = f"noise estimated in each of {len(models)}"
+        what = f"noise estimated in each of {len(models)} images or volumes"
         for (label, _), text in zip(source.parts, words, strict=True):
             common.say(f"{path}{label}: {text}")
     common.say(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
@@ -228,21 +228,27 @@ def _denoise_in_tiles(
 ) -> common.Report:
     """Denoise one file that may be larger than memory."""
     others = options.slices, options.channels, options.compare, options.map, options.no_clobber
-    if len(options.images) != 1 or any(others):
+    others += (options.max_pixels,)
+    taken = Path(options.images[0]), Path(options.output)
+    if len(options.images) != 1 or taken[1].suffix.lower() != ".zarr" or any(others):
         raise ImageFileError(
-            "--max-memory and .zarr files, for tiles, need a single IN, and no --slices, "
-            "--channels, --compare, --map or --no-clobber"
+            "--max-memory and .zarr files, for tiles, need a single IN, an OUT that ends in .zarr, "
+            "and no --slices, --channels, --compare, --map, --no-clobber or --max-pixels"
         )
     if options.rician and noise is None:
         raise ValueError("--rician with --max-memory needs --sigma")
     path, start = options.images[0], time.perf_counter()
-    taken = Path(path), Path(options.output)
     paths.check_targets(taken, options.overwrite, {"json": [options.json]})
     with open_source(path, options.axes) as source:
-        shape, stored, axes = source.shape, source.stored, source.metadata.axes
-        space, spacing = [axis for axis in axes if axis in sources.SPACE], options.spacing
+        shape, stored, metadata = source.shape, source.stored, source.metadata
+        if not metadata.axes:
+            try:
+                metadata = Metadata(axes=named_axes(shape, None)[0])
+            except FormatError as error:
+                raise ImageFileError(f"{path}: {error}") from None
+        space, spacing = [axis for axis in metadata.axes if axis in sources.SPACE], options.spacing
         if len(space) > 2:
-            spacing = sources.spacing_of(Path(path), source.metadata, spacing, space)
+            spacing = sources.spacing_of(Path(path), metadata, spacing, space)
         removed = nnk_image.denoise_tiles(
             source,
             options.output,
@@ -255,7 +261,7 @@ def _denoise_in_tiles(
             progress=common.wants_progress(),
         )
     seconds = time.perf_counter() - start
-    size = " ".join(filter(None, ["x".join(map(str, shape)), axes, str(stored)]))
+    size = f"{'x'.join(map(str, shape))} {metadata.axes} {stored}"
     common.say(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}")
     about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
     about["sigma"] = None if any(removed.gain) else float(np.mean(removed.sigma))

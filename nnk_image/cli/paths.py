@@ -56,7 +56,7 @@ def image_paths(
     """Return the image files that command line arguments name, each once.
 
     They are files; folders, which stand for the images in them, sorted by name, at any depth if
-    `recursive`; and patterns. Results in `output`, a folder within another, are no images.
+    `recursive`; and patterns. Results in `output`, a folder within another, do not count.
     """
     found: list[Path] = []
     for argument in arguments:
@@ -84,7 +84,7 @@ def _expand(argument: str, recursive: bool, output: str | None) -> list[Path]:
         if others:
             names = ", ".join(str(p.relative_to(path)) for p in others[:5])
             more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            complain(f"{argument}: skipped, because they are no images: {names}{more}")
+            complain(f"{argument}: skipped, because they are not images: {names}{more}")
         return files
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
@@ -204,7 +204,8 @@ def standard_streams(options: argparse.Namespace) -> Iterator[None]:
         if options.images == ["-"]:
             file = Path(folder, "standard input")
             with open(file, "wb") as stream:
-                shutil.copyfileobj(sys.stdin.buffer, stream)
+                with open(0, "rb", closefd=False) as given:
+                    shutil.copyfileobj(given, stream)
             options.images = [str(file.rename(f"{file}{extension_by_content(file)}"))]
             STREAMS[options.images[0]] = "standard input"
         if output != "-":

@@ -164,8 +164,8 @@ def spacing_of(
         here = axes if len(given) == len(axes) else [axis for axis in axes if axis != "T"]
         if len(given) != len(here):
             raise ImageFileError(
-                f"{path}: --spacing has {len(given)} numbers, the axes of space are "
-                f"{','.join(axes)}: give one for each, T may be left out"
+                f"{path}: --spacing needs a number for each axis of space, {','.join(axes)} (T "
+                f"may be left out), got {','.join(map('{:g}'.format, given))}"
             )
         if not all(0 < length < float("inf") for length in given):
             raise ImageFileError(f"{path}: --spacing must be positive numbers, got {given}")

@@ -57,9 +57,9 @@ class TestDenoise:
             (("--sigma", "3", "--gain", "2"), "--gain: not allowed with argument --sigma"),
             (
                 ("--noise", other),
-                "other.json: is no noise model (the text is JSON, but not that of",
+                "other.json: is not a noise model (the text is JSON, but not that of",
             ),
-            (("--noise", photo), "photo.png: is no noise model; 'nnk-image noise IMAGE --out"),
+            (("--noise", photo), "photo.png: is not a noise model; 'nnk-image noise IMAGE"),
             (("--noise", colors), "sigma has 3 values, the image 1 channels"),
             (("--noise", tmp_path / "none.json"), "No such file"),
             (("--gain", "-2"), "gain=-2.0 must be"),
@@ -80,7 +80,7 @@ class TestDenoise:
         again = "--overwrite", "--sigma", "0.05"
         status, _, err = run(capsys, "denoise", clean, tmp_path / "out.png", *again)
         assert status == 0
-        assert "the given noise, 0.05 in the units of the file, is too weak" in err
+        assert "the given noise, 0.05 in the units of the file, changes no value" in err
 
     def test_estimates_sigma_and_reports_it(self, capsys, photo, tmp_path):
         report = tmp_path / "report.json"
@@ -108,8 +108,8 @@ class TestDenoise:
             (("PHOTO", "out.png", "--sigma", "-3"), "sigma=-3.0"),
             (("PHOTO", "out.png", "--sigma", "nan"), "sigma=nan"),
             (("PHOTO", "out.png", "--method", "magic"), "'magic'"),
-            (("PHOTO", "out.png", "--jobs", "0"), "n_jobs=0"),
-            (("PHOTO", "out.png", "--max-pixels", "10"), "max_pixels"),
+            (("PHOTO", "out.png", "--jobs", "0"), "--jobs=0 is not"),
+            (("PHOTO", "out.png", "--max-pixels", "10"), "raise the limit (--max-pixels) to"),
         ],
     )
     def test_failures_are_one_line_and_status_1(
@@ -219,9 +219,15 @@ class TestCompaction:
         assert f"{100 * expected.reduction:.1f} % fewer edges" in out
 
     def test_folder(self, capsys, photo):
-        status, out, _ = run(capsys, "compaction", photo.parent, "--orders", "4")
-        assert status == 0
-        assert "1 images" in out
+        other = photo.with_name("other.png")
+        for number in (1, 2):  # one image needs no summary
+            status, out, err = run(
+                capsys, "compaction", photo.parent, "--orders", "4", "--sigma-f", 30
+            )
+            assert (status, err) == (0, "")
+            assert out.count("% fewer edges") == 2 * number - 1
+            other.write_bytes(photo.read_bytes())
+        assert "2 images: the NNK graph has" in out
 
     def test_blocks(self, capsys, photo, tmp_path):
         other, report, plot = photo.parent / "other.png", tmp_path / "e.json", tmp_path / "e.png"
@@ -257,7 +263,7 @@ class TestCompaction:
         assert status == 1
         assert "flat.png: all channels of the image are constant" in err
         assert err.endswith("nnk-image: 1 of 2 images failed\n")
-        assert "1 images" in out
+        assert f"{photo}: " in out
         report = json.loads(file.read_text())
         assert set(report[str(photo.parent / "flat.png")]) == {"input", "error"}
         assert set(report) == {str(photo), str(photo.parent / "flat.png")}
@@ -267,7 +273,7 @@ class TestCompaction:
         [
             (("--window", "4"), "window=4"),
             (("--orders", "0"), "order=0"),
-            (("--sigma-f", "0"), "sigma_f=0.0"),
+            (("--sigma-f", "0"), "--sigma-f=0.0 must be"),
             (("--plot", "nowhere/p.png"), "does not exist"),
         ],
     )
@@ -335,11 +341,11 @@ class TestGraph:
         [
             (("--window", "4"), "window=4"),
             (("--sigma-d", "0"), "sigma_d=0.0"),
-            (("--jobs", "0"), "n_jobs=0"),
+            (("--jobs", "0"), "--jobs=0 is not"),
             (("--out", "nowhere/g.npz"), "does not exist"),
             (("--plot", "nowhere/p.png"), "does not exist"),
             (("--plot", "picture.xyz"), "xyz"),
-            (("--max-pixels", "10"), "max_pixels"),
+            (("--max-pixels", "10"), "--max-pixels"),
         ],
     )
     def test_bad_options(self, capsys, photo, tmp_path, monkeypatch, arguments, message):

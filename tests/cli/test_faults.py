@@ -102,6 +102,12 @@ def test_advice_names_options(capsys, tmp_path):
     status, _, err = run(capsys, "denoise", tmp_path / "small.npy", tmp_path / "out.npy")
     assert status == 1
     assert err.endswith("check --axes, or give --sigma to denoise\n")
+    name = tmp_path / "sigma_f n_jobs.npy"  # a name is no advice
+    np.save(name, 300 * np.eye(5))
+    status, _, err = run(capsys, "graph", name)
+    assert status == 1
+    assert err.startswith(f"nnk-image: {name}: the data range")
+    assert "pass --sigma-f in the image's units, such as 10 for values up to 255\n" in err
 
 
 def test_unreadable(capsys, photo, tmp_path, monkeypatch):
@@ -282,6 +288,13 @@ def test_closed_streams(photo, tmp_path, closed, status):
     assert done.returncode == status
     assert out.exists() == (status == 0)
     assert "Traceback" not in done.stderr
+
+
+@only_on_posix
+def test_standard_input_closed():
+    shell = " ".join(command("noise", "-", "<&-"))
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "nnk-image: Bad file descriptor\n")
 
 
 @only_on_posix

@@ -180,7 +180,7 @@ def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
     (path.parent / "notes.gz").write_bytes(b"no image")
     status, text, err = run(capsys, "denoise", path.parent, tmp_path / "out", "--sigma", "60")
     assert status == 0
-    assert err.count("the given noise, 60 in the units of the file, is too weak") == 4
+    assert err.count("the given noise, 60 in the units of the file, changes no value") == 4
     assert text.count(" -> ") == 4
     names = sorted(p.name for p in (tmp_path / "out").iterdir())
     assert names == ["n.npy", "p.pgm", "stack.tif", "v.nii.gz"]
@@ -276,7 +276,7 @@ def test_the_graph_of_a_volume(capsys, stack, tmp_path):
     ("arguments", "message"),
     [
         (("STACK", "o.png"), "PNG cannot hold 5x40x48 pixels with axes ZYX; write .tif"),
-        (("STACK", "o.tif", "--spacing", "1,2,3,4"), "has 4 numbers, the axes of space are Z,Y,X"),
+        (("STACK", "o.tif", "--spacing", "1,2,3,4"), "for each axis of space, Z,Y,X (T may be left out)"),
         (("STACK", "o.tif", "--spacing", "1,0,1"), "must be positive"),
         (("STACK", "o.tif", "--spacing", "1,nan,1"), "must be positive"),
         (("STACK", "o.tif", "--axes", "YX"), "one letter for each"),

@@ -103,12 +103,12 @@ def test_no_clobber(capsys, folders, tmp_path):
 
 def test_recursive_keeps_the_folders(capsys, folders, tmp_path):
     out = folders / "clean"  # within the folder of the images
-    for _ in range(2):  # results are no images to denoise
+    for _ in range(2):  # results are not denoised again
         names = folders, out, "--recursive", *SIGMA, "--overwrite"
         status, _, err = run(capsys, "denoise", *names)
         assert status == 0
         assert err == (
-            f"nnk-image: {folders}: skipped, because they are no images: inner{os.sep}raw.cr3, "
+            f"nnk-image: {folders}: skipped, because they are not images: inner{os.sep}raw.cr3, "
             "notes.txt\n"
         )
         names = [os.path.join("inner", name) for name in ("photo.png", "second.png")]
@@ -121,7 +121,7 @@ def test_the_names_of_skipped_files_are_said(capsys, folders):
     status, text, err = run(capsys, "noise", folders)
     assert status == 0
     assert text.count("\n") == 1
-    assert "because they are no images: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
+    assert "because they are not images: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
     assert run(capsys, "noise", folders, "--recursive")[1].count("\n") == 3
 
 
