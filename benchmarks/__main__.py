@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.machine import machine
 from benchmarks.timing import header
+from nnk_image.io import ImageFileError
 
 TABLES = (
     "graph",
@@ -27,16 +28,20 @@ TABLES = (
 
 def main():
     modules = {name: import_module(f"benchmarks.{name}") for name in TABLES}
-    options = _parser(modules).parse_args()
+    parser = _parser(modules)
+    options = parser.parse_args()
     chosen = TABLES if "all" in options.tables else dict.fromkeys(options.tables)
     info = machine()
     print(header(info))
     report = {"machine": info}
     for name in chosen:
         report[name] = []
-        for table in modules[name].tables(options):
-            print(f"\n{table}", flush=True)
-            report[name].append(table.to_dict())
+        try:
+            for table in modules[name].tables(options):
+                print(f"\n{table}", flush=True)
+                report[name].append(table.to_dict())
+        except ImageFileError as error:  # of a folder that the options name
+            parser.error(str(error))
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
 

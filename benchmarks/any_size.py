@@ -21,27 +21,32 @@ def add_options(group):
     """Command line of this table."""
     group.add_argument(
         "--slides",
+        type=_slide,
         nargs="+",
-        default=["sgw:8192", "fast:4096"],
+        default=[("sgw", 8192), ("fast", 4096)],
         metavar="METHOD:SIDE",
         help="what is denoised in tiles (default: sgw:8192 fast:4096)",
     )
     group.add_argument("--tile-memory", default="1GiB", help="its --max-memory (%(default)s)")
 
 
+def _slide(text):
+    method, side = text.split(":")
+    return method, int(side)
+
+
 def tables(options):
     """Time and peak of `nnk-image denoise`, tiled TIFF to zarr."""
     columns = {"": "", "s": ".0f", "CPU s": ".0f", "us per pixel": ".2f", "peak MiB": ".0f"}
     table = Table(f"nnk-image denoise --max-memory {options.tile_memory}, TIFF to zarr", columns)
-    for text in options.slides:
-        method, side = text.split(":")
+    for method, side in options.slides:
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, "slide.tif"), Path(folder, "clean.zarr")
-            write_slide(source, int(side))
-            told = ["--sigma", f"{SIGMA:g}", "--max-memory", options.tile_memory]
-            command = [sys.executable, "-m", "nnk_image", "denoise", source, target, *told]
+            write_slide(source, side)
+            given = ["--sigma", f"{SIGMA:g}", "--max-memory", options.tile_memory]
+            command = [sys.executable, "-m", "nnk_image", "denoise", source, target, *given]
             row = {"": f"{side}x{side} uint8 {method}"} | measured([*command, "--method", method])
-            row["us per pixel"] = 1e6 * row["CPU s"] / int(side) ** 2
+            row["us per pixel"] = 1e6 * row["CPU s"] / side**2
             table.rows.append(row)
     table.notes = (
         f"8-bit pixels of noise {SIGMA:g}, which is given; TIFF of tiles of {TIFF_TILE} pixels.",

@@ -97,7 +97,7 @@ def fasthyde(noisy, levels, single, components=10):
 
 
 def phantom():
-    """Diffusion signals of a head: fibers that turn, rise and cross, grey matter, liquid.
+    """Diffusion signals of a head: fibers that turn, rise and cross, gray matter, liquid.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """A simple camera: what a developed photograph of a known scene looks like, noise and all.
 
-Each pixel sees the scene through one colour filter and counts light; the two other colours are
-filled in from its neighbours, the whites are balanced, dark tones brightened, and the result is
+Each pixel sees the scene through one color filter and counts light; the two other colors are
+filled in from its neighbors, the whites are balanced, dark tones brightened, and the result is
 stored as JPEG.
 """
 
@@ -35,7 +35,7 @@ class Shot:
     light : float
         Counts of a pixel behind the green filter where the scene is white.
     mosaic : (H, W) ndarray
-        What the sensor counted, of one colour in each pixel.
+        What the sensor counted, of one color in each pixel.
     clean, noisy : (H, W, 3) ndarray of uint8
         Developed.
     """

@@ -6,19 +6,16 @@ from statistics import fmean, stdev
 
 from skimage.metrics import structural_similarity
 
-import nnk_image
 from benchmarks import denoisers
 from benchmarks.noise_scores import psnr
 from benchmarks.noises import white
-from benchmarks.pictures import BUNDLED
+from benchmarks.pictures import images_of_8_bits
 from benchmarks.timing import Table, existing_folder
-from nnk_image.cli.paths import image_paths
-from nnk_image.io import read
 
 NOTES = (
     "+-: standard deviation over seeds of the mean PSNR.  s: seconds per image, one thread.",
     "Settings, in units of sigma, are the best for that sigma on the mean PSNR of the first seed",
-    "over these very images: in favour of the methods that have some.",
+    "over these very images: in favor of the methods that have some.",
 )
 
 
@@ -42,19 +39,13 @@ def add_options(group):
 
 def tables(options):
     """One table per sigma."""
-    images = _images(options.images)
+    images = [pixels for _, pixels in images_of_8_bits(options.images)]
     methods = {name: denoisers.available()[name] for name in options.methods}
     source = options.images.name if options.images else "standard images"
     for sigma in options.sigmas:
         table = _quality(source, images, sigma, options.seeds, methods)
         table.notes = NOTES if sigma == options.sigmas[-1] else ()
         yield table
-
-
-def _images(folder):
-    if folder is None:
-        return [nnk_image.standard_image(name) for name in BUNDLED]
-    return [read(path)[0] for path in image_paths([folder])]
 
 
 def _quality(source, images, sigma, seeds, methods):

@@ -57,12 +57,12 @@ def _table(title, image, window, rounds, every_peer=False):
             "bilateral_graph float64": lambda: _ours(nnk_image.bilateral_graph, image, window),
         }
         if img_to_graph := _sklearn():
-            contenders["sklearn img_to_graph (4 neighbours)"] = lambda: img_to_graph(image)
+            contenders["sklearn img_to_graph (4 neighbors)"] = lambda: img_to_graph(image)
     kept = nnk_image.image_graph(image, window, SIGMA_D, SIGMA_F)
     height, width = image.shape
     title = (
         f"{title}: {height}x{width}, window {window}, sigma_d {SIGMA_D:g}, sigma_f {SIGMA_F:g}; "
-        f"{kept.adjacency.nnz / kept.n_nodes:.2f} neighbours per pixel; {rounds} rounds"
+        f"{kept.adjacency.nnz / kept.n_nodes:.2f} neighbors per pixel; {rounds} rounds"
     )
     return comparison(title, contenders, rounds, OURS, [NOTE])
 
@@ -74,10 +74,10 @@ def _patches(image, rounds):
     contenders = {
         "image_graph float32": lambda: _ours(nnk_image.image_graph, single, 11),
         "image_graph float64": lambda: _ours(nnk_image.image_graph, image, 11),
-        "PyGSP ImgPatches (10 neighbours)": lambda: ImgPatches(image).W,
+        "PyGSP ImgPatches (10 neighbors)": lambda: ImgPatches(image).W,
     }
     if img_to_graph := _sklearn():
-        contenders["sklearn img_to_graph (4 neighbours)"] = lambda: img_to_graph(image)
+        contenders["sklearn img_to_graph (4 neighbors)"] = lambda: img_to_graph(image)
     height, width = image.shape
     title = f"Graph of the middle of camera, noisy, sigma 20: {height}x{width}, window 11"
     return comparison(f"{title}; {rounds} rounds", contenders, rounds, OURS, [NOTE])

@@ -216,7 +216,7 @@ def denoised():
 
 
 def points():
-    """General data: kernels, methods, neighbourhoods and what stands on them."""
+    """General data: kernels, methods, neighborhoods and what stands on them."""
     random = np.random.default_rng(3)
     for n, kernel, dtype in itertools.product((60, 300), ("gaussian", "cosine"), ("f4", "f8")):
         data = random.normal(size=(n, 5)).astype(dtype)

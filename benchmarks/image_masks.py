@@ -25,7 +25,7 @@ class Scene:
     Attributes
     ----------
     image : (H, W) or (H, W, 3) float ndarray
-        Grey levels from 0 to 255.
+        Gray levels from 0 to 255.
     front : (H, W) bool ndarray
     scored : (H, W) bool ndarray
         Pixels that are judged: all but those of things that are neither.
@@ -60,7 +60,7 @@ def scenes():
 
 
 def half_size(name):
-    """A standard colour image, blocks of 2 x 2 pixels averaged."""
+    """A standard color image, blocks of 2 x 2 pixels averaged."""
     image = nnk_image.standard_image(name).astype(float)
     height, width = (n // 2 for n in image.shape[:2])
     blocks = image[: 2 * height, : 2 * width].reshape(height, 2, width, 2, -1)
@@ -98,7 +98,7 @@ def horse():
 
 
 def _noisy_horse():
-    """Two grey levels, 60 apart, in noise of sigma 40."""
+    """Two gray levels, 60 apart, in noise of sigma 40."""
     front = horse()
     image = np.where(front, 158.0, 98.0) + np.random.default_rng(0).normal(0, 40, front.shape)
     return Scene(image, front, np.ones(front.shape, bool), True)

@@ -1,4 +1,4 @@
-"""Tasks on image graphs beside scikit-image: segmentation, colourisation.
+"""Tasks on image graphs beside scikit-image: segmentation, colorization.
 
 Quality and processor time of both in one run.  The methods are those of `docs/image_tasks.md`.
 """
@@ -22,13 +22,13 @@ from nnk_image.learning import interpolate, label_propagation
 SEED_DRAWS = 3
 BETAS = (130, 1000, 5000)
 WIDTHS = (10, 5, 20)
-"""Settings tried, the default first: beta of random_walker, sigma_f of our graph in grey levels."""
+"""Settings tried, the default first: beta of random_walker, sigma_f of our graph in gray levels."""
 
 
 def tables(options):
     """Segmentation by seeds, colorization."""
     yield seeds_table()
-    yield colour_table()
+    yield color_table()
 
 
 def timed(function, *arguments):
@@ -50,7 +50,7 @@ def seeds_table():
         notes=(
             "random walker: scikit-image's, beta=130, mode='cg_j'; best: the best of beta "
             f"{sorted(BETAS)}, chosen for each image by its truth.",
-            "NNK: label_propagation on image_graph, sigma_f=10 grey levels (times the root of the "
+            "NNK: label_propagation on image_graph, sigma_f=10 gray levels (times the root of the "
             f"channels); best: of {sorted(WIDTHS)}, likewise.",
             "NNK features: the default graph on local means and deviations instead of pixels.",
             "s: processor time at the default, the graph included. * exact masks, others by hand.",
@@ -133,24 +133,24 @@ def _means(rows):
     return {"": "mean"} | {name: fmean(row[name] for row in rows) for name in names}
 
 
-# --- colourisation -----------------------------------------------------------------------
+# --- colorization -----------------------------------------------------------------------
 
 
-def colour_table():
-    """Colours from some pixels: on the NNK graph of the lightness, and without looking at it."""
+def color_table():
+    """Colors from some pixels: on the NNK graph of the lightness, and without looking at it."""
     table = Table(
-        "Colourisation from the true colours of 60 discs of radius 2",
+        "Colorization from the true colors of 60 discs of radius 2",
         {"": "", "known": ".1%", "biharmonic": ".2f", "grid": ".2f", "bilateral": ".2f"}
         | {"NNK": ".2f", "dE biharmonic": ".2f", "dE NNK": ".2f", "s biharmonic": ".2f"}
         | {"s NNK": ".2f"},
         notes=(
-            "PSNR in dB of the RGB image; dE: mean CIEDE2000. scikit-image has no colourisation:",
-            "biharmonic is inpaint_biharmonic of the two colour channels (CIELAB), and grid",
+            "PSNR in dB of the RGB image; dE: mean CIEDE2000. scikit-image has no colorization:",
+            "biharmonic is inpaint_biharmonic of the two color channels (CIELAB), and grid",
             "interpolate on grid_graph; neither sees the lightness. bilateral: interpolate on the",
             "bilateral graph of the lightness with window 3; NNK on image_graph, both sigma_f=4.",
         ),
     )
-    for name, image in colour_images().items():
+    for name, image in color_images().items():
         lab = color.rgb2lab(image / 255)
         known = draw_discs(lab.shape[:2], 60)
         graphs = {
@@ -175,16 +175,16 @@ def colour_table():
                 known,
             )
         for method, chroma in found.items():
-            coloured = np.dstack([lab[..., 0], np.clip(chroma, -110, 110)])
-            rgb, _ = timed(color.lab2rgb, coloured)
+            colored = np.dstack([lab[..., 0], np.clip(chroma, -110, 110)])
+            rgb, _ = timed(color.lab2rgb, colored)
             row[method] = psnr(image, 255 * rgb)
-            row[f"dE {method}"] = float(color.deltaE_ciede2000(lab, coloured).mean())
+            row[f"dE {method}"] = float(color.deltaE_ciede2000(lab, colored).mean())
         table.rows.append(row)
     table.rows.append(_means(table.rows))
     return table
 
 
-def colour_images():
+def color_images():
     """Name -> (H, W, 3) image of 0 to 255."""
     found = {name: half_size(name) for name in ("astronaut", "chelsea", "coffee", "hopper")}
     tissue = data.immunohistochemistry().astype(float)

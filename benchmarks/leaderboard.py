@@ -12,7 +12,7 @@ from benchmarks import noises, peers
 from benchmarks.noise_scores import cpu, psnr
 from benchmarks.timing import Table, existing_folder
 from nnk_image import NoiseModel, correct_bias, denoise, standard_image, standard_images
-from nnk_image.io import read
+from nnk_image.io import ImageFileError, read
 
 SIGMAS, METHODS, KINDS = (10, 25), ("fast", "best"), ("_noisy", "_clean")
 REACH = 6  # how far apart, in pixels, the covariance of a photograph's noise is taken
@@ -86,6 +86,8 @@ def tables(options):
 
 def _sets(folder):
     files = sorted(folder.rglob("*_noisy.png")) if folder else []
+    if folder and not files:
+        raise ImageFileError(f"{folder}: has no NAME_noisy.png")
     for parent in dict.fromkeys(path.parent for path in files):
         own = [path for path in files if path.parent == parent]
         pairs = [Pair(*(read(_renamed(path, kind))[0] for kind in KINDS)) for path in own]

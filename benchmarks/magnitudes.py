@@ -12,6 +12,7 @@ from scipy.ndimage import gaussian_filter
 from skimage.restoration import denoise_nl_means
 
 from benchmarks.noise_scores import cpu, psnr
+from benchmarks.pictures import volumes_in
 from benchmarks.timing import Table, add_choice, existing_folder
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.noise.magnitudes import magnitudes
@@ -33,16 +34,14 @@ def add_options(group):
 
 def tables(options):
     """The tables that were asked for."""
-    heads = {"phantom": phantom()}
-    for path in sorted(options.heads.glob("*.npy")) if options.heads else []:
-        heads[path.stem] = np.load(path).astype(np.float32)
+    heads = {"phantom": phantom()} | (volumes_in(options.heads) if options.heads else {})
     heads = {name: (255 / head.max()) * head for name, head in heads.items()}
     for name in options.magnitude_tables:
         yield TABLES[name](heads)
 
 
 def phantom():
-    """A T1 head: scalp, skull, liquid, folded grey and white matter, lesions, bias and texture."""
+    """A T1 head: scalp, skull, liquid, folded gray and white matter, lesions, bias and texture."""
     rng = np.random.default_rng(11)
     places = np.stack(np.meshgrid(*[np.linspace(-1, 1, n) for n in SHAPE], indexing="ij"))
     z, y, x = places
@@ -58,7 +57,7 @@ def phantom():
     head[radius((0.86, 0.87, 0.80)) < 1] = 25  # skull
     head[radius((0.80, 0.82, 0.74)) < 1] = 45  # liquid
     brain = radius((0.77, 0.79, 0.71))
-    head[brain + 1.5 * folds < 1] = 120  # grey matter
+    head[brain + 1.5 * folds < 1] = 120  # gray matter
     head[brain + 6 * folds < 0.72] = 175  # white matter
     for side in (-1, 1):
         head[radius((0.28, 0.4, 0.1), (0.1, 0, 0.18 * side)) < 1] = 40

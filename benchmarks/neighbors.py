@@ -37,13 +37,13 @@ def tables(options):
 
 
 def points_of(n_points, n_features, dtype="float64"):
-    """A swiss roll for 3 features, Gaussian clouds of 10 centres otherwise."""
+    """A swiss roll for 3 features, Gaussian clouds of 10 centers otherwise."""
     rng = np.random.default_rng(0)
     if n_features == 3:
         points = make_swiss_roll(n_points, random_state=0)[0]
     else:
-        centres = 0.5 * rng.standard_normal((10, n_features))
-        points = centres[rng.integers(0, 10, n_points)]
+        centers = 0.5 * rng.standard_normal((10, n_features))
+        points = centers[rng.integers(0, 10, n_points)]
         points += rng.standard_normal((n_points, n_features))
     return points.astype(dtype)
 
@@ -51,7 +51,7 @@ def points_of(n_points, n_features, dtype="float64"):
 def _per_point(rounds):
     columns = dict.fromkeys(("points", "features", "k"), "d") | {"type": "", "sigma x": "g"}
     columns |= {"search": ".1f", "Gram + QP": ".1f", "/ search": "", "QP": ".2f", "nnls": ".0f"}
-    columns |= {"KKT": ".0e", "neighbours": ".1f"}
+    columns |= {"KKT": ".0e", "neighbors": ".1f"}
     table = Table(f"NNK per point in us, one thread, {rounds} rounds", columns)
     for case in CASES:
         table.rows.append(_row(*case, rounds))
@@ -91,7 +91,7 @@ def _row(n_points, n_features, k, dtype, factor, rounds):
         "QP": 1e6 * median(seconds["QP"]) / (10 * N_SCIPY),
         "nnls": 1e6 * median(seconds["nnls"]) / N_SCIPY,
         "KKT": found.residual.max(),
-        "neighbours": found.n_kept.mean(),
+        "neighbors": found.n_kept.mean(),
     }
 
 

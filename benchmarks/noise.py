@@ -22,7 +22,7 @@ def add_options(group):
         "--noise-images",
         type=existing_folder,
         metavar="FOLDER",
-        help="8-bit grey images (default: ours)",
+        help="8-bit gray images (default: ours)",
     )
 
 

@@ -6,18 +6,13 @@ from statistics import fmean
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio
 
-import nnk_image
-from benchmarks.pictures import BUNDLED
-from nnk_image.cli.paths import image_paths
-from nnk_image.io import read
+from benchmarks.pictures import images_of_8_bits
 
 
 def images(options):
-    """(name, pixels) of the grey images."""
-    if options.noise_images:
-        files = image_paths([options.noise_images])
-        return [(path.stem, read(path)[0].astype(float)) for path in files]
-    return [(name, nnk_image.standard_image(name).astype(float)) for name in BUNDLED]
+    """(name, pixels) of the gray images."""
+    found = images_of_8_bits(options.noise_images, color=False)
+    return [(name, pixels.astype(float)) for name, pixels in found]
 
 
 def psnr(clean, result, peak=255):

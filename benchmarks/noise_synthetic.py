@@ -1,4 +1,4 @@
-"""PSNR where the noise is known: told to `denoise`, found by it, and BM3D where it is installed."""
+"""PSNR where the noise is known: given to `denoise`, and estimated by it; BM3D if installed."""
 
 from statistics import fmean
 from unittest.mock import patch
@@ -17,35 +17,36 @@ SENSORS = ((1, 5), (4, 10), (12, 12))
 
 
 def white(options):
-    """The level told, found, and found in 8 bit."""
-    columns = {"sigma": "g", "told": ".2f", "found": ".2f", "difference": "+.3f", "worst": ""}
-    columns |= {"8 bit, told": ".2f", "8 bit, found": ".2f", "8-bit difference": "+.3f"}
+    """The level given, estimated, and estimated in 8 bit."""
+    columns = {"sigma": "g", "given": ".2f", "estimated": ".2f", "difference": "+.3f", "worst": ""}
+    columns |= {"8 bit, given": ".2f", "8 bit, estimated": ".2f", "8-bit difference": "+.3f"}
     columns |= {"8-bit worst": ""}
-    table = Table("White noise: dB with the level told, and with what is found", columns)
+    table = Table("White noise: dB with the level given, and with that estimated", columns)
     for sigma in SIGMAS:
         rows = []
         for index, (name, clean) in enumerate(images(options)):
             noisy = noises.white(clean, sigma, [0, index])
             row = {"image": name}
             for kind, image in (("", noisy), ("8 bit, ", noises.as_8_bit(noisy))):
-                row[f"{kind}told"] = psnr(clean, denoise(image, sigma))
-                row[f"{kind}found"] = psnr(clean, denoise(image))
+                row[f"{kind}given"] = psnr(clean, denoise(image, sigma))
+                row[f"{kind}estimated"] = psnr(clean, denoise(image))
             rows.append(row)
         mean = means(rows)
         table.rows.append(
             {"sigma": sigma}
             | mean
-            | {"difference": mean["found"] - mean["told"], "worst": worst(rows, "found", "told")}
-            | {"8-bit difference": mean["8 bit, found"] - mean["8 bit, told"]}
-            | {"8-bit worst": worst(rows, "8 bit, found", "8 bit, told")}
+            | {"difference": mean["estimated"] - mean["given"]}
+            | {"worst": worst(rows, "estimated", "given")}
+            | {"8-bit difference": mean["8 bit, estimated"] - mean["8 bit, given"]}
+            | {"8-bit worst": worst(rows, "8 bit, estimated", "8 bit, given")}
         )
     return table
 
 
 def poisson(options):
-    """Counts of light, with the gain told and found."""
+    """Counts of light, with the gain given and estimated."""
     columns = dict.fromkeys(("peak",), "g") | dict.fromkeys(("noisy", "BM3D"), ".2f")
-    columns |= {"fast": ".2f", "best": ".2f", "fast, found": ".2f", "best, found": ".2f"}
+    columns |= {"fast": ".2f", "best": ".2f", "fast, estimated": ".2f", "best, estimated": ".2f"}
     columns |= {"gain off, mean %": ".2f", "gain off, most %": ".2f", "mean off, most %": ".4f"}
     table = Table("Counted light (Poisson): dB; peak: counts where the image is 255", columns)
     table.notes = ("BM3D: with the generalized Anscombe transform and its unbiased inverse.",)
@@ -54,14 +55,15 @@ def poisson(options):
         rows = []
         for index, (name, clean) in enumerate(images(options)):
             counts, truth = noises.counted(clean, peak, [1, index]), clean * (peak / 255)
-            found = estimate_noise(counts)
+            estimated = estimate_noise(counts)
             row = {"image": name, "noisy": psnr(truth, counts, peak)}
             row |= _stabilized_bm3d(truth, counts, peak, 1.0, 0.0)
             for method in ("fast", "best"):
                 result = denoise(counts, model, method=method)
                 row[method] = psnr(truth, result, peak)
-                row[f"{method}, found"] = psnr(truth, denoise(counts, found, method=method), peak)
-            row["gain"] = 100 * abs((found.gain[0] if found.gain else 0) - 1)
+                blind = denoise(counts, estimated, method=method)
+                row[f"{method}, estimated"] = psnr(truth, blind, peak)
+            row["gain"] = 100 * abs((estimated.gain[0] if estimated.gain else 0) - 1)
             row["mean"] = 100 * abs(result.mean() / counts.mean() - 1)
             rows.append(row)
         off = {"gain off, mean %": fmean(row["gain"] for row in rows)}
@@ -72,13 +74,13 @@ def poisson(options):
 
 
 def sensor(options):
-    """Counts of light and read noise, told and found."""
+    """Counts of light and read noise, given and estimated."""
     columns = {"gain": "g", "read": "g", "noisy": ".2f", "BM3D": ".2f"}
     columns |= {
         "fast": ".2f",
         "best": ".2f",
-        "fast, found": ".2f",
-        "best, found": ".2f",
+        "fast, estimated": ".2f",
+        "best, estimated": ".2f",
         "worst": "",
     }
     table = Table("Counted light and read noise (Poisson-Gaussian), values to 255: dB", columns)
@@ -86,14 +88,14 @@ def sensor(options):
         rows = []
         for index, (name, clean) in enumerate(images(options)):
             seen = noises.counted_and_read(clean, gain, read, [2, index])
-            model, found = NoiseModel(gain=gain, sigma=read), estimate_noise(seen)
+            model, estimated = NoiseModel(gain=gain, sigma=read), estimate_noise(seen)
             row = {"image": name, "noisy": psnr(clean, seen)}
             row |= _stabilized_bm3d(clean, seen, 255, gain, read)
             for method in ("fast", "best"):
                 row[method] = psnr(clean, denoise(seen, model, method=method))
-                row[f"{method}, found"] = psnr(clean, denoise(seen, found, method=method))
+                row[f"{method}, estimated"] = psnr(clean, denoise(seen, estimated, method=method))
             rows.append(row)
-        cells = {"gain": gain, "read": read, "worst": worst(rows, "fast, found", "fast")}
+        cells = {"gain": gain, "read": read, "worst": worst(rows, "fast, estimated", "fast")}
         table.rows.append(cells | means(rows))
     return table
 
@@ -114,12 +116,12 @@ def _stabilized_bm3d(truth, seen, peak, gain, read):
 
 
 def correlated(options):
-    """Stationary correlated noise, its spectrum told and found."""
-    names = ("noisy", "as white", "BM3D", "fast", "best", "fast, found", "best, found")
+    """Stationary correlated noise, its spectrum given and estimated."""
+    names = ("noisy", "as white", "BM3D", "fast", "best", "fast, estimated", "best, estimated")
     columns = {"noise": "", "sigma": "g"} | dict.fromkeys(names, ".2f")
-    columns |= {"worst, fast": "", "level found / true": ".2f"}
-    table = Table("Correlated noise: dB with the spectrum told, and with what is found", columns)
-    table.notes = ("as white: 'fast' told the standard deviation alone.  BM3D: told the spectrum.",)
+    columns |= {"worst, fast": "", "level estimated / true": ".2f"}
+    table = Table("Correlated noise: dB with the spectrum given, and with that estimated", columns)
+    table.notes = ("as white: 'fast', given the standard deviation. BM3D: given the spectrum.",)
     for kind in noises.KINDS:
         for sigma in (10, 25, 50):
             rows = [
@@ -129,7 +131,7 @@ def correlated(options):
             cells = {
                 "noise": kind,
                 "sigma": sigma,
-                "worst, fast": worst(rows, "fast, found", "fast"),
+                "worst, fast": worst(rows, "fast, estimated", "fast"),
             }
             table.rows.append(cells | means(rows))
     return table
@@ -138,20 +140,20 @@ def correlated(options):
 def _correlated_row(name, clean, kind, sigma, seed):
     grain = noises.grain(kind, clean.shape, seed)
     seen, psd = clean + sigma * grain.noise, sigma**2 * grain.psd
-    model, found = NoiseModel.from_psd(psd), estimate_noise(seen)
+    model, estimated = NoiseModel.from_psd(psd), estimate_noise(seen)
     row = {"image": name, "noisy": psnr(clean, seen), "as white": psnr(clean, denoise(seen, sigma))}
     run = peers.bm3d_filter()
     if run is not None:
         row["BM3D"] = psnr(clean, _bm3d_with_spectrum(run, seen, psd))
     for method in ("fast", "best"):
         row[method] = psnr(clean, denoise(seen, model, method=method))
-        row[f"{method}, found"] = psnr(clean, denoise(seen, found, method=method))
-    power = found.sigma[0] ** 2 + found.rows**2 + found.columns**2
-    return row | {"level found / true": np.sqrt(power) / sigma}
+        row[f"{method}, estimated"] = psnr(clean, denoise(seen, estimated, method=method))
+    power = estimated.sigma[0] ** 2 + estimated.rows**2 + estimated.columns**2
+    return row | {"level estimated / true": np.sqrt(power) / sigma}
 
 
 def _bm3d_with_spectrum(run, noisy, psd):
-    """BM3D told the spectrum; its way there needs a function that numpy 2 has renamed."""
+    """BM3D, given the spectrum; its way there needs a function that numpy 2 has renamed."""
     with patch.object(np, "trapz", np.trapezoid, create=True):
         return run(noisy, psd * psd.size)
 

@@ -76,18 +76,18 @@ def _developed(shot, noise):
 
 def clean(options):
     """Pictures without noise, which should come back as they are."""
-    columns = {"": "", "as it is": ".1f", "found": "", "JPEG 90": ".1f", "found in JPEG": ""}
+    columns = {"": "", "as it is": ".1f", "level": "", "JPEG 90": ".1f", "level in JPEG": ""}
     table = Table("Bundled pictures, noise not given: dB of the result to the input", columns)
     for name in sorted({*nnk_image.standard_images()} - NOT_CLEAN):
         picture = nnk_image.standard_image(name)
         axis = peers.channel_axis_of(picture)
         row = {"": name}
-        for kind, found, image in (
-            ("as it is", "found", picture),
-            ("JPEG 90", "found in JPEG", cameras.jpeg(picture, 90)),
+        for kind, level, image in (
+            ("as it is", "level", picture),
+            ("JPEG 90", "level in JPEG", cameras.jpeg(picture, 90)),
         ):
             row[kind] = psnr(image, denoise(image, channel_axis=axis))
-            row[found] = "/".join(
+            row[level] = "/".join(
                 f"{s:.1f}" for s in estimate_noise(image, channel_axis=axis).sigma
             )
         table.rows.append(row)

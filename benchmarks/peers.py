@@ -1,6 +1,6 @@
 """Other denoisers, which `denoise` is compared with.
 
-Each takes a float64 image with values about 0 to 255, grey (H, W) or colour (H, W, 3), and
+Each takes a float64 image with values about 0 to 255, gray (H, W) or color (H, W, 3), and
 the standard deviation of the noise; settings that are intensities are in units of sigma.
 scikit-image's functions get values of about 0 to 1, which are not clipped.
 """
@@ -12,12 +12,12 @@ from skimage import restoration
 
 
 def channel_axis_of(image):
-    """-1 for colour, None for grey."""
+    """-1 for color, None for gray."""
     return -1 if image.ndim == 3 else None
 
 
 def bilateral_filter(noisy, sigma, color, spatial, window=None):
-    """The bilateral filter by its definition: ``D^-1 K y``, each pixel a neighbour of its own.
+    """The bilateral filter by its definition: ``D^-1 K y``, each pixel a neighbor of its own.
 
     scikit-image's differs: in 0.26 it reads its table of spatial weights, win_size + 1 wide,
     with a step of win_size, so that the weights are sheared.
@@ -43,14 +43,14 @@ def forward_offsets(window):
 
 
 def pairs(plane, dy, dx):
-    """Views of all pixels that have a neighbour at (dy, dx), and of those neighbours."""
+    """Views of all pixels that have a neighbor at (dy, dx), and of those neighbors."""
     height, width = plane.shape[:2]
     first, last = columns(width, dx)
     return plane[: height - dy, first:last], plane[dy:, first + dx : last + dx]
 
 
 def columns(width, dx):
-    """First column that has a neighbour at dx, and one after the last."""
+    """First column that has a neighbor at dx, and one after the last."""
     return max(0, -dx), min(width, width - dx)
 
 

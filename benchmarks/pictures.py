@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import nnk_image
+from nnk_image.cli.paths import image_paths
 from nnk_image.io import ImageFileError, read
 from nnk_image.io.standard import standard_images
 
@@ -19,7 +21,7 @@ BUNDLED = (
     "gravel",
     "retina",
 )
-"""The bundled grey images of 256 x 256: photographs, textures, microscopy."""
+"""The bundled gray images of 256 x 256: photographs, textures, microscopy."""
 
 LEAST_SIDE = 16
 """Least height and width of an image, in pixels."""
@@ -29,7 +31,7 @@ _LUMA = np.array([0.299, 0.587, 0.114])
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A grey image with its name and the digest of its content.
+    """A gray image with its name and the digest of its content.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class Picture:
 
     @classmethod
     def of_pixels(cls, name, pixels):
-        """From (H, W) or (H, W, 3) pixels: colour becomes luma (Rec. 601), integers 0 to 1."""
+        """From (H, W) or (H, W, 3) pixels: color becomes luma (Rec. 601), integers 0 to 1."""
         unit = pixels.astype(float)
         if pixels.dtype.kind != "f":
             unit = unit / np.iinfo(pixels.dtype).max
@@ -72,6 +74,27 @@ def bundled_pictures():
     """The `BUNDLED` images."""
     paths = standard_images()
     return [Picture.of_pixels(name, read(paths[name])[0]) for name in BUNDLED]
+
+
+def images_of_8_bits(folder, color=True):
+    """(name, pixels) of the images in a folder, without one of the `BUNDLED`, from 0 to 255."""
+    if folder is None:
+        return [(name, nnk_image.standard_image(name)) for name in BUNDLED]
+    found = [(path, *read(path)) for path in image_paths([folder])]
+    for path, pixels, metadata in found:
+        if pixels.dtype != np.uint8 or metadata.axes not in ("YX", "YXS")[: 1 + color]:
+            kind = "8-bit image" if color else "8-bit grayscale image"
+            size = "x".join(map(str, pixels.shape))
+            raise ImageFileError(f"{path}: is not an {kind}, but {size} {pixels.dtype}")
+    return [(path.stem, pixels) for path, pixels, _ in found]
+
+
+def volumes_in(folder):
+    """Volumes of a folder of NAME.npy, in float32, by name."""
+    found = {path.stem: np.load(path).astype(np.float32) for path in sorted(folder.glob("*.npy"))}
+    if not found:
+        raise ImageFileError(f"{folder}: has no .npy files")
+    return found
 
 
 def pictures_of(paths, max_pixels=None):

@@ -55,7 +55,7 @@ class Table:
 def existing_folder(text):
     """Type of an option: a folder that is there."""
     if not Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is no folder")
+        raise argparse.ArgumentTypeError(f"{text} is not a folder")
     return Path(text)
 
 

@@ -14,6 +14,7 @@ from skimage.metrics import structural_similarity
 import nnk_image
 from benchmarks.machine import interleaved
 from benchmarks.noise_scores import cpu, psnr
+from benchmarks.pictures import volumes_in
 from benchmarks.timing import Table, add_choice, existing_folder
 from nnk_image import NoiseModel, SpectralGraphWavelets, denoise, image_graph
 
@@ -46,8 +47,8 @@ def phantom(side):
     volume = 100 + 15 * np.sin(9 * x + 4 * y)
     for _ in range(14):
         axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-        centre, radii = rng.uniform(-0.5, 0.5, 3), rng.uniform(0.12, 0.6, 3)
-        volume[(((grid - centre) @ axes / radii) ** 2).sum(-1) < 1] += rng.uniform(-60, 90)
+        center, radii = rng.uniform(-0.5, 0.5, 3), rng.uniform(0.12, 0.6, 3)
+        volume[(((grid - center) @ axes / radii) ** 2).sum(-1) < 1] += rng.uniform(-60, 90)
     volume[(z / 0.95) ** 2 + (y / 0.85) ** 2 + (x / 0.9) ** 2 >= 1] = 0
     return np.clip(volume, 0, 255).astype(np.float32)
 
@@ -142,8 +143,7 @@ def _volumes(options):
     found = {"phantom": phantom(64)}
     if not options.volumes:
         return found | {"moving picture": moving_picture(24, 112)}
-    paths = sorted(options.volumes.glob("*.npy"))
-    return found | {path.stem: np.load(path).astype(np.float32) for path in paths}
+    return found | volumes_in(options.volumes)
 
 
 def _contenders(noisy, sigma):

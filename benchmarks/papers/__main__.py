@@ -9,6 +9,8 @@ from benchmarks.papers import FIGURES
 from benchmarks.papers.run import reproduce
 from benchmarks.pictures import bundled_pictures, pictures_of
 from benchmarks.timing import existing_folder
+from nnk_image.cli.paths import image_paths
+from nnk_image.io import ImageFileError
 
 POINTS = {"general": "points", "constructions": "constructions", "theory": "theory"}
 """Tables about points, which need scikit-learn, and their modules."""
@@ -16,11 +18,16 @@ POINTS = {"general": "points", "constructions": "constructions", "theory": "theo
 
 def main(arguments=None):
     """Measure the figures of images into a folder, and print the tables of points."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     chosen = [*FIGURES, *POINTS] if "all" in options.names else options.names
     figures = [name for name in chosen if name not in POINTS]
     if figures:
-        pictures = pictures_of(options.images) if options.images else bundled_pictures()
+        try:
+            given = options.images and pictures_of(image_paths(options.images))
+        except ImageFileError as error:
+            parser.error(str(error))
+        pictures = given or bundled_pictures()
         lmax = json.loads(options.lmax.read_text()) if options.lmax else None
         print(reproduce(figures, pictures, options.out, options.seed, lmax, options.jobs))
     for name in chosen:
@@ -43,7 +50,7 @@ def _parser():
         help=f"of {', '.join([*FIGURES, *POINTS])}, or all (default)",
     )
     parser.add_argument(
-        "--images", nargs="+", type=Path, metavar="FILE", help="default: bundled, 256 x 256"
+        "--images", nargs="+", metavar="FILE", help="or folders (default: bundled, 256 x 256)"
     )
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="FOLDER")
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default: 0)")

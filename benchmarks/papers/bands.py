@@ -23,8 +23,8 @@ SOURCE = "Thesis, Figure 3.2"
 CAPTION = (
     "Spectral graph wavelet coefficients of one image, the scaling function first, then from "
     "coarse to fine; bilateral graph above, NNK graph below. Above each band its variance, in "
-    "squared grey levels of 0 to 255. Within a column both graphs have the same grey scale, "
-    "middle grey being zero. The table gives means over the images; share is a band's variance "
+    "squared gray levels of 0 to 255. Within a column both graphs have the same gray scale, "
+    "middle gray being zero. The table gives means over the images; share is a band's variance "
     "over the sum of all bands."
 )
 
@@ -50,7 +50,7 @@ def measure(picture, setup):
 
 
 def _bands(picture, kind, n_jobs):
-    """Coefficients of the image without its mean, in grey levels of 0 to 255."""
+    """Coefficients of the image without its mean, in gray levels of 0 to 255."""
     graph = BUILDS[kind](picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax="lanczos", n_jobs=n_jobs)
     lmax = 1.01 * wavelets.lmax  # as in the published experiments

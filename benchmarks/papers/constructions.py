@@ -99,7 +99,7 @@ def labels(sets, draws):
     columns = {"error, %": ""} | {f"{n} %, L": ".1f" for n in SHARES}
     table = Table(
         "Label propagation, k=30, by share of labels and Laplacian",
-        columns | {f"{n} %, normalised": ".1f" for n in SHARES},
+        columns | {f"{n} %, normalized": ".1f" for n in SHARES},
         notes=(
             f"usps1: {draws} draws of labels. digits: {_SUBSETS} subsets of 100 per class, "
             f"{-(-draws // 2)} draws each.",
@@ -111,7 +111,7 @@ def labels(sets, draws):
         for name, make in CONSTRUCTIONS.items():
             graphs = [(make(points, 30), truth) for points, truth in subsets]
             row = {"error, %": f"{data}, {name}"}
-            for kind, head in (("combinatorial", "L"), ("normalized", "normalised")):
+            for kind, head in (("combinatorial", "L"), ("normalized", "normalized")):
                 for share in SHARES:
                     row[f"{share} %, {head}"] = fmean(
                         propagation_error(graph, truth, share, kind, seed)

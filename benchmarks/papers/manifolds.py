@@ -39,13 +39,13 @@ def manifolds():
     """Section 4.2: the metrics on data of known geometry."""
     table = Table(
         "Manifold metrics, 1024 points in R^128 (k=50, cosine), and the dimension of balls",
-        {"": "", "neighbours": ".2f", "diameter": ".3f", "affinity, min_rank": ".3f"}
+        {"": "", "neighbors": ".2f", "diameter": ".3f", "affinity, min_rank": ".3f"}
         | {"affinity, as printed": ".3f"},
-        notes=("Balls: 4000 points, k=100, Gaussian; neighbours of the 400 innermost points.",),
+        notes=("Balls: 4000 points, k=100, Gaussian; neighbors of the 400 innermost points.",),
     )
     for name, X in points_data.manifolds().items():
         near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")
-        row = {"": name, "neighbours": intrinsic_dimension(near).mean()}
+        row = {"": name, "neighbors": intrinsic_dimension(near).mean()}
         metrics = manifold_metrics(X, near)
         row["diameter"] = metrics.diameter.mean()
         row["affinity, min_rank"] = metrics.affinity.mean()
@@ -58,5 +58,5 @@ def manifolds():
         near = nnk_neighbors(X, n_neighbors=100)
         inside = np.argsort(np.linalg.norm(X, axis=1))[:400]
         count = intrinsic_dimension(near)[inside].mean()
-        table.rows.append({"": f"ball of {d} dimensions", "neighbours": count})
+        table.rows.append({"": f"ball of {d} dimensions", "neighbors": count})
     return table

@@ -16,7 +16,7 @@ def ratios():
     """Theorem 2.3: two candidates, kernels with and without negative values."""
     table = Table(
         "General kernel ratio interval, two candidates, 20,000 random kernels of each kind",
-        {"kernel": "", "both neighbours": "", "wrong by the interval as printed": ""}
+        {"kernel": "", "both neighbors": "", "wrong by the interval as printed": ""}
         | {"wrong by kernel_ratio_test": ""},
         notes=("Right is which of the exact weights are positive.",),
     )
@@ -34,7 +34,7 @@ def ratios():
         table.rows.append(
             {
                 "kernel": name,
-                "both neighbours": f"{both.mean():.1%}",
+                "both neighbors": f"{both.mean():.1%}",
                 "wrong by the interval as printed": f"{np.mean(printed != both):.2%}",
                 "wrong by kernel_ratio_test": f"{np.mean(ours != both):.2%}",
             }
@@ -87,7 +87,7 @@ def _problem(points):
 
 
 def from_parts():
-    """Neighbours in all features, chosen from those of the parts, beside the exact ones."""
+    """Neighbors in all features, chosen from those of the parts, beside the exact ones."""
     X = load_digits().data
     images = X.reshape(-1, 8, 8)
     halves = [images[:, :4], images[:, 4:]]
@@ -97,11 +97,11 @@ def from_parts():
         "8 rows": [images[:, row] for row in range(8)],
     }
     table = Table(
-        "Digits, neighbours in all 64 pixels from those in parts, 30 candidates, sigma 20",
-        {"parts": "", "neighbours": ".1f", "found of kNN's": ".3f", "found of 300's": ".3f"}
+        "Digits, neighbors in all 64 pixels from those in parts, 30 candidates, sigma 20",
+        {"parts": "", "neighbors": ".1f", "found of kNN's": ".3f", "found of 300's": ".3f"}
         | {"error": ".4f"},
         notes=(
-            "Found: share of the NNK neighbours that 30 nearest candidates give, and of those that",
+            "Found: share of the NNK neighbors that 30 nearest candidates give, and of those that",
             "300 give. Error: mean of the objective.",
         ),
     )
@@ -112,7 +112,7 @@ def from_parts():
         flat = [part.reshape(len(X), -1) for part in parts]
         found[name] = subvector_neighbors(flat, 30, sigma=20.0).joint
     for name, near in found.items():
-        row = {"parts": name, "neighbours": near.n_kept.mean(), "error": near.error.mean()}
+        row = {"parts": name, "neighbors": near.n_kept.mean(), "error": near.error.mean()}
         row["found of kNN's"], row["found of 300's"] = _share(near, nearest), _share(near, exact)
         table.rows.append(row)
     return table

@@ -36,7 +36,7 @@ PUBLISHED = {
 """N -> (kNN, NNK) edges at k=5 of each of `SETS`, of the project report."""
 
 EXPECTED = ((3079, 1334), (3008, 1374), (3114, 1282), (3125, 1294), (3010, 1374))
-"""The same at N=1000, of the union of neighbours and of exact NNK."""
+"""The same at N=1000, of the union of neighbors and of exact NNK."""
 
 
 def usps(folder):

@@ -56,8 +56,8 @@ def report(n_samples=5):
         columns,
         notes=(
             f"Means of {n_samples} samples. The report gives no noise, seeds or sigma; here blobs",
-            "have 10 centres, circles noise .05 and factor .5, moons noise .1: so the kNN counts",
-            "are the report's. Expected: kNN / NNK, exact, sigma='kth', both within 2 %.",
+            "have 10 centers, circles noise 0.05 and factor 0.5, moons noise 0.1: thus the counts",
+            "of kNN are the report's. Expected: kNN / NNK, exact, sigma='kth', both within 2 %.",
             "reduced, sigma 1: candidates of negative weight are dropped for good, as the authors'",
             "code does, instead of the exact minimum: most of what the published counts lack.",
         ),

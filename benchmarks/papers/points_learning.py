@@ -1,4 +1,4 @@
-"""Classifiers and regressors of neighbourhoods, settings by cross-validation, on halves."""
+"""Classifiers and regressors of neighborhoods, settings by cross-validation, on halves."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -36,7 +36,7 @@ def random_halves(n_points, n):
 
 
 def halves(n):
-    """Error of kNN, k*NN and NNK on digits, standardised and raw."""
+    """Error of kNN, k*NN and NNK on digits, standardized and raw."""
     X, y = datasets.load_digits(return_X_y=True)
     searches = {
         "kNN": (KNeighborsClassifier(), {"n_neighbors": COUNTS}),
@@ -50,11 +50,11 @@ def halves(n):
         notes=(
             *_PROTOCOL,
             "NNK: 10, 30 or 50 candidates, sigma 1, 2, 3, 5 or 8 times 'kth'. Within .25.",
-            "The figures expected belong to standardised pixels; raw ones suit all methods better.",
+            "The figures expected belong to standardized pixels; raw ones suit all methods better.",
         ),
     )
     expected = {"kNN": 3.27, "k*NN": 2.97, "NNK": 2.36}
-    for name, data in (("standardised", StandardScaler().fit_transform(X)), ("raw", X)):
+    for name, data in (("standardized", StandardScaler().fit_transform(X)), ("raw", X)):
         errors = {method: [] for method in searches}
         for train, test in random_halves(len(X), n):
             for method, (model, grid) in searches.items():
@@ -63,7 +63,7 @@ def halves(n):
         row = {"error, %": name} | {method: float(np.mean(e)) for method, e in errors.items()}
         best = np.argmin(list(errors.values()), axis=0) == list(errors).index("NNK")
         row["NNK best"] = f"{int(best.sum())}/{n}"
-        if name == "standardised":
+        if name == "standardized":
             row["expected"] = " / ".join(map(str, expected.values()))
             near = all(abs(row[method] - value) <= 0.25 for method, value in expected.items())
             row["within"] = "yes" if near else "NO"
@@ -102,7 +102,7 @@ def _nearest_mean(X, y, queries, seed):
 def regression(n):
     """Mean absolute error on scikit-learn's bundled sets."""
     table = Table(
-        f"Mean absolute error, {n} random halves, features standardised",
+        f"Mean absolute error, {n} random halves, features standardized",
         {"": "", "kNN": ".4g", "Nadaraya-Watson": ".4g", "k*NN": ".4g", "NNK": ".4g"},
         notes=(
             *_PROTOCOL,

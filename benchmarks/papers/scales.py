@@ -52,7 +52,7 @@ def tables(seeds):
     about = f"{N} points, noise {NOISES[0]:g} and {NOISES[1]:g}, means of {seeds} seeds"
     heads = [f"{name} {noise:g}" for name, noise in cases]
     yield _table(f"Dimension by scale: {about}", "sigma", SIGMAS, heads, by_scale, 0)
-    yield _table("NNK neighbours by scale", "sigma", SIGMAS, heads, by_scale, 1)
+    yield _table("NNK neighbors by scale", "sigma", SIGMAS, heads, by_scale, 1)
     yield _table(f"Dimension by kNN, local PCA: {about}", "k", COUNTS, heads, by_count, 0)
     yield _table("Dimension by kNN, maximum likelihood", "k", COUNTS, heads, by_count, 1)
     yield _plateaus(cases, by_scale, by_count)
@@ -66,7 +66,7 @@ def points(name, noise, seed):
 
 
 def scales_of(X):
-    """(2, n_scales) mean dimension and number of neighbours of the points at each scale."""
+    """(2, n_scales) mean dimension and number of neighbors of the points at each scale."""
     result = np.full((2, len(SIGMAS)), np.nan)
     for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
         near = scale.neighborhoods
@@ -105,7 +105,7 @@ def _plateaus(cases, by_scale, by_count):
         columns,
         notes=(
             "NNK: widest such range of sigma, as a factor, and where it is; kNN: of the mean",
-            "distance of neighbour k. 1.0x is a single k or sigma. PCA counts directions with",
+            "distance of neighbor k. 1.0x is a single k or sigma. PCA counts directions with",
             "more than .05 of the largest variance, for both.",
         ),
     )

@@ -22,7 +22,7 @@ from nnk_image.wavelets.transform import SpectralGraphWavelets
 TITLE = "Sparsity, and the speed of graph operations"
 SOURCE = "Thesis, section 3.1 (introduction)"
 CAPTION = (
-    "Left: neighbours per pixel. Right: time on the bilateral graph over time on the NNK graph, "
+    "Left: neighbors per pixel. Right: time on the bilateral graph over time on the NNK graph, "
     "one dot per image, the bar at the median; the dashed line is the published example. The "
     "transform has 7 bands and order 30; 'one filter' is a single polynomial of that order, as "
     "denoising uses it; 'by scipy' multiplies by the sparse matrix 30 times and adds up the bands, "
@@ -119,7 +119,7 @@ def summary(rows):
 
 
 def draw(rows, setup):
-    """Neighbours per image; ratios of time per operation."""
+    """Neighbors per image; ratios of time per operation."""
     images = distinct(rows, "image")
     figure = new_figure(figsize=(13, max(4.5, 1.5 + 0.32 * len(images))))
     left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
@@ -128,7 +128,7 @@ def draw(rows, setup):
         neighbors = column(rows, "neighbors", graph=kind)
         bars = left.barh(y + shift, neighbors, height, color=COLORS[kind], label=LABELS[kind])
         left.bar_label(bars, [f"{n:.1f}" for n in neighbors], padding=3, fontsize=8)
-    left.set(yticks=y, yticklabels=images, xlabel="neighbours per pixel")
+    left.set(yticks=y, yticklabels=images, xlabel="neighbors per pixel")
     left.set_xlim(0, 1.12 * column(rows, "neighbors").max())
     left.invert_yaxis()
     left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)

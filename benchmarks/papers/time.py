@@ -18,8 +18,8 @@ CAPTION = (
     "Left: time per pixel on the middle 128 x 128 pixels, one thread; means over the images, "
     "shades from the least to the largest. Algorithm 4: image to symmetric sparse matrix. Exact "
     "NNK: the non-negative quadratic problem of every pixel over all pixels of its window, solved "
-    "to optimality in C; its matrix is not written. Middle: neighbours each pixel chooses. Right: "
-    "the part of the exact neighbours that Algorithm 4 finds, and what both find over what either "
+    "to optimality in C; its matrix is not written. Middle: neighbors each pixel chooses. Right: "
+    "the part of the exact neighbors that Algorithm 4 finds, and what both find over what either "
     "finds (Jaccard index)."
 )
 WINDOWS = (7, 9, 11, 13)
@@ -27,7 +27,7 @@ SIDE = 128
 ROUNDS = 3
 METHODS = {"algorithm4": "Algorithm 4", "exact": "exact NNK on the window"}
 
-_AGREEMENT = {"recall": "exact neighbours found", "jaccard": "Jaccard index"}
+_AGREEMENT = {"recall": "exact neighbors found", "jaccard": "Jaccard index"}
 
 _COLORS = {"algorithm4": "tab:red", "exact": "tab:purple"}
 
@@ -72,7 +72,7 @@ def _middle(pixels):
 
 
 def exact_nnk(graph, pixels):
-    """NNK of every pixel with its neighbours in a graph as candidates: (seconds, weights).
+    """NNK of every pixel with its neighbors in a graph as candidates: (seconds, weights).
 
     Position over sigma_d and level over sigma_f are features whose Gaussian kernel of
     width 1 is the bilateral kernel.
@@ -98,7 +98,7 @@ def _curves(rows, method, name):
 
 
 def draw(rows, setup):
-    """Curves over the window: time, neighbours, agreement with exact NNK."""
+    """Curves over the window: time, neighbors, agreement with exact NNK."""
     figure = new_figure(figsize=(14, 4.4))
     times, neighbors, found = figure.subplots(1, 3)
     for method, label in METHODS.items():
@@ -112,7 +112,7 @@ def draw(rows, setup):
         ax.grid(alpha=0.3)
     times.legend(loc="center right")
     times.set(ylabel="time per pixel, us", yscale="log")
-    neighbors.set(ylabel="neighbours chosen per pixel", ylim=(0, None))
+    neighbors.set(ylabel="neighbors chosen per pixel", ylim=(0, None))
     found.set(ylabel="Algorithm 4 against exact NNK", ylim=(0, 1))
     found.legend(loc="lower right")
     return figure
@@ -135,7 +135,7 @@ def claims(rows):
             verdict_of(*at_11 >= 10),
             "Both in compiled code, exact NNK by a solver faster than the original one. They do "
             f"not give the same graph: at window 11 Algorithm 4 finds {100 * recall:.0f} % of the "
-            f"exact neighbours and others beside (Jaccard index {jaccard:.2f}).",
+            f"exact neighbors and others beside (Jaccard index {jaccard:.2f}).",
         ),
         Claim(
             SOURCE,

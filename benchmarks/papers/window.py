@@ -25,7 +25,7 @@ from nnk_image.wavelets.transform import SpectralGraphWavelets
 TITLE = "The window, from 3 x 3 to 11 x 11"
 SOURCE = "Project report, experiments on images"
 CAPTION = (
-    "Neighbours per pixel, time per pixel for building the graph (solid) and for the 7-band "
+    "Neighbors per pixel, time per pixel for building the graph (solid) and for the 7-band "
     "wavelet transform (dashed); variance of the wavelet coefficients in all bands over the "
     "image's variance, and the share of the lowest 3 bands in it. Means over the first four "
     "images (the report used one); shades from the least to the largest. One thread."
@@ -70,7 +70,7 @@ def _measure(picture, window):
 
 
 _COLUMNS = {
-    "neighbors": "neighbours per pixel",
+    "neighbors": "neighbors per pixel",
     "build_us": "graph, us per pixel",
     "transform_us": "transform, us per pixel",
     "variance": "variance, all bands",
@@ -108,7 +108,7 @@ def draw(rows, setup):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
         ax.legend()
-    sparsity.set(ylabel="neighbours per pixel", ylim=(0, None))
+    sparsity.set(ylabel="neighbors per pixel", ylim=(0, None))
     times.set(ylabel="time per pixel, us", ylim=(0, None))
     variance.set(ylabel="variance of all bands / variance of the image")
     low.set(ylabel=f"share of bands 1 to {N_LOW} in it")
@@ -131,7 +131,7 @@ def _sparsity(rows):
     settled = _growth(rows, "nnk", "neighbors", 7)
     return Claim(
         SOURCE,
-        "Neighbours grow almost linearly with the window on the bilateral graph and stay mostly "
+        "Neighbors grow almost linearly with the window on the bilateral graph and stay mostly "
         "the same on the NNK graph.",
         f"From 3 x 3 to 11 x 11 {wide:.1f}x on the bilateral graph, {narrow:.2f}x on the NNK "
         f"graph (from 7 x 7 on {settled:.2f}x).",
@@ -206,5 +206,5 @@ def _falling_variance(rows):
         f"Variance of all bands, mean over the images: {'; '.join(texts)}.",
         verdict_of(*(flag for flags in falls.values() for flag in flags)),
         "It moves by some per cent at most. The report gives neither bands nor order nor "
-        "normalisation, on which it depends.",
+        "normalization, on which it depends.",
     )

@@ -63,13 +63,12 @@ def run(options: argparse.Namespace) -> None:
     if options.blocks:
         _add_blocks(results, by_path)
     common.write_json(options.json, by_path)
-    if results:
-        if options.plot is not None:
-            from nnk_image.plotting import plot_compaction
+    if results and options.plot is not None:
+        from nnk_image.plotting import plot_compaction
 
-            number = len(options.orders) + bool(options.blocks)
-            with common.plot(options.plot, number, (3 * number, 3.2), sharey=True) as axes:
-                plot_compaction(list(results.values()), axes)
+        number = len(options.orders) + bool(options.blocks)
+        with common.plot(options.plot, number, (3 * number, 3.2), sharey=True) as axes:
+            plot_compaction(list(results.values()), axes)
     if len(results) > 1:
         reductions = [100 * r.reduction for r in results.values()]
         print(

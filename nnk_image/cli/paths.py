@@ -203,9 +203,8 @@ def standard_streams(options: argparse.Namespace) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
         if options.images == ["-"]:
             file = Path(folder, "standard input")
-            with open(file, "wb") as stream:
-                with open(0, "rb", closefd=False) as given:
-                    shutil.copyfileobj(given, stream)
+            with open(file, "wb") as stream, open(0, "rb", closefd=False) as given:
+                shutil.copyfileobj(given, stream)
             options.images = [str(file.rename(f"{file}{extension_by_content(file)}"))]
             STREAMS[options.images[0]] = "standard input"
         if output != "-":

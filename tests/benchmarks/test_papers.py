@@ -13,6 +13,7 @@ from exact import kernel_by_nnls
 from PIL import Image
 
 import nnk_image
+from nnk_image.io import ImageFileError
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # last: an installed nnk_image goes first
@@ -20,10 +21,10 @@ pytest.importorskip("pywt")
 
 from benchmarks import noise, noises, peers  # noqa: E402
 from benchmarks.papers import FIGURES, denoising, sparsity, time  # noqa: E402
-from benchmarks.papers.__main__ import POINTS  # noqa: E402
+from benchmarks.papers.__main__ import POINTS, main  # noqa: E402
 from benchmarks.papers.claims import FAILS, HOLDS, PARTLY  # noqa: E402
 from benchmarks.papers.run import reproduce  # noqa: E402
-from benchmarks.pictures import Picture  # noqa: E402
+from benchmarks.pictures import Picture, images_of_8_bits, volumes_in  # noqa: E402
 
 CAMERA = nnk_image.standard_image("camera")
 PICTURES = [
@@ -47,6 +48,16 @@ def test_all_figures_and_the_report(tmp_path, monkeypatch):
             assert {row["image"] for row in csv.DictReader(file)} == {"face", "grass"}
 
 
+def test_the_images_may_be_a_folder(tmp_path, capsys):
+    arguments = ["bands", "--images", str(tmp_path), "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert f"error: {tmp_path}: no image in this folder" in capsys.readouterr().err
+    Image.fromarray(CAMERA[40:64, 100:126]).save(tmp_path / "face.png")
+    main(arguments)
+    assert "Measured on face; seed 0." in (tmp_path / "out" / "report.md").read_text()
+
+
 BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py"))
 
 
@@ -63,6 +74,18 @@ def test_noise_of_images_in_a_folder(tmp_path, monkeypatch):
     assert all(row["fast"] > row["as white"] for row in correlated.rows)
     assert [row["image"] for row in uneven.rows] == ["face", "mean"]
     assert uneven.rows[0]["map"] > uneven.rows[0]["noisy"] + 3
+
+
+def test_folders_without_what_a_table_needs_are_refused(tmp_path):
+    with pytest.raises(ImageFileError, match=r"has no \.npy files"):
+        volumes_in(tmp_path)
+    Image.fromarray(np.stack([CAMERA] * 3, -1)).save(tmp_path / "color.png")
+    assert [name for name, _ in images_of_8_bits(tmp_path)] == ["color"]
+    with pytest.raises(ImageFileError, match=r"color\.png: is not an 8-bit grayscale image"):
+        images_of_8_bits(tmp_path, color=False)
+    Image.fromarray(CAMERA.astype(np.uint16)).save(tmp_path / "deep.png")  # its noise is not 0-255
+    with pytest.raises(ImageFileError, match=r"deep\.png: is not an 8-bit image, but .* uint16"):
+        images_of_8_bits(tmp_path)
 
 
 @pytest.mark.parametrize("shape", [(17, 23), (12, 15, 3)])

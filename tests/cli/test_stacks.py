@@ -276,7 +276,7 @@ def test_the_graph_of_a_volume(capsys, stack, tmp_path):
     ("arguments", "message"),
     [
         (("STACK", "o.png"), "PNG cannot hold 5x40x48 pixels with axes ZYX; write .tif"),
-        (("STACK", "o.tif", "--spacing", "1,2,3,4"), "for each axis of space, Z,Y,X (T may be left out)"),
+        (("STACK", "o.tif", "--spacing", "1,2,3,4"), "a number for each axis of space, Z,Y,X"),
         (("STACK", "o.tif", "--spacing", "1,0,1"), "must be positive"),
         (("STACK", "o.tif", "--spacing", "1,nan,1"), "must be positive"),
         (("STACK", "o.tif", "--axes", "YX"), "one letter for each"),
