@@ -36,7 +36,8 @@ def for_each_image(
     """
     with standard_streams(options):
         given = vars(options)
-        found = image_paths(options.images, options.recursive, given.get("output"))
+        results = [given[name] for name in formats if given[name] is not None]
+        found = image_paths(options.images, options.recursive, results)
         targets = {
             name: paired_outputs(found, options.images, given[name], extensions)
             for name, extensions in formats.items()
@@ -51,31 +52,33 @@ def for_each_image(
 
 
 def image_paths(
-    arguments: Iterable[str | os.PathLike[str]], recursive: bool = False, output: str | None = None
+    arguments: Iterable[str | os.PathLike[str]],
+    recursive: bool = False,
+    results: Iterable[str] = (),
 ) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 
     They are files; folders, which stand for the images in them, sorted by name, at any depth if
-    `recursive`; and patterns. Results in `output`, a folder within another, do not count.
+    `recursive`; and patterns. What is in `results`, folders within another, does not count.
     """
     found: list[Path] = []
     for argument in arguments:
-        found += _expand(os.fspath(argument), recursive, output)
+        found += _expand(os.fspath(argument), recursive, [Path(name).resolve() for name in results])
     if not found:
         raise ImageFileError("no image given; name a file, a folder or a pattern like '*.png'")
     return list(dict.fromkeys(found))
 
 
-def _expand(argument: str, recursive: bool, output: str | None) -> list[Path]:
+def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Path]:
     """Return the image files that one argument names."""
     path = Path(argument)
     if path.is_dir():
-        inner = output and not path.resolve().is_relative_to(Path(output).resolve())
+        inner = [folder for folder in results if not path.resolve().is_relative_to(folder)]
         files: list[Path] = []
         others: list[Path] = []
         for p in sorted(path.rglob("*") if recursive else path.iterdir()):
             hidden = any(part.startswith(".") for part in p.relative_to(path).parts)
-            result = inner and p.resolve().is_relative_to(Path(output or "").resolve())
+            result = any(p.resolve().is_relative_to(folder) for folder in inner)
             if p.is_file() and not hidden and not result:
                 (files if p.name.lower().endswith(READABLE) else others).append(p)
         if not files:

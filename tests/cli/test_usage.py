@@ -115,6 +115,20 @@ def test_recursive_keeps_the_folders(capsys, folders, tmp_path):
         assert files_below(out) == [*names, "photo.png"]
 
 
+@pytest.mark.parametrize("option", ["--no-clobber", "--overwrite"])
+def test_repeated_calls_skip_comparisons_too(capsys, folders, option):
+    names = folders, folders / "clean", "--compare", folders / "both", "--recursive", *SIGMA
+    before = None
+    for _ in range(2):
+        assert run(capsys, "denoise", *names, option)[0] == 0
+        after = files_below(folders)
+        assert before in (None, after)
+        before = after
+    names = folders / "inner", "--plot", folders / "inner" / "plots", "--recursive", "--overwrite"
+    for _ in range(2):
+        assert run(capsys, "noise", *names)[1].count("\n") == 2
+
+
 def test_the_names_of_skipped_files_are_said(capsys, folders):
     for n in range(7):
         (folders / f"{n}.doc").touch()
