@@ -14,7 +14,6 @@ import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common, paths, sources
 from nnk_image.cli.graph import build
-from nnk_image.io.files import read
 
 
 def add_command(commands: Any) -> None:
@@ -90,9 +89,11 @@ def _measure(
 def _measure_file(
     path: Path, options: argparse.Namespace, results: dict[str, nnk_image.wavelets.EnergyCompaction]
 ) -> common.Report:
-    pixels, metadata = read(path, max_pixels=options.max_pixels)
+    pixels, metadata = sources.read_with_gaps(path, options)
     if not metadata.is_picture:
         raise ImageFileError(f"{path}: is a stack; save one of its images as a file of its own")
+    if not np.isfinite(pixels).all():
+        pixels = np.ma.masked_invalid(pixels)
     result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
     print(f"{path}: {_text_of(result)}\n", flush=True)
     results[str(path)] = result

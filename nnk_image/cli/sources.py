@@ -110,6 +110,21 @@ class Source(NamedTuple):
         return f"{'x'.join(map(str, self.pixels.shape))} {axes}{self.pixels.dtype}"
 
 
+def read_with_gaps(
+    path: Path, options: argparse.Namespace, axes: str | None = None
+) -> tuple[npt.NDArray[Any], Metadata]:
+    """Read a file; warn of values that are not finite, whose pixels the caller leaves out."""
+    pixels, metadata = read(path, axes=axes, max_pixels=options.max_pixels)
+    wrong = pixels.size - np.count_nonzero(np.isfinite(pixels))
+    if 0 < wrong == pixels.size:
+        raise ImageFileError(f"{path}: all values are NaN or infinite")
+    if wrong:
+        warnings.warn(
+            f"values that are NaN or infinite: {wrong}; their pixels are left out", stacklevel=3
+        )
+    return pixels, metadata
+
+
 def read_source(path: Path, options: argparse.Namespace) -> Source:
     """Read a file, and say how the library is to see its axes.
 
@@ -118,14 +133,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
     ``options.channels`` says that they are colors: two stains show different things, and
     processing them together costs 1 to 2 dB, where similar channels would gain as little as 0.2 dB.
     """
-    pixels, metadata = read(path, axes=options.axes, max_pixels=options.max_pixels)
-    wrong = pixels.size - np.count_nonzero(np.isfinite(pixels))
-    if 0 < wrong == pixels.size:
-        raise ImageFileError(f"{path}: all values are NaN or infinite")
-    if wrong:
-        warnings.warn(
-            f"values that are NaN or infinite: {wrong}; their pixels are left out", stacklevel=2
-        )
+    pixels, metadata = read_with_gaps(path, options, options.axes)
     shape = dict(zip(metadata.axes, pixels.shape, strict=True))
     wanted = "YX" if options.slices else SPACE
     colors = {"colors": "CS", "bands": "CS", "independent": ""}.get(options.channels, "S")

@@ -74,7 +74,10 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
     path, out = tmp_path / "nan.tif", tmp_path / "out.tif"
     write(path, pixels)
     told = f"nnk-image: warning: {path}: values that are NaN or infinite: "
-    for words in (("denoise", path, out), ("noise", path), ("graph", path, "--sigma-f", 20)):
+    calls = [("denoise", path, out), ("noise", path), ("graph", path, "--sigma-f", 20)]
+    if shape != (5, 24, 28):
+        calls.append(("compaction", path, "--sigma-f", 20, "--orders", 4, "--blocks", 4))
+    for words in calls:
         status, text, err = run(capsys, *words)
         assert status == 0
         assert "nan" not in text.replace("nan.tif", "")
@@ -83,10 +86,6 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
     clean = read(out)[0]
     np.testing.assert_array_equal(clean[~np.isfinite(pixels)], pixels[~np.isfinite(pixels)])
     assert np.nanstd(clean[np.isfinite(clean)]) < 5
-    if shape != (5, 24, 28):
-        status, _, err = run(capsys, "compaction", path)
-        assert status == 1
-        assert err.startswith(f"nnk-image: {path}: ")
 
 
 def test_no_pixel_is_finite(capsys, tmp_path):
