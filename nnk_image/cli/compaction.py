@@ -44,7 +44,7 @@ def add_command(commands: Any) -> None:
     )
     command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
     curves = "picture of the curves (.png, .pdf, .svg)"
-    common.add_outputs(command, json="all figures as JSON", plot=curves)
+    common.add_outputs(command, json="all numbers as JSON", plot=curves)
     sources.add_max_pixels(command)
     common.add_jobs(command)
 

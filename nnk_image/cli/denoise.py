@@ -54,14 +54,15 @@ def add_command(commands: Any) -> None:
     existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
     add("--compare", metavar="FILE", help="write before and after side by side; or a folder")
     known = command.add_mutually_exclusive_group().add_argument
-    known("--sigma", type=float, help="noise, in the file's own units (default: estimated)")
+    known("--sigma", type=float, help="standard deviation of the noise (default: estimated)")
     known("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
     known("--gain", type=float, help="increase of the noise variance per unit of intensity")
     add("--read", type=float, default=0.0, help="with --gain: noise where there is no light")
     add("--offset", type=float, default=0.0, help="with --gain: value of a pixel without light")
     sources.add_noise_options(command)
-    add("--strength", type=float, default=1.0, help="above 1 removes more, below 1 less")
-    add("--method", default="fast", help="a method of nnk_image.denoise (default: fast)")
+    help_of_strength = "above 1 removes more, below 1 less (default: 1)"
+    add("--strength", type=float, default=1.0, help=help_of_strength)
+    add("--method", default="fast", help="such as best, which is slower (default: fast)")
     sources.add_options(command)
     add(
         "--max-memory",
@@ -227,8 +228,8 @@ def _denoise_in_tiles(
     noise: nnk_image.NoiseModel | None, options: argparse.Namespace
 ) -> common.Report:
     """Denoise one file that may be larger than memory."""
-    others = options.slices, options.channels, options.compare, options.map, options.no_clobber
-    others += (options.max_pixels,)
+    others = [options.slices, options.channels, options.compare, options.map]
+    others += [options.no_clobber, options.max_pixels]
     taken = Path(options.images[0]), Path(options.output)
     if len(options.images) != 1 or taken[1].suffix.lower() != ".zarr" or any(others):
         raise ImageFileError(

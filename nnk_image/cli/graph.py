@@ -21,7 +21,7 @@ def add_command(commands: Any) -> None:
         commands,
         "graph",
         run,
-        "Build the graphs of images: print their figures, save them, draw them.",
+        "Build the graphs of images: print their properties, save them, draw them.",
         "photo.jpg",
         "photo.jpg --out photo.npz --plot photo_degrees.png",
         "photos/ --window 7 --sigma-f 15 --out graphs/",
@@ -38,7 +38,7 @@ def add_command(commands: Any) -> None:
         command,
         out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
         plot="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
-        json="all figures as JSON",
+        json="all properties as JSON",
     )
     sources.add_options(command)
     common.add_jobs(command)
