@@ -22,8 +22,6 @@ from nnk_image.io.volumes import float_metadata
 SPACE = "TZYX"
 """Letters of the axes that the library takes for space, in their order."""
 
-_CORRELATED = 0.15  # between neighbors, from which --map is warned of
-
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of files that are read."""
@@ -216,11 +214,13 @@ def estimate(
     pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace
 ) -> nnk_image.NoiseModel:
     """Estimate the noise of one image or volume of a file, as `add_noise_options` says."""
+    from nnk_image.cli.words import GRAINY
+
     kind, uneven = "rician" if options.rician else None, options.map is not None
     about = source.arguments(pixels)
     if uneven and kind is None:
         usual = nnk_image.estimate_noise(pixels, **about)
-        if any(usual.gain) or max(usual.neighbor_correlation()) > _CORRELATED:
+        if any(usual.gain) or max(usual.neighbor_correlation()) > GRAINY:
             what = "Poisson noise" if any(usual.gain) else "correlated between neighboring pixels"
             warnings.warn(
                 f"the noise seems to be {what}, but --map assumes independent noise of equal "

@@ -10,7 +10,7 @@ from nnk_image.noise.model import NoiseModel, deviations
 _STRENGTHS = ((0.004, "very weak"), (0.02, "weak"), (0.05, "moderate"), (0.12, "strong"))
 """Words for standard deviations up to a share of the range of values."""
 
-_GRAINY = 0.15  # correlation of neighbors from which grains are wider than a pixel
+GRAINY = 0.15  # correlation of neighbors from which grains are wider than a pixel
 _CHANGE = 1.25  # ratio of the levels in the dark and in bright parts that is worth a word
 
 
@@ -27,7 +27,7 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
         return f"no noise{f' but {stripes}' if stripes else ''}"
     extent = high - low
     strength = next((word for most, word in _STRENGTHS if level <= most * extent), "very strong")
-    grainy = ", grainy" if max(noise.neighbor_correlation()) > _GRAINY else ""
+    grainy = ", grainy" if max(noise.neighbor_correlation()) > GRAINY else ""
     dark, bright = (np.mean(part) for part in (levels[:16], levels[-16:]))
     error = "" if noise.uncertainty is None else f" (+- {100 * noise.uncertainty:.0f} %)"
     parts = [
