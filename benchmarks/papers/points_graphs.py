@@ -107,7 +107,7 @@ def labels():
     table = Table(
         "Digits, leave-one-out error in %",
         {"k": "d", "kNN": ".2f", "NNK": ".2f", "expected": "", "within": ""},
-        notes=("kNN weighted by the kernel; sigma is three times 'kth'; exact to .06.",),
+        notes=("kNN weighted by the kernel; sigma is three times 'kth'; exact to 0.06.",),
     )
     X, y = datasets.load_digits(return_X_y=True)
     for k, nnk, knn in ((10, 0.78, 1.50), (30, 0.67, 2.84), (50, 0.83, 3.51)):

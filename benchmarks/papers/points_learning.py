@@ -22,7 +22,7 @@ COUNTS = list(range(1, 11))
 NNK_GRID = {"n_neighbors": [10, 30, 50], "sigma_scale": [1, 2, 3, 5, 8]}
 
 _PROTOCOL = (
-    "Each time one random half chooses the settings by 5-fold cross-validation and is learnt;",
+    "Each time one random half chooses the settings by 5-fold cross-validation and is learned;",
     "the other is predicted: the protocol of O. Anava, K. Levy, k*-nearest neighbors, with their",
     "grids: k in 1..10, sigma (Nadaraya-Watson) and L/C (k*NN) in 0.001 ... 10.",
 )
@@ -49,7 +49,7 @@ def halves(n):
         columns | {"expected": "", "within": ""},
         notes=(
             *_PROTOCOL,
-            "NNK: 10, 30 or 50 candidates, sigma 1, 2, 3, 5 or 8 times 'kth'. Within .25.",
+            "NNK: 10, 30 or 50 candidates, sigma 1, 2, 3, 5 or 8 times 'kth'. Within 0.25.",
             "The figures expected belong to standardized pixels; raw ones suit all methods better.",
         ),
     )

@@ -30,7 +30,7 @@ def trefoil(rng):
 
 
 def roll(rng):
-    """scikit-learn's swiss roll, 1/10 as large: its layers are .63 apart."""
+    """scikit-learn's swiss roll, 1/10 as large: its layers are 0.63 apart."""
     return make_swiss_roll(N, random_state=int(rng.integers(1 << 31)))[0] / 10
 
 
@@ -106,7 +106,7 @@ def _plateaus(cases, by_scale, by_count):
         notes=(
             "NNK: widest such range of sigma, as a factor, and where it is; kNN: of the mean",
             "distance of neighbor k. 1.0x is a single k or sigma. PCA counts directions with",
-            "more than .05 of the largest variance, for both.",
+            "more than 0.05 of the largest variance, for both.",
         ),
     )
     for case in cases:
