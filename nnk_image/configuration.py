@@ -11,7 +11,10 @@ from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.parallel import resolve_n_jobs
 
-PACKAGES = ("numpy", "scipy", "pygsp", "scikit-image", "scikit-learn", "dask", "matplotlib")
+PACKAGES = (
+    *("numpy", "scipy", "pygsp", "scikit-image", "pillow", "tifffile", "imagecodecs", "nibabel"),
+    *("scikit-learn", "dask", "zarr", "matplotlib"),
+)
 
 
 def show_config(mode: str = "print") -> dict[str, Any] | None:

@@ -122,7 +122,7 @@ def paired_outputs(
     if not folder.is_dir():
         if folder.exists() or extension_of(folder) in extensions:
             raise ImageFileError(
-                f"{output} is a file, but several images or a folder need a folder as OUT"
+                f"{output} is a file, but several images or a folder need a folder"
             )
         check_output(folder)
         folder.mkdir()

@@ -48,6 +48,7 @@ def test_the_import_loads_no_other_library():
 
 def test_configuration(capsys, monkeypatch):
     facts = nnk_image.show_config("dict")
+    assert None not in (facts["pillow"], facts["tifffile"])  # what reads files
     assert facts["nnk_image"] == nnk_image.__version__
     assert facts["simd"].startswith(f"{_core.simd_variant()} (of ")
     assert facts["threads"] == resolve_n_jobs(-1)
