@@ -305,14 +305,3 @@ def test_the_noise_is_checked_by_what_denoising_removes(capsys, tmp_path, name, 
     status, text, _ = run(capsys, "noise", tmp_path / "image.npy", "--check")
     assert status == 0
     assert f"check: {found}" in text.splitlines()[-1]
-
-
-def test_who_waits_for_a_large_picture_learns_of_the_faster_method(
-    capsys, monkeypatch, photo, tmp_path
-):
-    monkeypatch.setattr("nnk_image.cli.denoise._LARGE", 0)
-    monkeypatch.setattr("nnk_image.cli.common.wants_progress", lambda: True)
-    for method, is_slow in {"best": True, "fast": False}.items():
-        target = tmp_path / f"{method}.png"
-        _, _, err = run(capsys, "denoise", photo, target, *SIGMA, "--method", method)
-        assert ("--method fast takes about a tenth of the time" in err) == is_slow
