@@ -191,7 +191,9 @@ def _denoised_magnitudes(
     pixels = np.empty(image.pixels.shape, image.dtype)
     for y, own in enumerate(levels):
         pixels[y] = table.forward(image.pixels[y] / own)
-    stable = replace(image, pixels=pixels, high=float(table.forward(image.high / levels.min())))
+    ends = image.low / levels.max(), image.high / levels.min()
+    low, high = (float(table.forward(end)) for end in ends)
+    stable = replace(image, pixels=pixels, low=low, high=high)
     unit = replace(noise, sigma=1.0 * some, levels=None, rician=0)
     result, info = _denoised(stable, unit, progress, options)
     for y, own in enumerate(levels):

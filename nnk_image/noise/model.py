@@ -284,7 +284,7 @@ class NoiseModel:
         return replace(
             self,
             sigma=tuple(factor * s for s in self.sigma),
-            gain=tuple(factor**2 * g for g in self.gain),
+            gain=tuple(factor * (factor * g) for g in self.gain),
             levels=None if self.levels is None else factor * self.levels,
             rows=factor * self.rows,
             columns=factor * self.columns,

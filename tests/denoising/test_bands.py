@@ -152,6 +152,13 @@ def test_magnitudes_lose_noise_and_bias():
     assert psnr(SIGNAL, denoise_bands(MAGNITUDES, estimated)) > psnr(SIGNAL, found) - 1.5
 
 
+def test_magnitudes_of_low_contrast():
+    clean = np.linspace(28, 32, 48)[:, None, None] * np.ones((48, 48, 30))
+    noise = np.random.default_rng(2).normal(0, 2, (2, *clean.shape))
+    result = denoise_bands(np.hypot(clean + noise[0], noise[1]), NoiseModel(2.0, rician=1))
+    assert np.sqrt(np.mean((result - clean) ** 2)) < 0.2
+
+
 def test_strong_magnitudes_are_gaussian():
     strong = MAGNITUDES + 100
     expected = denoise_bands(strong, 0.1)
