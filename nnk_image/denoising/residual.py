@@ -145,7 +145,7 @@ def most_kurtosis(noise: NoiseModel) -> float:
     """
     if any(noise.gain):
         return np.inf
-    return _MOST_OF_WHITE if noise.correlation is None else _MOST_KURTOSIS
+    return _MOST_KURTOSIS if any(noise.neighbor_correlation()) else _MOST_OF_WHITE
 
 
 def checked_pair(image, denoised, channel_axis, mask):
