@@ -77,7 +77,7 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
 
 def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -> str:
     """Denoise with the estimated noise, and say whether what was removed looks like noise."""
-    from nnk_image.denoising.residual import MOST_STRUCTURE, most_kurtosis
+    from nnk_image.denoising.residual import MOST_STRUCTURE, is_normal
 
     about = source.arguments(pixels)
     with closing(Bar("check", common.wants_progress())) as bar:
@@ -87,7 +87,7 @@ def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -
     kurtosis = nnk_image.residual_kurtosis(pixels, clean, **about)
     if ratio != ratio and kurtosis != kurtosis:  # NaN
         return "check: impossible, because the image is too small, or nothing is removed"
-    texture = ratio > MOST_STRUCTURE or kurtosis > most_kurtosis(model)
+    texture = ratio > MOST_STRUCTURE or not is_normal(kurtosis, model)
     found = f"kurtosis {kurtosis:.2g}, normal noise has 3"
     if ratio == ratio:
         found = f"structured areas change {ratio:.2g} times as much as flat ones; {found}"

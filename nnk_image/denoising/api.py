@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.image import (
+    Array,
     Image,
     check_image,
     relative_spacing,
@@ -24,8 +25,8 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.denoising.residual import (
     MOST_STRUCTURE,
+    is_normal,
     kurtosis_removed,
-    most_kurtosis,
     structure_removed,
 )
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -197,7 +198,7 @@ def denoise_and_report(
     relative = relative_spacing(spacing, len(checked.shape))
     _check_guide(guide, method, checked.shape)
 
-    def without(noise: NoiseModel) -> npt.NDArray[np.floating[Any]]:
+    def without(noise: NoiseModel) -> Array:
         noise = noise.scaled(strength).for_channels(checked.channels)
         noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
@@ -216,10 +217,10 @@ def denoise_and_report(
     if sigma is None and noise.correlation is not None and strength <= 1:
         # Noise that is clearly there may look structured, because bright areas have more of it.
         structured = structure_removed(checked, pixels) > MOST_STRUCTURE * max(1, trust / CLEAR)
-        if structured or kurtosis_removed(checked, pixels) > most_kurtosis(noise):
+        if structured or not is_normal(kurtosis_removed(checked, pixels), noise):
             noise, _ = estimated_noise(checked, correlated=False)
             pixels = without(noise)
-            if kurtosis_removed(checked, pixels) > most_kurtosis(noise):
+            if not is_normal(kurtosis_removed(checked, pixels), noise):
                 zeros = [0.0] * checked.channels
                 noise = NoiseModel(zeros, rows=noise.rows, columns=noise.columns)
                 pixels = without(noise)

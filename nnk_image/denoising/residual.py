@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import kurtosis
 
 from nnk_image.base.image import Image, check_image, filled, spatial_shape, to_opponent
 from nnk_image.noise.blocks import constant_pixels, usable_pixels
@@ -13,11 +12,12 @@ from nnk_image.noise.model import NoiseModel
 MOST_STRUCTURE = 2.0
 """Ratio of `residual_structure` above which texture was removed, not only noise."""
 
-_MOST_KURTOSIS, _MOST_OF_WHITE = 4.25, 6.0  # the latter, because white noise may be clipped
+_KURTOSIS, _MOST_OF_WHITE = (2.1, 4.25), 5.5
+"""Values of `residual_kurtosis` between which only noise was removed. The upper limit is higher for
+white noise, which may be clipped, as on white paper."""
 
 _SIDE = 8  # of a block
 _FEWEST = 16  # blocks
-_LEAST_REMOVED = 0.1  # variance of what was removed from a block that counts, over the mean
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
 _LEAST_USABLE = 0.95  # share of the pixels of a block that are neither masked, clipped nor padding
 
@@ -93,7 +93,7 @@ def residual_kurtosis(
     """Check whether what denoising removed is distributed like noise.
 
     Noise is nearly normally distributed, with a kurtosis of 3. Small text, lines and dots have
-    values that are far from the mean more often.
+    values that are far from the mean more often, and patterns of two values never.
 
     Parameters
     ----------
@@ -103,10 +103,11 @@ def residual_kurtosis(
     Returns
     -------
     float
-        About 3 if only noise was removed; above 4.25 if lines or dots were removed as well. It is
-        the mean over blocks of 8 x 8 pixels of the fourth moment of ``image - denoised`` in a
-        block, divided by the squared variance. Blocks from which hardly anything was removed do not
-        count, nor do those with masked pixels. NaN if fewer than 16 blocks are left.
+        About 3 if only noise was removed, or up to 5.5 if it was white and clipped; more if lines
+        or dots were removed as well, and below 2.1 if a pattern of two values was. It is the fourth
+        moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared variance:
+        the mean over the blocks, weighted by their variance. Blocks with masked pixels do not
+        count. NaN if fewer than 16 blocks are left.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def residual_kurtosis(
     >>> round(nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)), 1)
     2.8
     >>> paper[::4, ::4] = 0  # dots
-    >>> nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)) > 4.25
+    >>> nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)) > 5
     True
     """
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
@@ -138,14 +139,15 @@ def residual_kurtosis(
     return kurtosis_removed(noisy, clean.pixels)
 
 
-def most_kurtosis(noise: NoiseModel) -> float:
-    """Return the `residual_kurtosis` above which not only noise was removed.
+def is_normal(kurtosis: float, noise: NoiseModel) -> bool:
+    """Whether noise of this model may have such a `residual_kurtosis`; True if that is NaN.
 
-    White noise may be clipped, as on white paper, and counts of photons may be few.
+    Counts of photons may be few, and then have any kurtosis.
     """
-    if any(noise.gain):
-        return np.inf
-    return _MOST_KURTOSIS if any(noise.neighbor_correlation()) else _MOST_OF_WHITE
+    least, most = _KURTOSIS
+    if not any(noise.neighbor_correlation()):
+        most = _MOST_OF_WHITE
+    return any(noise.gain) or not (kurtosis < least or kurtosis > most)
 
 
 def checked_pair(image, denoised, channel_axis, mask):
@@ -164,7 +166,15 @@ def checked_pair(image, denoised, channel_axis, mask):
 
 def structure_removed(image: Image, denoised) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
-    noisy, before, after, valid = _planes(image, denoised)
+    rows = -1, image.shape[-1]
+    # Values of masked pixels, of which blocks may have some, must not matter.
+    noisy, filtered = (
+        filled(a, image.valid).reshape(*rows, image.channels) for a in (image.pixels, denoised)
+    )
+    size = image.half_range or 1.0  # squares of the largest numbers would be infinite
+    units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
+    before, after = (to_opponent(a)[0] for a in units)
+    valid = None if image.valid is None else image.valid.reshape(rows)
     usable = (usable_pixels(noisy, valid) == 1) & ~_padding(noisy, before)
     chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)
@@ -179,35 +189,20 @@ def structure_removed(image: Image, denoised) -> float:
 
 def kurtosis_removed(image: Image, denoised) -> float:
     """Return `residual_kurtosis` of a checked image and (..., C) denoised pixels."""
-    _, before, after, valid = _planes(image, denoised)
-    removed = _blocks(before - after)
-    if valid is not None:
-        removed = removed[_blocks(valid).all(axis=1)]
-    if len(removed):
-        variances = removed.var(axis=1)
-        removed = removed[variances > _LEAST_REMOVED * variances.mean()]
-    return (
-        float(kurtosis(removed, axis=1, fisher=False).mean())
-        if len(removed) >= _FEWEST
-        else float("nan")
-    )
-
-
-def _planes(image: Image, denoised):
-    """Return (H, W, C) pixels, their luminance, that of the result, and where both are valid.
-
-    Slices of a volume are put one below the other.
-    """
     rows = -1, image.shape[-1]
-    # Values of masked pixels, of which blocks may have some, must not matter.
+    size = image.half_range or 1.0
     noisy, filtered = (
-        filled(a, image.valid).reshape(*rows, image.channels) for a in (image.pixels, denoised)
+        np.divide(filled(a, image.valid), size, dtype=image.dtype) for a in (image.pixels, denoised)
     )
-    size = image.half_range or 1.0  # squares of the largest numbers would be infinite
-    units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
-    before, after = (to_opponent(a)[0] for a in units)
-    valid = None if image.valid is None else image.valid.reshape(rows)
-    return noisy, before, after, valid
+    removed = _blocks(((noisy - filtered) @ np.ones(image.channels, image.dtype)).reshape(rows))
+    if image.valid is not None:
+        removed = removed[_blocks(image.valid.reshape(rows)).all(axis=1)]
+    squares = (removed - removed.mean(axis=1, keepdims=True)) ** 2
+    variances = squares.mean(axis=1)
+    squares, variances = squares[variances > 0], variances[variances > 0]
+    if len(variances) < _FEWEST:
+        return float("nan")
+    return float(((squares**2).mean(axis=1) / variances).sum() / variances.sum())
 
 
 def _padding(pixels, luminance):
