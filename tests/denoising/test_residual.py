@@ -157,3 +157,28 @@ def test_dense_text_is_left(size, spacing, quality):
         stored = np.asarray(Image.open(file)).astype(float)
     errors = [np.mean((result - page) ** 2) for result in (stored, denoise(stored))]
     assert errors[1] < 1.2 * errors[0]  # one of them loses 0.6 dB; without the check, 1 to 23 dB
+
+
+@pytest.mark.parametrize("side", [2, 3])
+def test_random_patterns_of_two_values_are_left(side):
+    rng = np.random.default_rng(5)
+    clean = np.kron(rng.integers(0, 2, (64, 64)), np.full((side, side), 255.0))
+    noisy = np.clip(np.round(clean + rng.normal(0, 4, clean.shape)), 0, 255)
+    assert np.mean((denoise(noisy) - clean) ** 2) < np.mean((noisy - clean) ** 2)
+
+
+@pytest.mark.parametrize("gain", [5, 17, 40])
+def test_few_counts_in_the_dark_stored_in_color_are_noise(gain):
+    """Their values are far from normal where hardly any light falls."""
+    rng = np.random.default_rng(11)
+    y, x = np.mgrid[:192, :192]
+    peaks, rows, columns, widths = rng.uniform(
+        [[20], [0], [0], [2]], [[150], [192], [192], [9]], (4, 30)
+    )
+    squares = (y - rows[:, None, None]) ** 2 + (x - columns[:, None, None]) ** 2
+    spots = np.exp(-squares / (2 * widths[:, None, None] ** 2))
+    clean = np.tensordot(peaks, spots, 1).clip(0, 255)
+    noisy = gain * rng.poisson(clean / gain) + rng.normal(0, 1, clean.shape)
+    noisy = np.repeat(np.clip(np.round(noisy), 0, 255)[..., None], 3, axis=2)
+    errors = [np.mean((a[..., 0] - clean) ** 2) for a in (noisy, denoise(noisy, channel_axis=-1))]
+    assert errors[1] < 0.2 * errors[0]
