@@ -67,11 +67,11 @@ def denoise(
         25/255 for values from 0 to 1). With 0 a channel is returned unchanged. An array of the
         image's shape without channels gives that of each pixel, above 0, for all channels; 'sgw'
         accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
-        noise. Default: the noise is estimated by `estimate_noise`. If it is correlated, but what is
-        removed does not look like noise by `residual_structure` and `residual_kurtosis`, the image
-        is denoised again as if the noise were uncorrelated, and left unchanged if that does
-        not look like noise either. If the estimated noise is neither white nor Poisson noise, the
-        result is then corrected by `correct_bias`.
+        noise. Default: the noise is estimated by `estimate_noise`. If what is removed does not look
+        like noise by `residual_structure` and `residual_kurtosis`, the image is denoised again as
+        if the noise were uncorrelated, or left unchanged if that does not look like noise either.
+        If the estimated noise is neither white nor Poisson noise, the result is then corrected by
+        `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
         as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to similar
@@ -214,21 +214,35 @@ def denoise_and_report(
             "levels that differ across the image"
         )
     pixels = without(noise)
-    if sigma is None and noise.correlation is not None and strength <= 1:
-        # Noise that is clearly there may look structured, because bright areas have more of it.
-        structured = structure_removed(checked, pixels) > MOST_STRUCTURE * max(1, trust / CLEAR)
-        if structured or not is_normal(kurtosis_removed(checked, pixels), noise):
-            noise, _ = estimated_noise(checked, correlated=False)
-            pixels = without(noise)
-            if not is_normal(kurtosis_removed(checked, pixels), noise):
-                zeros = [0.0] * checked.channels
-                noise = NoiseModel(zeros, rows=noise.rows, columns=noise.columns)
-                pixels = without(noise)
+    if sigma is None and strength <= 1:
+        noise, pixels = _checked(checked, noise, pixels, trust, without)
     if (noise if chosen.uneven else replace(noise, curve=None)).is_white:
         _unclip(checked, pixels, noise)
     elif sigma is None and not any(noise.gain):
         remove_bias(checked, pixels)
     return checked.restore(pixels), noise
+
+
+def _checked(
+    image: Image, noise: NoiseModel, pixels: Array, trust: float, without: Callable[..., Array]
+) -> tuple[NoiseModel, Array]:
+    """Return the noise and the result, or those without correlation, or none if texture is removed.
+
+    Correlated noise must pass both checks, white noise one of them.
+    """
+    normal = is_normal(kurtosis_removed(image, pixels), noise)
+    if normal and noise.correlation is None:
+        return noise, pixels
+    # Noise that is clearly there may look structured, because bright areas have more of it.
+    structured = structure_removed(image, pixels) > MOST_STRUCTURE * max(1, trust / CLEAR)
+    if noise.correlation is not None and (structured or not normal):
+        noise, _ = estimated_noise(image, correlated=False)
+        pixels, structured = without(noise), True
+        normal = is_normal(kurtosis_removed(image, pixels), noise)
+    if structured and not normal:
+        noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
+        pixels = without(noise)
+    return noise, pixels
 
 
 def _unclip(image: Image, pixels: npt.NDArray[Any], noise: NoiseModel) -> None:

@@ -12,7 +12,7 @@ from nnk_image.noise.model import NoiseModel
 MOST_STRUCTURE = 2.0
 """Ratio of `residual_structure` above which texture was removed, not only noise."""
 
-_KURTOSIS, _MOST_OF_WHITE = (2.1, 4.25), 5.5
+_KURTOSIS, _MOST_OF_WHITE = (2.1, 4.25), 5.0
 """Values of `residual_kurtosis` between which only noise was removed. The upper limit is higher for
 white noise, which may be clipped, as on white paper."""
 
@@ -103,7 +103,7 @@ def residual_kurtosis(
     Returns
     -------
     float
-        About 3 if only noise was removed, or up to 5.5 if it was white and clipped; more if lines
+        About 3 if only noise was removed, or up to 5 if it was white and clipped; more if lines
         or dots were removed as well, and below 2.1 if a pattern of two values was. It is the fourth
         moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared variance:
         the mean over the blocks, weighted by their variance. Blocks with masked pixels do not

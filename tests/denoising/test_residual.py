@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 from rendered import page_of_text
 from scipy.stats import kurtosis
 
@@ -157,6 +157,23 @@ def test_dense_text_is_left(size, spacing, quality):
         stored = np.asarray(Image.open(file)).astype(float)
     errors = [np.mean((result - page) ** 2) for result in (stored, denoise(stored))]
     assert errors[1] < 1.2 * errors[0]  # one of them loses 0.6 dB; without the check, 1 to 23 dB
+
+
+@pytest.mark.parametrize("spacing", [22, 34])
+def test_thin_strokes_on_gray_paper_are_left(spacing):
+    """White noise is estimated there, stronger where strokes are."""
+    rng = np.random.default_rng(3)
+    page = Image.new("L", (320, 320), 225)
+    for row in range(spacing, 316, spacing):
+        steps = rng.integers([1, -spacing // 3], [5, spacing // 3 + 1], (100, 2))
+        x, y = 8 + np.cumsum(steps[:, 0]), row + steps[:, 1]
+        ImageDraw.Draw(page).line([*zip(x.tolist(), y.tolist(), strict=True)], fill=60)
+    clean = np.asarray(page).astype(float)
+    noisy = np.clip(np.round(clean + rng.normal(0, 8, clean.shape)), 0, 255).astype(np.uint8)
+    with io.BytesIO() as file:
+        Image.fromarray(noisy).save(file, "JPEG", quality=75)
+        stored = np.asarray(Image.open(file)).astype(float)
+    assert np.mean((denoise(stored) - clean) ** 2) < 1.1 * np.mean((stored - clean) ** 2)
 
 
 @pytest.mark.parametrize("side", [2, 3])
