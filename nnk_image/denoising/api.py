@@ -226,9 +226,10 @@ def denoise_and_report(
 def _checked(
     image: Image, noise: NoiseModel, pixels: Array, trust: float, without: Callable[..., Array]
 ) -> tuple[NoiseModel, Array]:
-    """Return the noise and the result, or those without correlation, or none if texture is removed.
+    """Return noise and result as they are, or weaker noise and its result if texture was removed.
 
-    Correlated noise must pass both checks, white noise one of them.
+    Correlated noise must pass both checks, white noise at least one. The first fallback is the
+    estimate without its correlated part, the last one leaves the image unchanged.
     """
     normal = is_normal(kurtosis_removed(image, pixels), noise)
     if normal and noise.correlation is None:
