@@ -77,7 +77,7 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
 
 def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -> str:
     """Denoise with the estimated noise, and say whether what was removed looks like noise."""
-    from nnk_image.denoising.residual import MOST_STRUCTURE, is_normal
+    from nnk_image.denoising.residual import is_noise
 
     about = source.arguments(pixels)
     with closing(Bar("check", common.wants_progress())) as bar:
@@ -87,8 +87,8 @@ def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -
     kurtosis = nnk_image.residual_kurtosis(pixels, clean, **about)
     if ratio != ratio and kurtosis != kurtosis:  # NaN
         return "check: impossible, because the image is too small, or nothing is removed"
-    texture = ratio > MOST_STRUCTURE or not is_normal(kurtosis, model)
     found = f"kurtosis {kurtosis:.2g}, normal noise has 3"
     if ratio == ratio:
         found = f"structured areas change {ratio:.2g} times as much as flat ones; {found}"
-    return f"check: {'texture is removed too' if texture else 'only noise is removed'} ({found})"
+    noise = is_noise(ratio, kurtosis, model)
+    return f"check: {'only noise is removed' if noise else 'texture is removed too'} ({found})"

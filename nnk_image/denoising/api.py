@@ -23,18 +23,12 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
-from nnk_image.denoising.residual import (
-    MOST_STRUCTURE,
-    is_normal,
-    kurtosis_removed,
-    structure_removed,
-)
+from nnk_image.denoising.residual import is_noise, kurtosis_removed, structure_removed
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
-from nnk_image.noise.trust import CLEAR
 
 
 def denoise(
@@ -228,22 +222,20 @@ def _checked(
 ) -> tuple[NoiseModel, Array]:
     """Return noise and result as they are, or weaker noise and its result if texture was removed.
 
-    Correlated noise must pass both checks, white noise at least one. The first fallback is the
-    estimate without its correlated part, the last one leaves the image unchanged.
+    The first fallback is the estimate without its correlated part, the last one leaves the image
+    unchanged.
     """
-    normal = is_normal(kurtosis_removed(image, pixels), noise)
-    if normal and noise.correlation is None:
+    structure, kurtosis = structure_removed(image, pixels), kurtosis_removed(image, pixels)
+    if is_noise(structure, kurtosis, noise, trust):
         return noise, pixels
-    # Noise that is clearly there may look structured, because bright areas have more of it.
-    structured = structure_removed(image, pixels) > MOST_STRUCTURE * max(1, trust / CLEAR)
-    if noise.correlation is not None and (structured or not normal):
+    if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
-        pixels, structured = without(noise), True
-        normal = is_normal(kurtosis_removed(image, pixels), noise)
-    if structured and not normal:
-        noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
         pixels = without(noise)
-    return noise, pixels
+        # The image is known to have texture, which must not be in what is removed now.
+        if is_noise(np.inf, kurtosis_removed(image, pixels), noise):
+            return noise, pixels
+    noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
+    return noise, without(noise)
 
 
 def _unclip(image: Image, pixels: npt.NDArray[Any], noise: NoiseModel) -> None:

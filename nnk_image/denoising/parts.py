@@ -162,7 +162,19 @@ def together(
     )
     extremes = reduce(operator.add, every)
     limits = float(extremes.values[0].min()), float(extremes.values[1].max())
-    return Statistics(limits, spacing, None, means, squares, extremes.clipped)
+    keys = _keys_of_parts([own.keys for own in statistics])
+    return Statistics(limits, spacing, None, means, squares, keys, extremes.clipped)
+
+
+def _keys_of_parts(parts: Sequence[tuple[tuple[bool, float], ...]]) -> tuple[Any, ...]:
+    """Return the keys of the channels of an image from those of its parts."""
+    channels = list(zip(*parts, strict=True))
+    keys = []
+    for own in channels:
+        (constant, _), *others = own
+        same = constant and all(key == own[0] for key in others)
+        keys.append(own[0] if same else (False, float(channels.index(own))))
+    return tuple(keys)
 
 
 def denoise_part(

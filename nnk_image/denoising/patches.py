@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from scipy.ndimage import correlate1d
 
-from nnk_image.base.image import from_opponent, to_opponent
+from nnk_image.base.channels import from_opponent, to_opponent
 from nnk_image.base.pyramid import double, half_shape, halve
 from nnk_image.base.reach import Reach
 from nnk_image.denoising import graph_smoothing

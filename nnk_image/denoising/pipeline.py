@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nnk_image.base.channels import channel_sources
 from nnk_image.base.image import Image, filled, relative_spacing
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.low_counts import (
@@ -49,12 +50,15 @@ class Plan:
     ----------
     groups : tuple of ndarray of int
         Numbers of the channels that are denoised together. Channels without noise are in none.
+    sources : tuple of int
+        For each channel the one whose result it takes, -1 for a constant channel.
     rounds : tuple of Round
         One, unless there are few counts per pixel.
     """
 
     groups: tuple[npt.NDArray[np.intp], ...]
     rounds: tuple[Round, ...]
+    sources: tuple[int, ...] = ()
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all steps process, for progress reports."""
@@ -124,7 +128,7 @@ def denoise_pixels(
     elif noise.rician:
         denoise_group = _denoise_rician
     inside = ... if image.valid is None else image.valid
-    pixels = None
+    pixels: Any = None
     for channels in steps.groups:
         unit_noise = StandardNoise.of(noise, channels, image.pixels.ndim - 1)
         denoised = denoise_group(
@@ -136,7 +140,12 @@ def denoise_pixels(
             pixels = image.pixels.astype(image.dtype)
         for place, channel in enumerate(channels):
             pixels[..., channel][inside] = denoised[..., place][inside]
-    return image.pixels.astype(image.dtype) if pixels is None else pixels
+    if pixels is None:
+        return image.pixels.astype(image.dtype)
+    for channel, source in enumerate(steps.sources):
+        if source not in (-1, channel):
+            pixels[..., channel][inside] = pixels[..., source][inside]
+    return pixels
 
 
 def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -> Plan:
@@ -146,15 +155,18 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
     sigmas, gains = np.array(noise.sigma), np.array(noise.gain)
     with np.errstate(under="ignore"):
         shot = np.sqrt(gains) * np.sqrt(half_range)
-    channels = np.flatnonzero(((sigmas > least) | (shot > least)) & (half_range > 0))
+    given = zip(statistics.keys, noise.sigma, noise.gain, noise.offset, strict=True)
+    sources = channel_sources([(*key, *own) for key, *own in given])
+    noisy = ((sigmas > least) | (shot > least)) & (half_range > 0)
+    channels = np.flatnonzero(noisy & (np.arange(image.channels) == sources))
     if not len(channels):
         return Plan((), ())
     if any(noise.gain):
         rounds = plan_rounds(noise, channels, method, statistics, len(image.shape))
-        return Plan((channels,), tuple(rounds))
+        return Plan((channels,), tuple(rounds), sources)
     if noise.rician:
-        return Plan(tuple(np.split(channels, len(channels))), (Round(method),))
-    return Plan((channels,), (Round(method),))
+        return Plan(tuple(np.split(channels, len(channels))), (Round(method),), sources)
+    return Plan((channels,), (Round(method),), sources)
 
 
 def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor):

@@ -5,14 +5,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.image import Image, check_image, filled, spatial_shape, to_opponent
+from nnk_image.base.channels import to_opponent
+from nnk_image.base.image import Image, check_image, filled, spatial_shape
 from nnk_image.noise.blocks import constant_pixels, usable_pixels
 from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.trust import CLEAR
 
 MOST_STRUCTURE = 2.0
 """Ratio of `residual_structure` above which texture was removed, not only noise."""
 
-_KURTOSIS, _MOST_OF_WHITE = (2.1, 4.25), 5.0
+_KURTOSIS, _KURTOSIS_OF_WHITE = (2.1, 4.25), (2.1, 5.0)
 """Values of `residual_kurtosis` between which only noise was removed. The upper limit is higher for
 white noise, which may be clipped, as on white paper."""
 
@@ -139,15 +141,19 @@ def residual_kurtosis(
     return kurtosis_removed(noisy, clean.pixels)
 
 
-def is_normal(kurtosis: float, noise: NoiseModel) -> bool:
-    """Whether noise of this model may have such a `residual_kurtosis`; True if that is NaN.
+def is_noise(structure: float, kurtosis: float, noise: NoiseModel, trust: float = 0.0) -> bool:
+    """Whether what was removed may be noise of this model alone.
 
-    Counts of photons may be few, and then have any kurtosis.
+    White noise must pass one of both checks, correlated noise both; a check that is NaN is passed.
+    `trust` is the factor of correlated noise: where that is clearly there, what is removed may look
+    structured, because bright areas have more of it.
     """
-    least, most = _KURTOSIS
-    if not any(noise.neighbor_correlation()):
-        most = _MOST_OF_WHITE
-    return any(noise.gain) or not (kurtosis < least or kurtosis > most)
+    even = not structure > MOST_STRUCTURE * max(1, trust / CLEAR)
+    correlated = any(noise.neighbor_correlation())
+    least, most = _KURTOSIS if correlated else _KURTOSIS_OF_WHITE
+    # Counts of photons may be few, and then have any kurtosis.
+    normal = any(noise.gain) or not (kurtosis < least or kurtosis > most)
+    return even and normal if correlated else even or normal
 
 
 def checked_pair(image, denoised, channel_axis, mask):

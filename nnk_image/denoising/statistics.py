@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nnk_image.base.channels import channel_keys
 from nnk_image.base.image import Image
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.model import NoiseModel
@@ -25,6 +26,8 @@ class Statistics:
         Graph for 'sgw', by default that of the image.
     means, squares : tuple of float
         Mean of each channel and of its squares, in the image's own units; used for Poisson noise.
+    keys : tuple of (bool, float)
+        Of the channels, see `channel_keys`.
     clipped : (2, C) ndarray or None
         Limits at which the values of each channel were clipped, see `unclip`. Only for parts.
     """
@@ -34,6 +37,7 @@ class Statistics:
     guide: ImageGraph | None = None
     means: tuple[float, ...] = ()
     squares: tuple[float, ...] = ()
+    keys: tuple[tuple[bool, float], ...] = ()
     clipped: np.ndarray | None = None
 
     @classmethod
@@ -43,7 +47,8 @@ class Statistics:
         of_channels = zip(noise.gain, noise.sigma, noise.offset, strict=True)
         moments = [_moments(values[..., c], *own) for c, own in enumerate(of_channels)]
         means, squares = zip(*moments, strict=True)
-        return cls((image.low, image.high), spacing, guide, means, squares)
+        keys = tuple(channel_keys(values))
+        return cls((image.low, image.high), spacing, guide, means, squares, keys)
 
 
 def _moments(values, gain, read, offset):

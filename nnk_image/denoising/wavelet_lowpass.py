@@ -10,7 +10,8 @@ from functools import cache
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from nnk_image.base.image import check_image, to_opponent
+from nnk_image.base.channels import to_opponent
+from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Reach
 from nnk_image.denoising.method import Method

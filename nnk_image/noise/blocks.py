@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from nnk_image.base.image import cosine_matrix
+from nnk_image.base.channels import cosine_matrix
 from nnk_image.noise.clipping import few_values
 
 SIDE = 8  # of a block; that of JPEG

@@ -16,15 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import minimum_filter
 
+from nnk_image.base.channels import channel_keys, channel_sources, to_opponent
 from nnk_image.base.checks import check_choice
-from nnk_image.base.image import (
-    Image,
-    check_image,
-    filled,
-    require_per_pixel,
-    spatial_shape,
-    to_opponent,
-)
+from nnk_image.base.image import Image, check_image, filled, require_per_pixel, spatial_shape
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.clipping import few_values
@@ -161,6 +155,61 @@ def estimated_noise(
 
     The second value is the factor of the correlated part: small if that may be texture.
     """
+    part, places, constant = _distinct_channels(image)
+    if part is image:
+        return _estimated(image, kind, correlated)
+    if part is None:
+        return NoiseModel([0.0] * image.channels), 0.0
+    model, share = _estimated(part, kind, correlated)
+    return _for_all_channels(model, places, constant), share
+
+
+def _distinct_channels(
+    image: Image,
+) -> tuple[Image | None, list[int], list[float]]:
+    """Return the image with the channels that differ and are not constant, None if there are none.
+
+    The second value holds the place of each channel there, or -1; the third one the values of
+    constant channels.
+    """
+    values = image.pixels if image.valid is None else image.pixels[image.valid]
+    sources = channel_sources(keys := channel_keys(values))
+    constant = [value for same, value in keys if same]
+    kept = sorted({*sources} - {-1})
+    places = [kept.index(source) if source in kept else -1 for source in sources]
+    if len(kept) == image.channels:
+        return image, places, constant
+    if not kept:
+        return None, places, constant
+    low, high = (float(limit(values[..., kept])) for limit in (np.min, np.max))
+    pixels = np.ascontiguousarray(image.pixels[..., kept])
+    return replace(image, pixels=pixels, low=low, high=high), places, constant
+
+
+def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float]) -> NoiseModel:
+    """Return the model of an image from that of its channels at these places, -1 if constant.
+
+    `constant` holds the values of the latter.
+    """
+    n, varying = len(places), [c for c, place in enumerate(places) if place >= 0]
+    model = model.for_channels(1 + max(places))
+    own: dict[str, Any] = {}
+    for name in ("sigma", "gain", "offset"):
+        values = getattr(model, name)
+        own[name] = [0.0 if place < 0 else values[place] for place in places]
+    if model.curve is not None:  # by the mean of all channels
+        brightness, levels = model.curve
+        own["curve"] = (len(varying) * brightness + sum(constant)) / n, levels
+    if model.is_joint:
+        own["correlation"] = np.zeros((n, n, *model.correlation.shape[2:]))
+        y, x = (side // 2 for side in model.correlation.shape[2:])
+        own["correlation"][..., y, x] = np.eye(n)
+        own["correlation"][np.ix_(varying, varying)] = model.correlation
+    return replace(model, **own)
+
+
+def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseModel, float]:
+    """Estimate the noise of an image whose channels differ and are not constant."""
     rows = columns = 0.0
     plane = _plane(image)
     if kind in (None, "poisson") and (values := photon_values(plane)):
@@ -289,10 +338,11 @@ def estimate_sigma(
     )
     spatial_shape(image, channel_axis, spacing is not None)
     checked = check_image(image, channel_axis, mask)
-    plane = _plane(checked)
-    found = measured(plane)
-    if not found:
-        return np.zeros(plane.channels) if per_channel else 0.0
+    part, places, _ = _distinct_channels(checked)
+    plane = None if part is None else _plane(part)
+    found = measured(plane) if plane else []
+    if not plane or not found:
+        return np.zeros(checked.channels) if per_channel else 0.0
     sigmas = np.array(model_of(found, plane, 0.0, "white").sigma)
     down, right = model_of(found, plane, float(factor(signs(found)))).neighbor_correlation()
     if max(right, down) > _CORRELATED:
@@ -302,7 +352,9 @@ def estimate_sigma(
             "use estimate_noise, or denoise(image) without sigma",
             stacklevel=2,
         )
-    return sigmas if per_channel else float(sigmas.mean())
+    if not per_channel:
+        return float(sigmas.mean())
+    return np.array([0.0 if place < 0 else sigmas[place] for place in places])
 
 
 def _plane(image: Image) -> Image:

@@ -34,16 +34,15 @@ def photon_values(image: Image) -> tuple[float, ...] | None:
     found = []
     for channel in np.moveaxis(image.pixels, -1, 0):
         light = channel[valid & (channel != 0)]
-        value = float(light.min()) if light.size else 0.0  # a channel may be dark
-        if value < 0 or (value > 0 and light.sum() / value > _MANY * valid.sum()):
+        value = float(light.min()) if light.size else 0.0
+        if value <= 0 or light.sum() / value > _MANY * valid.sum():
             return None
-        if value > 0:
-            counts = np.rint(np.divide(channel, value, dtype=np.float64))
-            exact = np.allclose(counts * value, channel, rtol=1e-6, atol=0)
-            if not (exact and _are_of_photons(counts, valid)):
-                return None
+        counts = np.rint(np.divide(channel, value, dtype=np.float64))
+        exact = np.allclose(counts * value, channel, rtol=1e-6, atol=0)
+        if not (exact and _are_of_photons(counts, valid)):
+            return None
         found.append(value)
-    return tuple(found) if any(found) else None
+    return tuple(found)
 
 
 def _are_of_photons(counts: Floats, valid: Bools) -> bool:

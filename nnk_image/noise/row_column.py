@@ -80,7 +80,8 @@ def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float)
     of the offsets' standard deviation that remains in the image.
     """
     light = np.maximum(np.array(means) - noise.offset, 0)
-    variance = np.mean(np.array(noise.sigma) ** 2 + np.array(noise.gain) * light)
+    variances = np.array(noise.sigma) ** 2 + np.array(noise.gain) * light
+    variance = variances.sum() / max(1, np.count_nonzero(variances))  # some may be constant
     a, b = (min(REACH, n - 1) for n in image.shape)
     correlation = noise.mean_correlation()
     covariance = variance * cut(np.ones((1, 1)) if correlation is None else correlation, (a, b))

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial.chebyshev import chebvander2d
 
-from nnk_image.base.image import cosine_matrix, opponent_matrix
+from nnk_image.base.channels import cosine_matrix, opponent_matrix
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
     FLAT,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter
 
+from nnk_image.base.channels import opponent_matrix
 from nnk_image.base.geometry import BLOCK_BYTES
-from nnk_image.base.image import opponent_matrix
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.autocovariance import cut, halved, middle, patch_covariance, regularized
 from nnk_image.noise.checks import root_mean_square

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nnk_image.base.image import from_opponent, opponent_matrix, to_opponent
+from nnk_image.base.channels import from_opponent, opponent_matrix, to_opponent
 
 RNG = np.random.default_rng(0)
 

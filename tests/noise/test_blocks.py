@@ -5,7 +5,7 @@ import pytest
 from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
 
-from nnk_image.base.image import cosine_matrix
+from nnk_image.base.channels import cosine_matrix
 from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.scale import scales
 
