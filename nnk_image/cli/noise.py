@@ -83,7 +83,7 @@ def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -
     with closing(Bar("check", common.wants_progress())) as bar:
         clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=bar.update, **about)
     about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
-    ratio = nnk_image.residual_structure(pixels, clean, **about)
+    ratio = nnk_image.residual_structure(pixels, clean, model, **about)
     kurtosis = nnk_image.residual_kurtosis(pixels, clean, **about)
     if ratio != ratio and kurtosis != kurtosis:  # NaN
         return "check: impossible, because the image is too small, or nothing is removed"

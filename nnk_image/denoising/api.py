@@ -29,6 +29,7 @@ from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
+from nnk_image.noise.trust import CLEAR
 
 
 def denoise(
@@ -72,7 +73,9 @@ def denoise(
         ones nearby and keeps only the smooth part of the image on this graph, the 3 lowest of 7
         spectral graph wavelet bands.
     channel_axis : int, optional
-        Axis of the channels, such as -1 for RGB. Default: the image has no channels.
+        Axis of the channels, such as -1 for RGB. Default: the image has no channels. Constant
+        channels, such as alpha, are returned unchanged; if all others are equal, as in a gray image
+        stored in color, they are denoised as one.
     channels : {'colors', 'independent'}
         'colors' (default) denoises the channels together, because colors of a photograph show the
         same edges. 'independent' denoises each channel by itself, for channels that show different
@@ -225,8 +228,10 @@ def _checked(
     The first fallback is the estimate without its correlated part, the last one leaves the image
     unchanged.
     """
-    structure, kurtosis = structure_removed(image, pixels), kurtosis_removed(image, pixels)
-    if is_noise(structure, kurtosis, noise, trust):
+    # Noise that is clearly there may be stronger in structured areas, if these are brighter.
+    clear = trust > CLEAR or any(noise.gain)
+    structure = structure_removed(image, pixels, noise if clear else None)
+    if is_noise(structure, kurtosis_removed(image, pixels), noise):
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)

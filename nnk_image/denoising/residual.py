@@ -8,10 +8,10 @@ import numpy.typing as npt
 from nnk_image.base.channels import to_opponent
 from nnk_image.base.image import Image, check_image, filled, spatial_shape
 from nnk_image.noise.blocks import constant_pixels, usable_pixels
-from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.trust import CLEAR
+from nnk_image.noise.given import given_noise
+from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
-MOST_STRUCTURE = 2.0
+_MOST_STRUCTURE = 2.5
 """Ratio of `residual_structure` above which texture was removed, not only noise."""
 
 _KURTOSIS, _KURTOSIS_OF_WHITE = (2.1, 4.25), (2.1, 5.0)
@@ -21,24 +21,30 @@ white noise, which may be clipped, as on white paper."""
 _SIDE = 8  # of a block
 _FEWEST = 16  # blocks
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
+_LEAST_VARIANCE = 1e-3  # of the noise in a block, relative to the mean, as where there is no light
 _LEAST_USABLE = 0.95  # share of the pixels of a block that are neither masked, clipped nor padding
 
 
 def residual_structure(
     image: npt.ArrayLike,
     denoised: npt.ArrayLike,
+    sigma: PerChannel | NoiseModel | None = None,
     *,
     channel_axis: int | None = None,
     mask: npt.ArrayLike | None = None,
 ) -> float:
     """Check whether denoising removed texture or edges together with the noise.
 
-    If only noise was removed, the same amount was removed from structured and from flat areas.
+    If only noise was removed, as much was removed from structured as from flat areas, unless they
+    are of different brightness and the noise depends on it.
 
     Parameters
     ----------
     image, denoised : (H, W) array_like, one axis more with `channel_axis`, or volumes
         The noisy image and the result, of the same shape and units, of any real dtype.
+    sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
+        The noise that was removed, as for `denoise`: what was removed is compared with its level at
+        the brightness of each block. Default: noise of one level.
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared. Default: the image
         has no channels. An array of three axes is then a volume, whose slices are put one below
@@ -49,7 +55,7 @@ def residual_structure(
     Returns
     -------
     float
-        About 1 or less if only noise was removed; above 2 if texture was removed as well. It is a
+        About 1 or less if only noise was removed; above 2.5 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
         8 x 8 pixels, divided by that in the flattest quarter. Masked and clipped pixels do
         not count, nor does the commonest constant area, such as that around a scan. NaN if fewer
@@ -58,7 +64,7 @@ def residual_structure(
     Raises
     ------
     TypeError, ValueError
-        If an image or the mask is invalid, or if the shapes differ.
+        If an image, the mask or sigma is invalid, or if the shapes differ.
 
     Notes
     -----
@@ -82,7 +88,8 @@ def residual_structure(
     """
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
     spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)  # narrower: without blocks
-    return structure_removed(noisy, clean.pixels)
+    noise = None if sigma is None else given_noise(sigma, noisy)
+    return structure_removed(noisy, clean.pixels, noise)
 
 
 def residual_kurtosis(
@@ -100,7 +107,7 @@ def residual_kurtosis(
     Parameters
     ----------
     image, denoised, channel_axis, mask
-        As in `residual_structure`.
+        As for `residual_structure`.
 
     Returns
     -------
@@ -141,14 +148,12 @@ def residual_kurtosis(
     return kurtosis_removed(noisy, clean.pixels)
 
 
-def is_noise(structure: float, kurtosis: float, noise: NoiseModel, trust: float = 0.0) -> bool:
+def is_noise(structure: float, kurtosis: float, noise: NoiseModel) -> bool:
     """Whether what was removed may be noise of this model alone.
 
     White noise must pass one of both checks, correlated noise both; a check that is NaN is passed.
-    `trust` is the factor of correlated noise: where that is clearly there, what is removed may look
-    structured, because bright areas have more of it.
     """
-    even = not structure > MOST_STRUCTURE * max(1, trust / CLEAR)
+    even = not structure > _MOST_STRUCTURE
     correlated = any(noise.neighbor_correlation())
     least, most = _KURTOSIS if correlated else _KURTOSIS_OF_WHITE
     # Counts of photons may be few, and then have any kurtosis.
@@ -170,7 +175,7 @@ def checked_pair(image, denoised, channel_axis, mask):
     return noisy, clean
 
 
-def structure_removed(image: Image, denoised) -> float:
+def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
     rows = -1, image.shape[-1]
     # Values of masked pixels, of which blocks may have some, must not matter.
@@ -181,16 +186,33 @@ def structure_removed(image: Image, denoised) -> float:
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
     before, after = (to_opponent(a)[0] for a in units)
     valid = None if image.valid is None else image.valid.reshape(rows)
-    usable = (usable_pixels(noisy, valid) == 1) & ~_padding(noisy, before)
+    varying = noisy.max(axis=(0, 1)) > noisy.min(axis=(0, 1))  # others are not clipped
+    usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~_padding(noisy, before)
     chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)
     removed = (_blocks(before) - _blocks(after))[chosen].var(axis=1)
     part = len(structure) // _PART
     if len(structure) < _FEWEST:
         return float("nan")
+    expected = np.ones(len(removed))
+    if noise is not None:
+        expected = _variances_of_blocks(filtered, noise)[chosen]
+        expected = np.maximum(expected, _LEAST_VARIANCE * expected.mean())
     order = np.argsort(structure, kind="stable")
-    flattest, strongest = removed[order[:part]].mean(), removed[order[-part:]].mean()
+    flattest, strongest = (
+        removed[own].mean() / expected[own].mean() for own in (order[:part], order[-part:])
+    )
     return float(strongest / flattest) if flattest > 0 else float("nan")
+
+
+def _variances_of_blocks(pixels, noise: NoiseModel):
+    """Return the (n,) variances of the noise in the blocks of (H, W, C) denoised pixels."""
+    if noise.levels is not None:
+        return (_blocks(noise.levels.reshape(pixels.shape[:2])) ** 2).mean(axis=1)
+    means = np.array([_blocks(channel).mean(axis=1) for channel in np.moveaxis(pixels, -1, 0)])
+    # A curve is one of the brightness of all channels, Poisson noise depends on its own channel.
+    brightness = means if any(noise.gain) else means.mean(axis=0)
+    return (deviations(noise, brightness) ** 2).mean(axis=0)
 
 
 def kurtosis_removed(image: Image, denoised) -> float:

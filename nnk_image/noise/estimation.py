@@ -89,10 +89,11 @@ def estimate_noise(
     -------
     NoiseModel
         Noise in the image's own units, with `sigma` 0 for a constant image. A color image has one
-        `sigma` per channel, and a `correlation` if its channels have noise in common, even for
-        "white". `rows` and `columns` are estimated from 32 rows or columns on, unless `kind` is
-        "rician", `uneven` is True or the image holds counts of photons. The `uncertainty` is the
-        relative standard error of `sigma`, or None if no noise was found.
+        `sigma` per channel, 0 for constant channels, and a `correlation` if its channels have noise
+        in common, even for "white", unless they are equal. `rows` and `columns` are estimated from
+        32 rows or columns on, unless `kind` is "rician", `uneven` is True or the image holds counts
+        of photons. The `uncertainty` is the relative standard error of `sigma`, or None if no noise
+        was found.
 
     Raises
     ------
@@ -302,7 +303,8 @@ def estimate_sigma(
     channel_axis, spacing, mask
         As in `estimate_noise`.
     per_channel : bool
-        True returns one estimate per channel, False (default) their mean.
+        True returns one estimate per channel, False (default) the mean of those that are not
+        constant.
 
     Returns
     -------

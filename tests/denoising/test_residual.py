@@ -9,6 +9,7 @@ from rendered import page_of_text
 from scipy.stats import kurtosis
 
 from nnk_image import (
+    NoiseModel,
     denoise,
     estimate_noise,
     residual_kurtosis,
@@ -25,6 +26,40 @@ def test_noise_removed_where_it_is(name):
     noisy = clean + RNG.normal(0, 10, clean.shape)
     assert residual_structure(noisy, clean) == pytest.approx(1, abs=0.1)
     assert residual_structure(noisy, denoise(noisy, 10)) < 1.2
+
+
+def scene(contrast):
+    """Return a dark flat half and a bright half with texture."""
+    clean = np.full((128, 256), 30.0)
+    clean[:, 128:] = 150 + contrast * np.sin(np.arange(128) / 3)
+    return clean
+
+
+@pytest.mark.parametrize("channels", ["gray", "green"])
+def test_noise_that_grows_with_the_brightness(channels):
+    """Only the model tells that bright areas are noisier."""
+    clean = scene(40)
+    noisy = 4.0 * RNG.poisson(clean / 4)
+    model, axis = NoiseModel(gain=4.0), None
+    if channels == "green":
+        noisy, clean = (np.stack([0 * a, a, 0 * a], axis=-1) for a in (noisy, clean))
+        model, axis = NoiseModel(gain=(0, 4.0, 0)), -1
+    assert residual_structure(noisy, clean, channel_axis=axis) > 4
+    found = residual_structure(noisy, clean, model, channel_axis=axis)
+    assert found == pytest.approx(1, abs=0.15)
+
+
+@pytest.mark.parametrize("kind", ["curve", "levels"])
+def test_noise_of_other_levels(kind):
+    clean = scene(40)
+    levels = np.interp(clean, [30, 150], [2, 20])
+    noisy = clean + levels * RNG.normal(size=clean.shape)
+    model = NoiseModel(curve=[[30, 150], [2, 20]]) if kind == "curve" else levels
+    assert residual_structure(noisy, clean) > 10
+    assert residual_structure(noisy, clean, model) == pytest.approx(1, abs=0.3)
+    assert residual_structure(noisy, scene(8), model) > 1.5
+    with pytest.raises(ValueError, match="sigma has levels of shape"):
+        residual_structure(noisy, clean, np.ones((4, 4)))
 
 
 def test_structure_that_was_removed():
