@@ -197,7 +197,7 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
     expected = np.ones(len(removed))
     if noise is not None:
         expected = _variances_of_blocks(filtered, noise)[chosen]
-        expected = np.maximum(expected, _LEAST_VARIANCE * expected.mean())
+        expected = np.maximum(expected, _LEAST_VARIANCE * (expected.mean() or 1.0))
     order = np.argsort(structure, kind="stable")
     flattest, strongest = (
         removed[own].mean() / expected[own].mean() for own in (order[:part], order[-part:])
@@ -206,13 +206,18 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
 
 
 def _variances_of_blocks(pixels, noise: NoiseModel):
-    """Return the (n,) variances of the noise in the blocks of (H, W, C) denoised pixels."""
+    """Return the (n,) variances of the noise in the blocks of (H, W, C) denoised pixels, at most 1.
+
+    Only ratios matter.
+    """
     if noise.levels is not None:
-        return (_blocks(noise.levels.reshape(pixels.shape[:2])) ** 2).mean(axis=1)
+        levels = noise.levels.reshape(pixels.shape[:2])
+        return (_blocks(levels / levels.max()) ** 2).mean(axis=1)
     means = np.array([_blocks(channel).mean(axis=1) for channel in np.moveaxis(pixels, -1, 0)])
     # A curve is one of the brightness of all channels, Poisson noise depends on its own channel.
     brightness = means if any(noise.gain) else means.mean(axis=0)
-    return (deviations(noise, brightness) ** 2).mean(axis=0)
+    found = deviations(noise, brightness)
+    return ((found / (found.max() or 1.0)) ** 2).mean(axis=0)
 
 
 def kurtosis_removed(image: Image, denoised) -> float:

@@ -37,8 +37,8 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
         values = getattr(model, name)
         if len(values) not in (1, image.channels):
             raise ValueError(
-                f"{name} has {len(values)} values, the image {image.channels} channels: give one "
-                "number, or one per channel"
+                f"{name} has {len(values)} values, but the image has {image.channels} "
+                f"channel{'s' * (image.channels > 1)}: give one number, or one per channel"
             )
     if model.levels is not None and model.levels.shape != image.shape:
         raise ValueError(

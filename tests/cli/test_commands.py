@@ -60,7 +60,7 @@ class TestDenoise:
                 "other.json: is not a noise model (the text is JSON, but not that of",
             ),
             (("--noise", photo), "photo.png: is not a noise model; 'nnk-image noise IMAGE"),
-            (("--noise", colors), "sigma has 3 values, the image 1 channels"),
+            (("--noise", colors), "sigma has 3 values, but the image has 1 channel:"),
             (("--noise", tmp_path / "none.json"), "No such file"),
             (("--gain", "-2"), "gain=-2.0 must be"),
             (("--strength", "0"), "strength=0.0 must be"),

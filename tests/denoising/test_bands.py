@@ -288,7 +288,7 @@ HOLE[2, 3, 4] = np.nan
         (HOLE, {}, "(?s)not finite.*mask"),
         (NOISY[..., 0], {}, "3 to 5 axes"),
         (NOISY, {"axis": 3}, "outside"),
-        (NOISY, {"sigma": [1.0, 2.0]}, "2 values, the image 20"),
+        (NOISY, {"sigma": [1.0, 2.0]}, "2 values, but the image has 20"),
         (NOISY, {"sigma": -1}, ">= 0"),
         (NOISY, {"sigma": NoiseModel(gain=1)}, "stabilize counts first"),
         (NOISY, {"sigma": NoiseModel(1, rows=1)}, "shared by rows"),

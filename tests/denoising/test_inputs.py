@@ -276,5 +276,5 @@ def test_independent_channels_need_their_axis():
         denoise(NOISE, 20, channels="independent")
     with pytest.raises(ValueError, match="channels='stains' is unknown; choose one of 'colors'"):
         denoise(NOISE, 20, channels="stains")
-    with pytest.raises(ValueError, match="sigma has 2 values, the image 3 channels"):
+    with pytest.raises(ValueError, match="sigma has 2 values, but the image has 3 channels"):
         denoise(STAINS, (1, 2), channel_axis=0, channels="independent")

@@ -58,8 +58,20 @@ def test_noise_of_other_levels(kind):
     assert residual_structure(noisy, clean) > 10
     assert residual_structure(noisy, clean, model) == pytest.approx(1, abs=0.3)
     assert residual_structure(noisy, scene(8), model) > 1.5
+    huge = 1e100 * levels
+    if kind == "curve":
+        huge = NoiseModel(curve=[[30e100, 150e100], [2e100, 20e100]])
+    found = residual_structure(1e100 * noisy, 1e100 * clean, huge)
+    assert found == pytest.approx(residual_structure(noisy, clean, model))
     with pytest.raises(ValueError, match="sigma has levels of shape"):
         residual_structure(noisy, clean, np.ones((4, 4)))
+
+
+@pytest.mark.parametrize("sigma", [0, NoiseModel(gain=1.0, offset=1e3)])
+def test_noise_of_level_zero_everywhere_is_even(sigma):
+    noisy = scene(40) + RNG.normal(0, 5, (128, 256))
+    found = residual_structure(noisy, scene(40), sigma)
+    assert found == pytest.approx(residual_structure(noisy, scene(40)))
 
 
 def test_structure_that_was_removed():

@@ -134,7 +134,7 @@ def test_psd_and_autocovariance_agree():
         (lambda: NoiseModel.from_json('{"noise_model": 2, "sigmas": 3}'), "unknown entries"),
         (lambda: denoise(CLEAN, np.ones((5, 5))), r"sigma has levels of shape \(5, 5\)"),
         (lambda: denoise(CLEAN, np.ones((*CLEAN.shape, 1))), "each pixel, the same for all"),
-        (lambda: denoise(CLEAN, NoiseModel([1, 2])), "sigma has 2 values, the image 1 channels"),
+        (lambda: denoise(CLEAN, NoiseModel([1, 2])), "2 values, but the image has 1 channel:"),
         (lambda: denoise(CLEAN, NoiseModel(gain=[1, 2])), "gain has 2 values"),
         (lambda: denoise(CLEAN, NoiseModel(levels=np.ones((3, 3)))), r"levels of shape \(3, 3\)"),
         (lambda: denoise(CLEAN, 5, strength=0), "strength=0 must be"),
