@@ -169,7 +169,7 @@ class Scale:
 
     @property
     def shared_white(self) -> float:
-        """Variance of white noise that all channels share, as in a gray picture stored in color."""
+        """Variance of white noise that all channels share, as where a camera smooths the colors."""
         white = self.typical_white
         if len(white) == 1:
             return 0.0
