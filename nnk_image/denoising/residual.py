@@ -151,7 +151,7 @@ def residual_kurtosis(
 def is_noise(structure: float, kurtosis: float, noise: NoiseModel) -> bool:
     """Whether what was removed may be noise of this model alone.
 
-    White noise must pass one of both checks, correlated noise both; a check that is NaN is passed.
+    White noise must pass one of the two checks, correlated noise both. NaN passes.
     """
     even = not structure > _MOST_STRUCTURE
     correlated = any(noise.neighbor_correlation())
@@ -186,7 +186,7 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
     before, after = (to_opponent(a)[0] for a in units)
     valid = None if image.valid is None else image.valid.reshape(rows)
-    varying = noisy.max(axis=(0, 1)) > noisy.min(axis=(0, 1))  # others are not clipped
+    varying = noisy.max(axis=(0, 1)) > noisy.min(axis=(0, 1))  # constant ones are not clipped
     usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~_padding(noisy, before)
     chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)

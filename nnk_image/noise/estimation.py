@@ -165,9 +165,7 @@ def estimated_noise(
     return _for_all_channels(model, places, constant), share
 
 
-def _distinct_channels(
-    image: Image,
-) -> tuple[Image | None, list[int], list[float]]:
+def _distinct_channels(image: Image) -> tuple[Image | None, list[int], list[float]]:
     """Return the image with the channels that differ and are not constant, None if there are none.
 
     The second value holds the place of each channel there, or -1; the third one the values of
@@ -198,9 +196,9 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
     for name in ("sigma", "gain", "offset"):
         values = getattr(model, name)
         own[name] = [0.0 if place < 0 else values[place] for place in places]
-    if model.curve is not None:  # by the mean of all channels
+    if model.curve is not None:  # of the mean of all channels, as a sum of parts: none is infinite
         brightness, levels = model.curve
-        own["curve"] = (len(varying) * brightness + sum(constant)) / n, levels
+        own["curve"] = brightness * (len(varying) / n) + sum(v / n for v in constant), levels
     if model.is_joint:
         own["correlation"] = np.zeros((n, n, *model.correlation.shape[2:]))
         y, x = (side // 2 for side in model.correlation.shape[2:])

@@ -37,7 +37,7 @@ def scene(contrast):
 
 @pytest.mark.parametrize("channels", ["gray", "green"])
 def test_noise_that_grows_with_the_brightness(channels):
-    """Only the model tells that bright areas are noisier."""
+    """Only with the model are bright areas known to be noisier."""
     clean = scene(40)
     noisy = 4.0 * RNG.poisson(clean / 4)
     model, axis = NoiseModel(gain=4.0), None
