@@ -1,6 +1,7 @@
 """Arrays in files that are read and written in parts: .npy, .zarr and TIFF."""
 
 import os
+import struct
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -52,6 +53,7 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
     suffix = path.suffix.lower()
     with ExitStack() as stack:
         try:
+            path.stat()  # libraries report in many ways that nothing is there
             if suffix == ".npy":
                 array = np.lib.format.open_memmap(path, "r")
             elif suffix == ".zarr":
@@ -78,8 +80,8 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
             metadata = Metadata(axes=axes, spacing=spacing, unit=lengths[1])
             opened = FileArray(array, path, metadata)
         except OSError as error:
-            raise ImageFileError(f"{path}: {error.strerror or error}") from error
-        except (ValueError, LookupError) as error:
+            raise ImageFileError(f"{path}: {error.strerror or 'holds no zarr array'}") from error
+        except (ValueError, LookupError, struct.error) as error:
             raise ImageFileError(f"{path}: cannot be read in parts ({error})") from error
         yield opened
 

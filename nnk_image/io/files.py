@@ -145,7 +145,7 @@ def _kind(stream: IO[bytes]) -> str:
             return kind
     if not head:
         raise FormatError("is empty; fetch or export the file again")
-    raise FormatError("is no image format known here; convert it to PNG, JPEG, TIFF or NIfTI")
+    raise FormatError("is not in a known image format; convert it to PNG, JPEG, TIFF or NIfTI")
 
 
 def write(

@@ -128,15 +128,17 @@ def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     axes = axes.upper()
     if not (axes.isalpha() and len(set(axes)) == len(axes) == len(shape) and {*"YX"} <= {*axes}):
         raise FormatError(
-            f"has {len(shape)} axes, of lengths {_size(shape)}; axes={axes!r} must be one letter "
-            "for each, Y and X among them: T time, Z Y X space, C channels, S colors"
+            f"holds an array of shape {shape}; axes={axes!r} must be one letter for each of its "
+            "axes, Y and X among them: T time, Z Y X space, C channels, S colors"
         )
     return axes
 
 
 def _guessed_axes(shape: tuple[int, ...]) -> str:
+    if len(shape) < 2:
+        raise FormatError(f"holds an array of shape {shape}; images have at least two axes")
     maybe_color = len(shape) > 2 and {shape[0], shape[-1]} & {3, 4}
-    if 2 <= len(shape) <= 4 and not maybe_color:
+    if len(shape) <= 4 and not maybe_color:
         return "TZYX"[-len(shape) :]
     example = "TZCYX" if len(shape) == 5 else "YXS" if len(shape) == 3 else "ZYXS"
     raise FormatError(
