@@ -15,7 +15,6 @@ from nnk_image.base.checks import check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
-from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -172,7 +171,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return None
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class KernelOptions:
     """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
@@ -194,7 +192,6 @@ class KernelOptions:
         return {name: getattr(self, name) for name in names}
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""

@@ -2,19 +2,15 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from functools import wraps
-from inspect import signature
+from collections.abc import Mapping
 from types import FrameType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min")
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class MethodParams(NamedTuple):
@@ -59,34 +55,3 @@ def warn(text: str) -> None:
 
 def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def without_metric(function: Function) -> Function:
-    """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
-
-    Of a class, whose own `__init__` it changes, errors name the subclass that is called.
-    """
-    if isinstance(function, type):
-        function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
-        return function
-    expected = signature(function)
-
-    @wraps(function)
-    def checked(*args: Any, **options: Any) -> Any:
-        name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
-        if "metric" in options and "kernel" in expected.parameters:
-            metric = options["metric"]
-            instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
-            hint = instead.get(
-                metric,
-                f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
-                "by that distance, or your own function as kernel",
-            )
-            raise TypeError(f"metric={metric!r} is no option of {name}; write {hint}")
-        try:
-            expected.bind(*args, **options)
-        except TypeError as error:
-            raise TypeError(f"{name}(): {error}") from None
-        return function(*args, **options)
-
-    return cast(Function, checked)
