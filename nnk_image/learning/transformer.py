@@ -77,7 +77,7 @@ n_jobs : optional
         check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
         self._fit_model(self._checked(X), own=True)
         solved = self._model.solve()
-        self._model.warn_if_narrow(solved)
+        self._model.warn_if_empty(solved)
         self.error_ = solved.error
         self.graph_ = solved.graph(self.symmetrize)
         self._row_of: dict[bytes, int] = {}

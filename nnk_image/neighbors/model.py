@@ -1,6 +1,5 @@
 """Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
-import copy
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,7 +21,6 @@ from nnk_image.neighbors.kernels import (
     check_largest,
     evaluate,
     given_diagonal,
-    similarities,
 )
 from nnk_image.neighbors.options import METHODS, check_method_params, check_params, warn
 from nnk_image.neighbors.result import Neighborhoods, Solved
@@ -156,8 +154,6 @@ class NeighborhoodModel:
         self._require_memory(given.candidates)
         sigma = self._sigma_for(given)
         solved = self._solve(given, sigma)
-        if self.params.tol > 0 and solved.is_empty():
-            self._check_not_all_dropped(given, sigma)
         self._check_optimal(given.rows, solved)
         if self.method == "mutual_knn":
             solved.keep_mutual()
@@ -275,30 +271,13 @@ class NeighborhoodModel:
         drop_small(theta, scales, b, self.params.tol)
         solved.put(q, found, theta)
 
-    def _check_not_all_dropped(self, given: Queries, sigma: Sigma) -> None:
-        """Raise ValueError if no query has a neighbor, but some would have without `tol`."""
-        exact = copy.copy(self)
-        exact.params = self.params._replace(tol=0.0)
-        if not exact._solve(given, sigma).is_empty():
-            raise ValueError(
-                f"tol={self.params.tol:g} leaves no neighbor at all: it drops weights below tol "
-                "times the largest similarity; use a smaller tol"
-            )
-
-    def warn_if_narrow(self, solved: Solved) -> None:
-        """Warn if the points have no neighbors because the width makes all similarities 0."""
-        if not (self.has_sigma and solved.is_empty()):
-            return
-        distances = self._distances(self._queries())
-        distances = distances[np.isfinite(distances)]
-        sigma = np.max(self.sigma)
-        with np.errstate(over="ignore"):
-            nonzero = similarities(self.kernel, distances / sigma).any()
-        if len(distances) and not nonzero:
+    def warn_if_empty(self, solved: Solved) -> None:
+        """Warn if the points have candidates, but none of them a neighbor."""
+        if self.has_sigma and solved.count.any() and not solved.weight.any():
             warn(
-                f"no point has a neighbor: sigma={sigma:g} is so far below the distances of "
-                f"points to their candidates, {np.median(distances):.3g} in the median, that all "
-                "similarities are 0; use a larger sigma, or sigma='kth'"
+                "no point has a neighbor, because all similarities are 0 or too small for l1 and "
+                f"tol; use a larger sigma than {np.max(self.sigma):g}, such as sigma='kth', or a "
+                "smaller l1 or tol"
             )
 
     def _check_optimal(self, queries: Array, solved: Solved) -> None:

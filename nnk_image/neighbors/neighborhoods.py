@@ -252,5 +252,5 @@ def _solve(X: Any, n_neighbors: int, queries: Any = None, **options: Any) -> Sol
     warn_of_few_points(model.n_neighbors, len(model.points), queries is None)
     solved = model.solve(queries)
     if queries is None:
-        model.warn_if_narrow(solved)
+        model.warn_if_empty(solved)
     return solved

@@ -148,10 +148,6 @@ class Solved:
         self.index[part], self.weight[part] = points[order], weights[order]
         self.count[query] = len(points)
 
-    def is_empty(self) -> bool:
-        """Return whether no candidate has a positive weight."""
-        return not self.weight.any()
-
     def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
         """Return the `values` of the candidates where `given` is True, one row per query."""
         dtype = memory.index_dtype(len(given))

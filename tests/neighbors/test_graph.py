@@ -432,14 +432,18 @@ def test_bad_input(options, error, text):
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
 def test_a_width_far_below_the_distances_is_reported(kernel):
     points = np.arange(20.0).reshape(-1, 1)
-    with pytest.warns(UserWarning, match=r"=0.001 is so far below.*, 1 in the median") as found:
+    with pytest.warns(
+        UserWarning, match=r"all similarities are 0.*larger sigma than 0.001"
+    ) as found:
         assert nnk_graph(points, 2, kernel=kernel, sigma=1e-3).nnz == 0
     assert [warning.filename for warning in found] == [__file__]
-    with pytest.warns(UserWarning, match="1e-140 is so far below"):
+    with pytest.warns(UserWarning, match="larger sigma than 1e-140"):
         nnk_graph(1e148 * points, 2, kernel=kernel, sigma=1e-140)
+    for params in ({"l1": 1}, {"tol": 10}):
+        with pytest.warns(UserWarning, match="no point has a neighbor.* a smaller l1 or tol"):
+            assert nnk_graph(points, 2, kernel=kernel, sigma=1.0, method_params=params).nnz == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert nnk_graph(points, 2, kernel=kernel, sigma=1.0, method_params={"l1": 1}).nnz == 0
         assert len(nnk_neighbors(points, 2, queries=[[1e9]], sigma=1.0).indices) == 0
 
 
