@@ -42,8 +42,6 @@ class Gram:
 
     def rows(self, queries: Array) -> Any:
         """Return the kernel values (n, N) of queries, centered as the points are, and these."""
-        if self.kernel.name == "precomputed":
-            return np.asarray(queries, np.float64)
         return kernel_matrix(self.kernel, self.sigma, queries, self.points)
 
     def rows_of(self, indices: Array) -> Any:

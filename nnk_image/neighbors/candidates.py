@@ -7,7 +7,6 @@ points may be among them. `search_for` chooses the search.
 
 import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.sparse import issparse
 
 from nnk_image.base import memory
 from nnk_image.base.checks import plain_array, ready_for_c
+from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
@@ -95,9 +95,13 @@ class NearestSearch:
     def __init__(self, points: Array, n_jobs: int | None) -> None:
         # scikit-learn computes distances from products, which lose digits far from the origin.
         self._center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
-        few = points.shape[1] <= KD_TREE_FEATURES
-        self._query = (_kd_tree if few else _all_pairs)(points - self._center, n_jobs)
-        self._n_points = len(points)
+        self._n_points, n_features = points.shape
+        if n_features <= KD_TREE_FEATURES:
+            self._nearest, self._n_jobs, self._block = _kd_tree(points - self._center), n_jobs, None
+        else:  # scikit-learn has threads of its own
+            self._nearest, self._n_jobs = _all_pairs(points - self._center, n_jobs), None
+            cost = _QUERIES_OF_BLOCK * len(points) * (n_features + _WORK_OF_PAIR)
+            self._block = _QUERIES_OF_BLOCK * max(1, _WORK_AT_A_TIME // cost)
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the nearest `n` points of each query, and those as near as the last."""
@@ -115,6 +119,23 @@ class NearestSearch:
                 lists[i] = row
             tied = tied[self._unsettled(distances, n)]
         return Candidates.of_lists(lists)
+
+    def _query(self, queries: Array, n: int) -> tuple[Array, Array]:
+        """Return distances (len(queries), n) and indices of the nearest points.
+
+        Blocks of queries are searched on the threads of this library, and Ctrl-C is answered in
+        between. Threads of scipy would go on, and write into arrays that no longer exist.
+        """
+        shape = len(queries), n
+        distances, found = np.empty(shape), np.empty(shape, np.intp)
+
+        def work(i0: int, i1: int) -> None:
+            nearest = self._nearest(queries[i0:i1], n)
+            distances[i0:i1], found[i0:i1] = (part.reshape(i1 - i0, n) for part in nearest)
+
+        with RowExecutor(self._n_jobs) as executor:
+            executor.run(work, len(queries), _PIXELS_PER_QUERY, rows_per_chunk=self._block)
+        return distances, found
 
     def _unsettled(self, distances: Array, n: int) -> NDArray[np.bool_]:
         """Return which rows may lack a point that is as near as their n-th candidate."""
@@ -191,14 +212,14 @@ class SimilaritySearch:
         return Candidates.of_table(found)
 
     def _similarities(self, queries: Array) -> Array:
-        """Return similarities of queries and points, or values with the same order."""
+        """Return similarities of queries and points, in the floating type of the points."""
         kernel = self._kernel
         if kernel.name == "precomputed":
             return queries
         if kernel.function is not None:
             return evaluate(kernel.function, queries, self._points)
-        products = (unit_rows(queries) if kernel.unit else queries) @ self._points.T
-        return products if kernel.increasing else similarities(kernel, products)
+        queries = unit_rows(queries) if kernel.unit else queries
+        return similarities(kernel, queries @ self._points.T)
 
 
 def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
@@ -212,51 +233,21 @@ def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
     return np.broadcast_to(np.arange(n), similarity.shape)
 
 
-def _kd_tree(points: Array, n_jobs: int | None) -> Any:
+def _kd_tree(points: Array) -> Any:
     from scipy.spatial import KDTree  # slow to import, and graphs of images do without
 
     # A tree split at midpoints is built in half the time and answers as fast.
-    return partial(_query_tree, KDTree(points, leafsize=32, balanced_tree=False), n_jobs)
-
-
-def _query_tree(tree: Any, n_jobs: int | None, queries: Array, n: int) -> tuple[Array, Array]:
-    """Return distances (len(queries), n) and indices of the nearest points.
-
-    It uses the library's threads. Those of scipy go on when Ctrl-C ends the call, and write into
-    arrays that no longer exist.
-    """
-    shape = len(queries), n
-    distances, found = np.empty(shape), np.empty(shape, np.intp)
-
-    def work(i0: int, i1: int) -> None:
-        nearest = tree.query(queries[i0:i1], n)
-        distances[i0:i1], found[i0:i1] = (part.reshape(i1 - i0, n) for part in nearest)
-
-    with RowExecutor(n_jobs) as executor:
-        executor.run(work, len(queries), _PIXELS_PER_QUERY)
-    return distances, found
+    return KDTree(points, leafsize=32, balanced_tree=False).query
 
 
 def _all_pairs(points: Array, n_jobs: int | None) -> Any:
-    try:
+    with needing(
+        f"candidates among points of more than {KD_TREE_FEATURES} features need scikit-learn, or "
+        "neighbors=(indices, distances)",
+        "neighbors",
+    ):
         from sklearn.neighbors import NearestNeighbors
-    except ImportError:
-        raise ImportError(
-            f"candidate search among points of more than {KD_TREE_FEATURES} features needs "
-            "scikit-learn: pip install 'nnk_image[neighbors]', or pass neighbors=(indices, "
-            "distances)"
-        ) from None
-    search = NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(points)
-    cost = _QUERIES_OF_BLOCK * len(points) * (points.shape[1] + _WORK_OF_PAIR)
-    blocks = max(1, _WORK_AT_A_TIME // cost)
-    return partial(_query_all, search, blocks * _QUERIES_OF_BLOCK)
-
-
-def _query_all(search: Any, rows: int, queries: Array, n: int) -> tuple[Array, Array]:
-    """As `_query_tree`, for `rows` queries at a time, so that Ctrl-C is answered in between."""
-    parts = [search.kneighbors(queries[i : i + rows], n) for i in range(0, len(queries), rows)]
-    distances, found = zip(*parts, strict=True)
-    return np.concatenate(distances), np.concatenate(found)
+    return NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(points).kneighbors
 
 
 def _named(given: Any, n_points: int) -> Candidates:

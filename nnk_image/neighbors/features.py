@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
@@ -59,7 +59,7 @@ def check_features(
     if like is not None and array.shape[1] != like.shape[1]:
         raise ValueError(f"{name} has {array.shape[1]} features, X has {like.shape[1]}")
     dtype = working_dtype(array.dtype) if like is None else like.dtype
-    _check_finite(name, array, dtype)
+    _check_magnitude(name, array, dtype)
     return ready_for_c(array, dtype)
 
 
@@ -73,7 +73,18 @@ def _as_array(points: Any) -> Array:
     return array
 
 
-def _check_finite(name: str, points: Array, dtype: np.dtype[Any]) -> None:
+def check_finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return real and finite numbers as a contiguous float64 array."""
+    array = plain_array(values)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
+    array = ready_for_c(array, np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds numbers that are not finite")
+    return array
+
+
+def _check_magnitude(name: str, points: Array, dtype: np.dtype[Any]) -> None:
     """Raise ValueError for numbers that are not finite, or too large to compute with in `dtype`."""
     low, high = float(points.min()), float(points.max())
     if not (np.isfinite(low) and np.isfinite(high)):

@@ -11,14 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import (
-    check_choice,
-    check_count,
-    check_number,
-    plain_array,
-    ready_for_c,
-)
+from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c
 from nnk_image.base.image import Array
+from nnk_image.neighbors.features import check_finite
 
 _LARGEST_SIMILARITY = 1e150  # products of two similarities must not overflow
 
@@ -32,8 +27,7 @@ class Kernel:
     ``values(kernel, x)`` gives similarities, where x holds the inner products of points, scaled to
     length 1 before if `unit`, or, if `by_distance`, their distances divided by sigma. It may
     overwrite x, and is None for kernels that depend on the query. Similarity falls with the
-    distance if `by_distance`, and rises with the inner product, which then ranks the candidates,
-    if `increasing`.
+    distance if `by_distance`.
 
     The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
@@ -42,7 +36,6 @@ class Kernel:
     values: "Callable[[Kernel, Array], Array] | None" = None
     by_distance: bool = False
     unit: bool = False
-    increasing: bool = True
     degree: int = 1
     gamma: float = 1.0
     coef0: float = 0.0
@@ -77,25 +70,28 @@ def _shifted_cosine(_: Kernel, x: Array) -> Array:
 
 
 KERNELS = {
-    kernel.name: kernel
-    for kernel in (
-        Kernel("gaussian", _gaussian, by_distance=True),
-        Kernel("laplacian", _laplacian, by_distance=True),
-        Kernel("lle", by_distance=True),
-        Kernel("angular", by_distance=True),
-        Kernel("cosine", _cosine, unit=True),
-        Kernel("shifted_cosine", _shifted_cosine, unit=True),
-        Kernel("polynomial", _polynomial, increasing=False),
-        Kernel("precomputed"),
-    )
+    "gaussian": Kernel("gaussian", _gaussian, by_distance=True),
+    "laplacian": Kernel("laplacian", _laplacian, by_distance=True),
+    "lle": Kernel("lle", by_distance=True),
+    "angular": Kernel("angular", by_distance=True),
+    "cosine": Kernel("cosine", _cosine, unit=True),
+    "shifted_cosine": Kernel("shifted_cosine", _shifted_cosine, unit=True),
+    "linear": Kernel("polynomial", _polynomial),
+    "polynomial": Kernel("polynomial", _polynomial),
+    "precomputed": Kernel("precomputed"),
 }
 
 
 def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[np.float64]:
-    """Return kernel values (n, m) of points a (n, d) and b (m, d), for kernels of pairs."""
+    """Return kernel values (n, m) of points a (n, d) and b (m, d), for kernels of pairs.
+
+    For a precomputed kernel, `a` holds the values.
+    """
     if kernel.function is not None:
         return evaluate(kernel.function, a, b)
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if kernel.name == "precomputed":
+        return a
     if kernel.has_sigma:
         from sklearn.metrics.pairwise import euclidean_distances
 
@@ -127,30 +123,24 @@ def similarities(kernel: Kernel, values: Array) -> Array:
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:
     """Evaluate a kernel function for all pairs of points of `a` and `b`, and check the values."""
-    values = plain_array(function(a, b))
-    if values.dtype.kind not in "buif":
-        raise TypeError(f"the kernel function must return real numbers, not {values.dtype}")
-    values = values.astype(np.float64, copy=False)
+    values = check_finite("the result of the kernel function", function(a, b))
     if values.shape != (len(a), len(b)):
         raise ValueError(
             f"the kernel function returned shape {values.shape} for {len(a)} and {len(b)} points; "
             f"kernel(A, B) must return ({len(a)}, {len(b)})"
         )
-    if not np.isfinite(values).all():
-        raise ValueError("the kernel function returned values that are not finite")
     return values
 
 
 def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
     """Return `diagonal` of `kernel_params`, the kernel of n queries with themselves, as (n,)."""
-    values = plain_array(1.0 if diagonal is None else diagonal)
-    real = values.dtype.kind in "buif" and np.isfinite(values).all()
-    if not real or values.shape not in ((), (1,), (n,)):
+    values = check_finite("diagonal of kernel_params", 1.0 if diagonal is None else diagonal)
+    if values.shape not in ((), (1,), (n,)):
         raise ValueError(
-            f"diagonal of kernel_params must be a finite number, or one for each of the {n} "
-            f"queries, got an array of shape {values.shape} and dtype {values.dtype}"
+            f"diagonal of kernel_params must be a number, or one for each of the {n} queries, got "
+            f"an array of shape {values.shape}"
         )
-    return ready_for_c(np.broadcast_to(values, n), np.float64)
+    return ready_for_c(np.broadcast_to(values, n))
 
 
 def unit_rows(points: Array) -> Array:
@@ -169,15 +159,13 @@ def check_kernel(
         return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
-    check_choice("kernel", kernel, (*KERNELS, "linear"))
+    check_choice("kernel", kernel, KERNELS)
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
         raise ValueError(
             f"kernel={kernel!r} has no parameter {sorted(unknown)[0]!r}; "
             f"kernel_params takes {', '.join(known) or 'nothing here'}"
         )
-    if kernel == "linear":
-        return KERNELS["polynomial"]
     if kernel != "polynomial":
         return KERNELS[kernel]
     known |= params

@@ -5,10 +5,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nnk_image.base.checks import check_choice, check_number, plain_array, ready_for_c
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
+from nnk_image.neighbors.features import check_finite
 from nnk_image.neighbors.options import warn
 
 NOT_OPTIMAL = 1e-8
@@ -81,7 +82,7 @@ def nnk_weights(
     l1, tol = check_number("l1", l1), check_number("tol", tol)
     check_choice("psd", psd, ("warn", "raise", "clip"))
     K, b = check_problem(K, b)
-    own = _check_finite("self_similarity", self_similarity)
+    own = check_finite("self_similarity", self_similarity)
     check_diagonal("K", K)
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
@@ -216,7 +217,7 @@ def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd
 
 def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Check a problem (K, b), and return it as contiguous float64 arrays."""
-    kernel, to_query = _check_finite("K", K), _check_finite("b", b)
+    kernel, to_query = check_finite("K", K), check_finite("b", b)
     if to_query.ndim < 1 or kernel.shape != (*to_query.shape, to_query.shape[-1]):
         raise ValueError(
             f"K of shape {kernel.shape} and b of shape {to_query.shape} do not fit; "
@@ -224,17 +225,6 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
         )
     check_symmetric("K", kernel)
     return kernel, to_query
-
-
-def _check_finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return real and finite numbers as a contiguous float64 array."""
-    array = plain_array(values)
-    if array.dtype.kind not in "buif":
-        raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
-    array = ready_for_c(array, np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} holds numbers that are not finite")
-    return array
 
 
 def check_symmetric(name: str, K: Array) -> None:
