@@ -8,7 +8,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from nnk_image.base.image import Array
-from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
+from nnk_image.learning.predictors import KStarOptions, NeighborhoodPredictor
+from nnk_image.neighbors.options import KernelOptions
 
 
 class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):

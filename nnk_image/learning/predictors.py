@@ -1,12 +1,12 @@
 """Base classes of the estimators: fitting, predicting from neighborhoods, options."""
 
-from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,6 +15,7 @@ from nnk_image.base.checks import check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
+from nnk_image.neighbors.options import KernelOptions
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
@@ -47,10 +48,12 @@ class KernelEstimator(BaseEstimator):
 
 
 class NeighborhoodEstimator(KernelEstimator):
-    """An estimator that finds neighborhoods among its fitted points.
+    """An estimator that finds neighborhoods among its fitted points."""
 
-    Subclasses give the options of `NeighborhoodModel` by `_options`.
-    """
+    def _options(self) -> dict[str, Any]:
+        """Return the options of `NeighborhoodModel`, but for those of candidates."""
+        names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
+        return {name: getattr(self, name) for name in names}
 
     def _candidates_asked(self, n_points: int) -> int:
         """Return the number of candidates requested for each query."""
@@ -63,7 +66,7 @@ class NeighborhoodEstimator(KernelEstimator):
         self._model = NeighborhoodModel(
             X,
             min(n_neighbors, len(X)),
-            neighbors=_own_search(self.neighbors),
+            neighbors=None if self.neighbors is None else clone(self.neighbors),
             **self._options(),
         )
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
@@ -97,9 +100,12 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """
         queries = self._checked_queries(X)
         found = self._found(queries)
-        empty = np.flatnonzero(found.n_kept == 0)
+        empty = np.flatnonzero(found.n_kept == 0).astype(found.indices.dtype)
         if len(empty) and self._model.kernel.by_distance:
-            found = _with_neighbor(found, empty, self._nearest(queries, empty))
+            links = np.ones(len(empty)), (empty, self._nearest(queries, empty))
+            linked = found.to_csr() + csr_array(links, shape=(len(found), found.n_points))
+            parts = {"indices": linked.indices, "indptr": linked.indptr, "weights": linked.data}
+            found = replace(found, **parts)
         rows = np.repeat(np.arange(len(found)), found.n_kept)
         sums = np.bincount(rows, found.weights, len(found))
         return replace(found, weights=found.weights / sums[rows])
@@ -112,7 +118,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """Return the nearest fitted point of the queries `rows`, of equally near ones the first."""
         own, model = queries is None, self._model
         points = model.points if queries is None else queries
-        result = np.empty(len(rows), np.int64)
+        result = np.empty_like(rows)
         for i, row in enumerate(rows):
             distances = cdist(points[[row]], model.points)[0]
             if own:
@@ -172,27 +178,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class KernelOptions:
-    """The options of estimators that weight by a kernel: those of `nnk_neighbors`, and a scale."""
-
-    n_neighbors: int = 30
-    _: KW_ONLY
-    kernel: str | Callable[..., Any] = "gaussian"
-    kernel_params: Mapping[str, Any] | None = None
-    sigma: float | str = "kth"
-    sigma_scale: float = 1.0
-    method: str = "nnk"
-    method_params: Mapping[str, Any] | None = None
-    neighbors: Any = None
-    n_jobs: int | None = None
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options of `NeighborhoodModel`."""
-        names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
-        return {name: getattr(self, name) for name in names}
-
-
-@dataclass(eq=False, repr=False)
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""
 
@@ -224,25 +209,3 @@ class KStarOptions(NeighborhoodPredictor):
             if n >= n_points or found.n_kept.max() < n:
                 return found
             n *= 4
-
-
-def _own_search(search: Any) -> Any:
-    """Return a candidate search that belongs to the estimator: a clone, as it will be fitted."""
-    if search is None:
-        return None
-    if not hasattr(search, "fit"):
-        raise TypeError(
-            f"neighbors must be an estimator or a transformer here, not {type(search).__name__}: "
-            "arrays cannot name the candidates of queries that are not known yet"
-        )
-    return clone(search)
-
-
-def _with_neighbor(found: Neighborhoods, rows: Array, points: Array) -> Neighborhoods:
-    """Give each of the empty neighborhoods `rows` one of `points` as its only neighbor."""
-    places = found.indptr[rows]
-    indices = np.insert(found.indices, places, points)
-    indptr = found.indptr + np.searchsorted(rows, np.arange(len(found) + 1))
-    indptr = indptr.astype(found.indptr.dtype)
-    weights = np.insert(found.weights, places, 1.0)
-    return replace(found, indices=indices, indptr=indptr, weights=weights)

@@ -7,7 +7,8 @@ import numpy.typing as npt
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from nnk_image.base.image import Array
-from nnk_image.learning.predictors import KernelOptions, KStarOptions, NeighborhoodPredictor
+from nnk_image.learning.predictors import KStarOptions, NeighborhoodPredictor
+from nnk_image.neighbors.options import KernelOptions
 
 
 class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredictor):

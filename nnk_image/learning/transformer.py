@@ -11,8 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Array
-from nnk_image.learning.predictors import KernelOptions, NeighborhoodEstimator
-from nnk_image.neighbors.options import SYMMETRIZE
+from nnk_image.learning.predictors import NeighborhoodEstimator
+from nnk_image.neighbors.options import SYMMETRIZE, KernelOptions
 
 
 @dataclass(eq=False, repr=False)

@@ -1,6 +1,6 @@
 """Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,13 @@ from nnk_image.neighbors.kernels import (
     evaluate,
     given_diagonal,
 )
-from nnk_image.neighbors.options import METHODS, check_method_params, check_params, warn
+from nnk_image.neighbors.options import (
+    METHODS,
+    KernelOptions,
+    check_method_params,
+    check_params,
+    warn,
+)
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
     NOT_OPTIMAL,
@@ -55,42 +61,31 @@ class Queries(NamedTuple):
 class NeighborhoodModel:
     """Points with a candidate search and a kernel: gives the neighborhoods of any queries.
 
-    Arguments are those of `nnk_neighbors`, and `sigma_scale`, which multiplies the kernel's width.
-    The width is that of the points, whatever is queried; it is computed when first needed, and
-    kept. The attribute `points` is X as the C core reads it.
+    Arguments are X and `KernelOptions`. The width is that of the points, whatever is queried; it
+    is computed when first needed, and kept. The attribute `points` is X as the C core reads it.
     """
 
     def __init__(
-        self,
-        X: ArrayLike | sparray | spmatrix,
-        n_neighbors: int = 30,
-        *,
-        kernel: str | Callable[..., Any] = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        sigma: float | str = "kth",
-        sigma_scale: float = 1.0,
-        method: str = "nnk",
-        method_params: Mapping[str, Any] | None = None,
-        neighbors: Any = None,
-        n_jobs: int | None = None,
+        self, X: ArrayLike | sparray | spmatrix, n_neighbors: int = 30, **options: Any
     ) -> None:
+        given = KernelOptions(n_neighbors, **options)
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
-        self.method = check_choice("method", method, METHODS)
-        self.params = check_method_params(method_params)
-        width = check_sigma(sigma)
-        self._scale = check_number("sigma_scale", sigma_scale, 1e-100)
-        resolve_n_jobs(n_jobs)  # refuses nonsense before scikit-learn sees it
-        self.n_jobs = n_jobs
+        self.method = check_choice("method", given.method, METHODS)
+        self.params = check_method_params(given.method_params)
+        width = check_sigma(given.sigma)
+        self._scale = check_number("sigma_scale", given.sigma_scale, 1e-100)
+        resolve_n_jobs(given.n_jobs)  # refuses nonsense before scikit-learn sees it
+        self.n_jobs = given.n_jobs
         self.points = check_features("X", X)
-        params = check_params("kernel_params", kernel_params)
-        is_matrix = isinstance(kernel, str) and kernel == "precomputed"
+        params = check_params("kernel_params", given.kernel_params)
+        is_matrix = isinstance(given.kernel, str) and given.kernel == "precomputed"
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
-        self.kernel = check_kernel(kernel, params, self.points.shape[1])
+        self.kernel = check_kernel(given.kernel, params, self.points.shape[1])
         if is_matrix:
             self.points = _check_square(np.asarray(self.points, np.float64))
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
-        self.search = search_for(neighbors, self.kernel, self.points, n_jobs)
+        self.search = search_for(given.neighbors, self.kernel, self.points, given.n_jobs)
         # The rule for the width; empty where the width is given, or the kernel has none.
         self._rule = width if isinstance(width, str) and self.has_sigma else ""
         self._sigma: Sigma | None = None if self._rule else np.nan
@@ -152,8 +147,11 @@ class NeighborhoodModel:
             raise ValueError("method='mutual_knn' is for the points themselves, without queries")
         given = self._queries(queries)
         self._require_memory(given.candidates)
-        sigma = self._sigma_for(given)
-        solved = self._solve(given, sigma)
+        solved = Solved(given.candidates, len(self.points), self._sigma_for(given))
+        if self.kernel.function is None:
+            self._solve_by_name(given, solved)
+        else:
+            self._solve_callable(given, solved)
         self._check_optimal(given.rows, solved)
         if self.method == "mutual_knn":
             solved.keep_mutual()
@@ -178,30 +176,20 @@ class NeighborhoodModel:
 
     def _sigma_from(self, given: Queries) -> Sigma:
         """Compute the width by the rule, from the distances of queries to their candidates."""
-        return self._scale * sigma_of(self._rule, self._distances(given), given.candidates.indptr)
-
-    def _distances(self, given: Queries) -> NDArray[np.float64]:
-        """Return distances to the candidates, NaN for missing ones and the query itself."""
-        result = np.empty(len(given.candidates.indices))
+        distances = np.empty(len(given.candidates.indices))  # NaN if missing, and of the query
         task = self._task(given, KERNELS["gaussian"], 1.0)
-        self._run(lambda i0, i1: task.distances(result, i0, i1), given.candidates, 1)
-        return result
+        self._run(lambda i0, i1: task.distances(distances, i0, i1), given.candidates, 1)
+        return self._scale * sigma_of(self._rule, distances, given.candidates.indptr)
 
-    def _solve(self, given: Queries, sigma: Sigma) -> Solved:
-        candidates = given.candidates
-        solved = Solved(candidates.indptr, candidates.indices.dtype, len(self.points))
-        solved.sigma = sigma
-        if self.kernel.name == "callable":
-            self._solve_callable(given, solved)
-            return solved
-        task = self._task(given, self.kernel, sigma)
+    def _solve_by_name(self, given: Queries, solved: Solved) -> None:
+        """Solve for the kernels that the C core knows."""
+        task = self._task(given, self.kernel, solved.sigma)
         index, weights = solved.index.view(np.uint8), (solved.weight, solved.error, solved.residual)
         self._run(
             lambda i0, i1: task.solve(solved.count, index, *weights, i0, i1),
-            candidates,
+            given.candidates,
             self.n_neighbors,
         )
-        return solved
 
     def _task(self, given: Queries, kernel: Kernel, sigma: Sigma) -> Any:
         """Set up the problem of all queries as the C core takes it."""

@@ -1,8 +1,9 @@
-"""Options of the methods, and warnings that point to the line that called the library."""
+"""Options of neighborhoods, and warnings that point to the line that called the library."""
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -11,6 +12,25 @@ from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min")
+
+
+@dataclass(eq=False, repr=False)
+class KernelOptions:
+    """Options of `nnk_neighbors`, and `sigma_scale`, by which the kernel's width is multiplied.
+
+    Estimators that weight by a kernel have them too.
+    """
+
+    n_neighbors: int = 30
+    _: KW_ONLY
+    kernel: str | Callable[..., Any] = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    sigma: float | str = "kth"
+    sigma_scale: float = 1.0
+    method: str = "nnk"
+    method_params: Mapping[str, Any] | None = None
+    neighbors: Any = None
+    n_jobs: int | None = None
 
 
 class MethodParams(NamedTuple):

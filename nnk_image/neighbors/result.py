@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from nnk_image.base import memory
 from nnk_image.base.edges import edges_of
 from nnk_image.base.image import Array
+from nnk_image.neighbors.candidates import Candidates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,13 +134,12 @@ class Solved:
     order: it has ``count[i]``, and -1 follows in `index`.
     """
 
-    def __init__(self, start: NDArray[np.int64], index_type: np.dtype[Any], n_points: int) -> None:
-        n, room = len(start) - 1, int(start[-1])
-        self.start, self.n_points = start, n_points
+    def __init__(self, candidates: Candidates, n_points: int, sigma: Any) -> None:
+        n, room = len(candidates), len(candidates.indices)
+        self.start, self.n_points, self.sigma = candidates.indptr, n_points, sigma
         self.count = np.zeros(n, np.int32)
-        self.index, self.weight = np.full(room, -1, index_type), np.zeros(room)
+        self.index, self.weight = np.full(room, -1, candidates.indices.dtype), np.zeros(room)
         self.error, self.residual = np.zeros(n), np.zeros(n)
-        self.sigma: float | NDArray[np.float64] = np.nan
 
     def put(self, query: int, points: Array, weights: Array) -> None:
         """Set the candidates of a query and their weights, in any order."""

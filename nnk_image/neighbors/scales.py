@@ -164,7 +164,7 @@ def nnk_scales(
 
 def _rising(sigmas: Sequence[float]) -> list[float]:
     """Check that the widths are positive and in ascending order."""
-    if isinstance(sigmas, str) or np.ndim(sigmas) != 1:
+    if np.ndim(sigmas) != 1:
         raise ValueError(f"sigmas={sigmas!r} must be a sequence of numbers, such as [0.1, 0.2]")
     widths = [check_positive("sigma", sigma, "width of the kernel") for sigma in sigmas]
     if not widths or any(a >= b for a, b in pairwise(widths)):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import check_number
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.image import Array
 from nnk_image.neighbors.options import warn
 
@@ -15,12 +15,7 @@ _SMALLEST, _LARGEST = 1e-140, 1e140  # their squares are normal numbers
 def check_sigma(sigma: object) -> float | str:
     """Check `sigma` of the public functions: the name of a rule, or a number."""
     if isinstance(sigma, str):
-        if sigma not in RULES:
-            names = ", ".join(map(repr, RULES))
-            raise ValueError(
-                f"sigma={sigma!r} is not a known rule; choose one of {names}, or a number"
-            )
-        return sigma
+        return check_choice("sigma", sigma, RULES)
     width = check_number("sigma", sigma, -np.inf)
     if not _SMALLEST <= width <= _LARGEST:
         raise ValueError(f"sigma={sigma} must be positive, from {_SMALLEST} to {_LARGEST}")

@@ -400,7 +400,7 @@ BAD = [
     ({"kernel": lambda a, b: 1j * (a @ b.T)}, TypeError, "real numbers, not complex128"),
     ({"kernel_params": ["gamma"]}, TypeError, "kernel_params must be a dictionary"),
     ({"method_params": "l1"}, TypeError, "method_params must be a dictionary .*, not 'l1'"),
-    ({"sigma": "mean"}, ValueError, "not a known rule"),
+    ({"sigma": "mean"}, ValueError, "sigma='mean' is unknown; choose one of 'kth'"),
     ({"sigma": -1}, ValueError, "sigma=-1"),
     ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
     ({"sigma": np.nan}, ValueError, "sigma=nan"),
