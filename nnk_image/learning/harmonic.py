@@ -115,37 +115,36 @@ def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> 
     """
     component = connected_components(adjacency, directed=False)[1]
     reached = np.isin(component, component[known])
+    # The solution of a last column of ones is the chance that a walk meets a known node, 1.
+    given = np.column_stack([given, known])
     if len(known) > _DIRECT:
         operand = graph if isinstance(graph, ImageGraph) else adjacency
         found = _by_steps(operand, known, given)
         if found is not None and (np.abs(found[reached, -1] - 1) <= _ABSORBED).all():
             return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
-    return _eliminated(adjacency, known, reached, given)
+    found = _eliminated(adjacency, known, reached, given)
+    return found[:, :-1], np.maximum(found[:, -1], 0)
 
 
-def _eliminated(
-    adjacency: csr_array, known: Array, reached: Array, given: Array
-) -> tuple[Array, Array]:
-    """Return values and chances by elimination, also where links differ by many orders."""
-    values, chance = np.where(known[:, None], given, 0.0), known.astype(float)
+def _eliminated(adjacency: csr_array, known: Array, reached: Array, given: Array) -> Array:
+    """Return the values by elimination, also where links differ by many orders."""
+    values = np.where(known[:, None], given, 0.0)
     free = np.flatnonzero(reached & ~known)
     if not len(free):
-        return values, chance
+        return values
     root = np.sqrt(degrees(adjacency))
     rows = np.repeat(np.arange(len(root)), np.diff(adjacency.indptr))
     scaled = adjacency.copy()
     scaled.data = scaled.data / root[rows] / root[scaled.indices]
-    # The solution of a last column of ones is the chance that a walk meets a known node, 1.
-    given = np.column_stack([values, chance])
-    right = scaled[free] @ (root[:, None] * given)
+    right = scaled[free] @ (root[:, None] * values)
     part = scaled[free][:, free]
     found = _solve(part, right, 0.0) / root[free, None]
     lost = np.abs(found[:, -1] - 1) > _ABSORBED
     if lost.any():
         # A leak keeps the equations regular; it scales all values of a node by one factor.
         found[lost] = (_solve(part, right, _LEAK) / root[free, None])[lost]
-    values[free], chance[free] = found[:, :-1], np.maximum(found[:, -1], 0)
-    return values, chance
+    values[free] = found
+    return values
 
 
 def _solve(part: csr_array, right: Array, leak: float) -> Array:
@@ -160,11 +159,8 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
 
 
 def _by_steps(graph: ImageGraph | csr_array, known: Array, given: Array) -> Array | None:
-    """Return the values by conjugate gradients, or None if these need too many steps.
-
-    The last column belongs to ones at the known nodes.
-    """
-    columns = np.column_stack([given, known]).T.copy()
+    """Return the values by conjugate gradients, or None if these need too many steps."""
+    columns = given.T.copy()
     problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, list(columns), columns.shape)
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)

@@ -63,12 +63,8 @@ class NeighborhoodEstimator(KernelEstimator):
         """Set the model of the points; with `own`, they are the queries as well."""
         n_neighbors = self._candidates_asked(len(X))
         warn_of_few_points(n_neighbors, len(X), own)
-        self._model = NeighborhoodModel(
-            X,
-            min(n_neighbors, len(X)),
-            neighbors=None if self.neighbors is None else clone(self.neighbors),
-            **self._options(),
-        )
+        search = None if self.neighbors is None else clone(self.neighbors)
+        self._model = NeighborhoodModel(X, n_neighbors, neighbors=search, **self._options())
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
         self.sigma_ = self._model.sigma
 

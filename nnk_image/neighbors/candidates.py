@@ -58,10 +58,18 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def candidates(self, queries: Array, n: int) -> "Candidates":
+        """Return these lists, whatever their lengths, as the search that the caller has done."""
+        if len(self) != len(queries):
+            raise ValueError(
+                f"neighbors= has candidates for {len(self)} queries, but there are {len(queries)}"
+            )
+        return self
+
 
 def search_for(
     neighbors: Any, kernel: Kernel, points: Array, n_jobs: int | None
-) -> "NearestSearch | SimilaritySearch | FittedSearch | GivenSearch":
+) -> "NearestSearch | SimilaritySearch | FittedSearch | Candidates":
     """Choose the search that `neighbors` of the public functions requests.
 
     `points` are as `check_features` returns them; the Gram matrix for a precomputed kernel.
@@ -81,7 +89,7 @@ def search_for(
                 "indices"
             )
         neighbors = neighbors[0]
-    return GivenSearch(_named(neighbors, len(points)))
+    return _named(neighbors, len(points))
 
 
 class NearestSearch:
@@ -178,22 +186,6 @@ def _is_fitted(estimator: Any) -> bool:
     names = getattr(estimator, "__dict__", ())
     fitted = any(name.endswith("_") and not name.startswith("__") for name in names)
     return fitted or not hasattr(estimator, "fit")
-
-
-class GivenSearch:
-    """Candidates given by the caller for one set of queries."""
-
-    def __init__(self, given: Candidates) -> None:
-        self._given = given
-
-    def candidates(self, queries: Array, n: int) -> Candidates:
-        """Return the lists given, whatever their lengths."""
-        if len(self._given) != len(queries):
-            raise ValueError(
-                f"neighbors= has candidates for {len(self._given)} queries, but there are "
-                f"{len(queries)}"
-            )
-        return self._given
 
 
 class SimilaritySearch:

@@ -12,7 +12,7 @@ from nnk_image.base.checks import check_choice, check_count, check_number
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
+from nnk_image.neighbors.candidates import Candidates, search_for
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
     KERNELS,
@@ -69,7 +69,7 @@ class NeighborhoodModel:
         self, X: ArrayLike | sparray | spmatrix, n_neighbors: int = 30, **options: Any
     ) -> None:
         given = KernelOptions(n_neighbors, **options)
-        self.n_neighbors = check_count("n_neighbors", n_neighbors)
+        check_count("n_neighbors", n_neighbors)
         self.method = check_choice("method", given.method, METHODS)
         self.params = check_method_params(given.method_params)
         width = check_sigma(given.sigma)
@@ -77,6 +77,7 @@ class NeighborhoodModel:
         resolve_n_jobs(given.n_jobs)  # refuses nonsense before scikit-learn sees it
         self.n_jobs = given.n_jobs
         self.points = check_features("X", X)
+        self.n_neighbors = min(int(n_neighbors), len(self.points))
         params = check_params("kernel_params", given.kernel_params)
         is_matrix = isinstance(given.kernel, str) and given.kernel == "precomputed"
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
@@ -169,7 +170,7 @@ class NeighborhoodModel:
         """Return the width for some queries: that of the points, or their own where it is local."""
         if given.own and self._sigma is None:
             self._sigma = self._sigma_from(given)
-        of_queries = self._rule == "local" or isinstance(self.search, GivenSearch)
+        of_queries = self._rule == "local" or isinstance(self.search, Candidates)
         if self._rule and of_queries and not given.own:
             return self._sigma_from(given)
         return self.sigma
@@ -201,8 +202,7 @@ class NeighborhoodModel:
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
         task.set_method(_core.METHODS[self.method], params.lc_ratio)
         share = params.duplicates == "share"
-        n_neighbors = min(self.n_neighbors, len(self.points))
-        task.set_rules(n_neighbors, given.own, share, params.l1, params.tol)
+        task.set_rules(self.n_neighbors, given.own, share, params.l1, params.tol)
         return task
 
     def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:
@@ -291,14 +291,9 @@ def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:
     With `own`, the queries are the points, and each has the others as candidates.
     """
     n = n_points - own
-    if n >= n_neighbors:
-        return
-    text = f"n_neighbors={n_neighbors}, but there are {n} {'other ' * own}points"
-    if n == 0:
-        text += ", so there are no neighbors; give at least two points"
-    else:
-        text += f"; all are candidates. Set n_neighbors={n} or less to avoid this warning"
-    warn(text)
+    if n < n_neighbors:
+        points = "other points" if own else "points"
+        warn(f"n_neighbors={n_neighbors}, but there are {n} {points}; all are candidates")
 
 
 def _check_square(matrix: Array) -> Array:

@@ -12,6 +12,7 @@ from nnk_image.base.checks import check_choice, check_count, check_number, check
 from nnk_image.base.image import Array
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
+from nnk_image.neighbors.kernels import KERNELS, similarities
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
@@ -209,7 +210,7 @@ class _MergedPoints:
         while len(self.points) > 1:
             distance, nearest = self.nearest()
             with np.errstate(over="ignore"):
-                similarity = np.exp(-0.5 * np.square(distance / sigma))
+                similarity = similarities(KERNELS["gaussian"], distance / sigma)
             if similarity.max() <= max_coherence:
                 return float(similarity.max())
             own = np.arange(len(nearest))

@@ -312,17 +312,15 @@ def test_isolated_points():
 
 
 def test_few_points_and_no_spread_warn_once():
-    with pytest.warns(
-        UserWarning, match="there are 4 other points.* Set n_neighbors=4 or"
-    ) as caught:
+    with pytest.warns(UserWarning, match="there are 4 other points; all are") as caught:
         nnk_graph(ROLL[:5], 30)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="there are 5 points.* Set n_neighbors=5 or"):
+    with pytest.warns(UserWarning, match="there are 5 points; all are"):
         nnk_neighbors(ROLL[:5], 30, queries=ROLL)
     with pytest.warns(UserWarning, match="there are 4 other points"):
         assert (nnk_neighbors(ROLL[:5], 2**64).n_kept > 0).all()
-    with pytest.warns(UserWarning, match="there are 0 other points, .*; give at least two"):
+    with pytest.warns(UserWarning, match="there are 0 other points"):
         nnk_neighbors(ROLL[:1], 1, sigma=1.0)
     with pytest.warns(UserWarning, match="sigma is 0") as caught:
         nnk_graph(np.ones((9, 2)), 3)
