@@ -8,9 +8,8 @@ from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
 from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
-from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
-from nnk_image.neighbors.features import check_features
+from nnk_image.neighbors.features import check_features, check_finite
 from nnk_image.neighbors.result import Neighborhoods
 
 Graph: TypeAlias = Any  # ImageGraph, or what `sparse_adjacency` takes
@@ -21,14 +20,7 @@ def check_graph(graph: Graph) -> csr_array:
     """Return a copy of the adjacency of an undirected graph as canonical float64 CSR."""
     graph = check_undirected(graph)
     matrix = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    adjacency: csr_array = matrix.astype(np.float64)
-    total = degrees(adjacency)
-    if not np.isfinite(total).all():
-        raise ValueError(
-            f"the weights of node {int(np.argmax(~np.isfinite(total)))} add up to more than a "
-            "float can hold; scale the graph"
-        )
-    return adjacency
+    return matrix.astype(np.float64)
 
 
 def check_weights(weights: Weights, square: bool = False) -> csr_array:
@@ -43,23 +35,13 @@ def check_weights(weights: Weights, square: bool = False) -> csr_array:
             "neighborhoods must be a result of nnk_neighbors, or a scipy.sparse matrix with a row "
             f"of weights per query, not {type(weights).__name__}"
         )
-    if weights.ndim != 2 or weights.dtype.kind not in "buif":
-        raise TypeError(
-            f"weights must be a matrix of real numbers, got shape {weights.shape} and dtype "
-            f"{weights.dtype}"
-        )
-    matrix = csr_array(weights.astype(np.float64), copy=True)
+    if weights.ndim != 2 or 0 in weights.shape:
+        raise ValueError(f"weights of shape {weights.shape} are no matrix, or are empty")
+    matrix = csr_array(weights)
+    values = check_finite("the neighborhoods' weights", matrix.data)
+    matrix = csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    if 0 in matrix.shape:
-        raise ValueError(f"weights of shape {matrix.shape} are empty")
-    finite = np.isfinite(matrix.data)
-    if not finite.all():
-        row = int(np.searchsorted(matrix.indptr, np.argmin(finite), side="right")) - 1
-        raise ValueError(
-            f"{np.count_nonzero(~finite)} of the neighborhoods' weights are NaN or infinite, the "
-            f"first in row {row}; remove or replace them"
-        )
     if square and matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             "neighborhoods of the points themselves are needed, a square matrix; these are of "

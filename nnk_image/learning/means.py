@@ -46,20 +46,7 @@ class MeansOptions(KernelEstimator):
                 "sigma='local' is not possible here, because all points share one width; choose "
                 "'kth' or 'median'"
             )
-        model = NeighborhoodModel(
-            X,
-            min(_SIGMA_CANDIDATES, max(1, len(X) - 1)),
-            kernel=self.kernel,
-            sigma=self.sigma,
-            sigma_scale=self.sigma_scale,
-            kernel_params=self.kernel_params,
-            n_jobs=self.n_jobs,
-        )
-        if model.kernel.name in ("lle", "angular"):
-            raise ValueError(
-                f"kernel={self.kernel!r} is not possible here, because it depends on the query; "
-                "choose another"
-            )
+        model = NeighborhoodModel(X, _SIGMA_CANDIDATES, **self._options())
         return Gram(model.points, model.kernel, model.sigma, model.diagonal)
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nnk_image.base.checks import check_count, plain_array
+from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
@@ -30,6 +30,11 @@ class KernelEstimator(BaseEstimator):
         tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
         tags.input_tags.sparse = True
         return tags
+
+    def _options(self) -> dict[str, Any]:
+        """Return those of the options of `NeighborhoodModel` that are not about candidates."""
+        names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _checked(self, X: Any, *y: Any, **options: Any) -> Any:
         """Return X, or X and y, as scikit-learn checks them, a sparse X as a dense array."""
@@ -50,21 +55,12 @@ class KernelEstimator(BaseEstimator):
 class NeighborhoodEstimator(KernelEstimator):
     """An estimator that finds neighborhoods among its fitted points."""
 
-    def _options(self) -> dict[str, Any]:
-        """Return the options of `NeighborhoodModel`, but for those of candidates."""
-        names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
-        return {name: getattr(self, name) for name in names}
-
-    def _candidates_asked(self, n_points: int) -> int:
-        """Return the number of candidates requested for each query."""
-        return check_count("n_neighbors", self.n_neighbors)
-
     def _fit_model(self, X: Array, own: bool = False) -> None:
         """Set the model of the points; with `own`, they are the queries as well."""
-        n_neighbors = self._candidates_asked(len(X))
-        warn_of_few_points(n_neighbors, len(X), own)
+        n_neighbors = len(X) if self.n_neighbors is None else self.n_neighbors
         search = None if self.neighbors is None else clone(self.neighbors)
         self._model = NeighborhoodModel(X, n_neighbors, neighbors=search, **self._options())
+        warn_of_few_points(n_neighbors, len(X), own)
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
         self.sigma_ = self._model.sigma
 
@@ -186,9 +182,6 @@ class KStarOptions(NeighborhoodPredictor):
     def _options(self) -> dict[str, Any]:
         params = {"tol": 0.0, "lc_ratio": self.lc_ratio}
         return {"method": "kstar", "method_params": params, "n_jobs": self.n_jobs}
-
-    def _candidates_asked(self, n_points: int) -> int:
-        return n_points if self.n_neighbors is None else super()._candidates_asked(n_points)
 
     def _found(self, queries: Array | None) -> Neighborhoods:
         """Return neighbors among all points, unless `n_neighbors` limits the candidates.

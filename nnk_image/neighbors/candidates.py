@@ -82,14 +82,8 @@ def search_for(
         raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
         return FittedSearch(neighbors, points)
-    if isinstance(neighbors, tuple):
-        if len(neighbors) != 2:
-            raise ValueError(
-                f"neighbors= is a tuple of length {len(neighbors)}; give (indices, distances), or "
-                "indices"
-            )
-        neighbors = neighbors[0]
-    return _named(neighbors, len(points))
+    indices = neighbors[0] if isinstance(neighbors, tuple) else neighbors
+    return _named(indices, len(points))
 
 
 class NearestSearch:
@@ -172,13 +166,7 @@ class FittedSearch:
         if hasattr(self._estimator, "kneighbors"):
             indices = self._estimator.kneighbors(queries, n, return_distance=False)
             return _named(indices, self._n_points)
-        graph = self._estimator.transform(queries)
-        if not issparse(graph):
-            raise TypeError(
-                f"neighbors={self._estimator!r} must transform points to a sparse graph, not "
-                f"to {type(graph).__name__}"
-            )
-        return _named(graph, self._n_points)
+        return _named(self._estimator.transform(queries), self._n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:

@@ -117,7 +117,10 @@ def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
 def similarities(kernel: Kernel, values: Array) -> Array:
     """Compute similarities from distances / sigma or inner products, perhaps in place."""
     if kernel.values is None:
-        raise NotImplementedError(f"kernel {kernel.name!r} has no formula for pairs of points")
+        raise ValueError(
+            f"kernel={kernel.name!r} is not possible here, because it depends on the query; choose "
+            "another"
+        )
     return kernel.values(kernel, values)
 
 

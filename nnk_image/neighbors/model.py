@@ -94,23 +94,17 @@ class NeighborhoodModel:
             self._sigma = self._scale * width
 
     def _check_method(self) -> None:
-        name, method, l1 = self.kernel.name, self.method, self.params.l1
+        method, duplicates = self.method, self.params.duplicates
         if method in BY_DISTANCE and not self.kernel.by_distance:
             raise ValueError(
                 f"method={method!r} uses distances of points; leave kernel at its default"
             )
-        duplicates = self.params.duplicates
-        if name == "callable" and (
-            method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
-        ):
+        by_core = method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
+        if self.kernel.function is not None and by_core:
             raise ValueError(
                 "a function as kernel works only with method='nnk', 'knn' or 'mutual_knn' and "
                 f"duplicates='first', not with method={method!r} and duplicates={duplicates!r}; "
                 "pass the matrix of your function with kernel='precomputed'"
-            )
-        if l1 > 0 and (method not in _REGRESSIONS or name == "lle"):
-            raise ValueError(
-                f"l1={l1:g} has no effect on method={method!r} with kernel={name!r}; use 0"
             )
 
     @property

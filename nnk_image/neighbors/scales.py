@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_choice, check_count, check_number, check_positive
+from nnk_image.base.checks import check_choice, check_number, check_positive
 from nnk_image.base.image import Array
 from nnk_image.neighbors.candidates import NearestSearch
 from nnk_image.neighbors.features import check_features
@@ -138,7 +138,6 @@ def nnk_scales(
     <NNKScale sigma=0.2: 500 points merged into 18, coherence 0.464, 2.00 neighbors each>
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
-    check_count("n_neighbors", n_neighbors)
     max_coherence = check_number("max_coherence", max_coherence)
     if not 0 < max_coherence < 1:
         raise ValueError(
@@ -154,8 +153,7 @@ def nnk_scales(
         coherence = merged.merge(sigma, max_coherence)
         if len(merged.points) < _FEWEST:
             break
-        n = min(n_neighbors, len(merged.points) - 1)
-        model = NeighborhoodModel(merged.points, n, sigma=sigma, n_jobs=n_jobs)
+        model = NeighborhoodModel(merged.points, n_neighbors, sigma=sigma, n_jobs=n_jobs)
         solved = model.solve()
         found, graph = solved.neighborhoods(), solved.graph(symmetrize)
         state = merged.points, merged.counts, merged.labels

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from nnk_image.base.checks import check_choice, check_count
+from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
@@ -98,8 +98,6 @@ def subvector_neighbors(
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     views = check_views(Xs)
-    check_count("n_neighbors", n_neighbors)
-    warn_of_few_points(n_neighbors, len(views[0]), own=True)
     options: dict[str, Any] = {"sigma": sigma, "n_jobs": n_jobs}
     parts, scaled = [], []
     for view in views:
@@ -107,6 +105,7 @@ def subvector_neighbors(
         parts.append(model.neighborhoods())
         unit = np.median(parts[-1].sigma) if isinstance(sigma, str) else 1.0
         scaled.append(view.astype(np.float64) / unit)
+    warn_of_few_points(n_neighbors, len(views[0]), own=True)
     linked = sum(part.to_csr() for part in parts)
     candidates = csr_array(linked + linked.T)  # the neighbors in any part, in both directions
     most = max(1, int(np.diff(candidates.indptr).max()))

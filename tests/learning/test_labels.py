@@ -175,8 +175,6 @@ def test_bad_labels(labels, error, says):
 def test_bad_graphs():
     with pytest.raises(ValueError, match="self loops"):
         label_propagation(np.eye(3), [0, -1, -1])
-    with pytest.raises(ValueError, match="add up to more"):
-        label_propagation(sp.csr_array(clique(3) * 1e308), [0, -1, -1])
 
 
 # --- few-shot labels ---------------------------------------------------------------------
