@@ -238,8 +238,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like or sparse matrix
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        X
+            As for `predict`.
 
         Returns
         -------
@@ -254,8 +254,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like or sparse matrix
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        X
+            As for `predict`.
 
         Returns
         -------
@@ -278,8 +278,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like or sparse matrix
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        X
+            As for `predict`.
 
         Returns
         -------
@@ -302,8 +302,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : (n, d) array_like or sparse matrix
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        X
+            As for `predict`.
         y : ignored
 
         Returns

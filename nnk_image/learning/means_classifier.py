@@ -97,8 +97,8 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (n, d) array_like or sparse matrix
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        X
+            As for `NNKMeans.predict`.
 
         Returns
         -------
@@ -115,8 +115,8 @@ random_state, n_jobs : optional
 
         Parameters
         ----------
-        X : (n, d) array_like or sparse matrix
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel.
+        X
+            As for `predict`.
 
         Returns
         -------

@@ -106,6 +106,10 @@ class NeighborhoodModel:
                 f"duplicates='first', not with method={method!r} and duplicates={duplicates!r}; "
                 "pass the matrix of your function with kernel='precomputed'"
             )
+        if self.params.l1 > 0 and (method not in _REGRESSIONS or self.kernel.name == "lle"):
+            raise ValueError(
+                "l1 is for method='nnk', 'omp' or 'mp', and not for kernel='lle'; use 0"
+            )
 
     @property
     def has_sigma(self) -> bool:

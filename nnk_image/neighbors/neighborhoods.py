@@ -85,8 +85,8 @@ def nnk_neighbors(
     method_params : dict, optional
         Parameters of the method.
 
-        - l1 (default 0): penalty on the sum of the weights, for 'nnk', 'omp' and 'mp'; without
-          effect for ``kernel='lle'``, whose weights sum to 1
+        - l1 (default 0): penalty on the sum of the weights, for 'nnk', 'omp' and 'mp', but not for
+          ``kernel='lle'``, whose weights sum to 1
         - tol (1e-8): weights below tol times the query's largest similarity are dropped; except
           for 'knn' and 'mutual_knn', both are first scaled as if points had similarity 1 with
           themselves; ignored by 'kstar' and 'lnp'

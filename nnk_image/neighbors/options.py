@@ -4,7 +4,6 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from types import FrameType
 from typing import Any, NamedTuple
 
 from nnk_image.base.checks import check_choice, check_number
@@ -68,10 +67,7 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
 def warn(text: str) -> None:
     """Warn at the line that called the library, perhaps through scikit-learn."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and _package_of(frame) in ("nnk_image", "sklearn"):
+    inside = ("nnk_image", "sklearn")
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, stacklevel=level)
-
-
-def _package_of(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -407,6 +407,8 @@ BAD = [
     ({"method": "lnp", "kernel": "linear"}, ValueError, "uses distances"),
     ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
     ({"method_params": {"l1": -1}}, ValueError, "l1=-1"),
+    ({"method_params": {"l1": 0.1}, "kernel": "lle"}, ValueError, "not for kernel='lle'"),
+    ({"method_params": {"l1": 0.1}, "method": "knn"}, ValueError, "l1 is for method='nnk'"),
     ({"method_params": SHARE, "kernel": lambda a, b: a @ b.T}, ValueError, "works only with"),
     ({"method_params": {"tol": "small"}}, TypeError, "tol must be"),
     ({"method_params": {"duplicates": "last"}}, ValueError, "'last' is unknown"),
