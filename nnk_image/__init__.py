@@ -31,6 +31,8 @@ if _PathFinder.find_spec("nnk_image._core", __path__) is None:
 
 import lazy_loader as _lazy  # noqa: E402  # may be missing too where nothing is installed
 
+from nnk_image.base.extras import needing as _needing  # noqa: E402
+
 _load, _, __all__ = _lazy.attach_stub(__name__, __file__)
 _NEEDING = {
     "dask": "tiled denoise_tiles",
@@ -43,6 +45,9 @@ for _package, _names in _NEEDING.items():
 
 
 def __getattr__(name):
+    if name in _NEEDING["sklearn"].split():
+        with _needing("the estimators need scikit-learn, 1.6 or newer", "neighbors"):
+            return _load(name)
     if name != "__version__":
         return _load(name)
     from importlib.metadata import version

@@ -51,8 +51,7 @@ class Candidates:
     @classmethod
     def of_lists(cls, lists: list[Array]) -> "Candidates":
         """Make `Candidates` from a list of arrays, one per query."""
-        indptr = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum([len(row) for row in lists], out=indptr[1:])
+        indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
         return cls(indptr, _index_array(np.concatenate(lists)))
 
     def __len__(self) -> int:

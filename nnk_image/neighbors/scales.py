@@ -221,12 +221,11 @@ class _MergedPoints:
 
     def _merge_pairs(self, a: Array, b: Array) -> None:
         """Merge each of the points `b` into the corresponding one of `a`."""
-        n, counts, points = len(self.points), self.counts.copy(), self.points.copy()
+        counts, points = self.counts.copy(), self.points.copy()
         counts[a] += counts[b]
         share = (self.counts[b] / counts[a])[:, None]
         points[a] += share * (points[b] - points[a])
-        kept = np.ones(n, bool)
-        kept[b] = False
-        place = np.cumsum(kept) - 1
-        place[b] = place[a]
+        merged_into = np.arange(len(points))
+        merged_into[b] = a
+        kept, place = np.unique(merged_into, return_inverse=True)
         self.points, self.counts, self.labels = points[kept], counts[kept], place[self.labels]

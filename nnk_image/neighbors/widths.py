@@ -28,16 +28,12 @@ def sigma_of(rule: str, distances: Array, starts: Array) -> float | NDArray[np.f
     `distances` are those from all queries to their candidates, NaN for missing ones; query i has
     ``distances[starts[i]:starts[i + 1]]``.
     """
-    sigma: float | NDArray[np.float64]
-    if rule == "median":
-        sigma = float(np.nanmedian(distances)) if np.isfinite(distances).any() else 0.0
-    else:
-        reach = _farthest(distances, starts)
-        known = np.isfinite(reach)
-        sigma = np.where(known, reach, 0) / 3
-        if rule == "kth":
-            sigma = float(sigma[known].mean()) if known.any() else 0.0
-    return _not_zero(sigma)
+    values = distances if rule == "median" else _farthest(distances, starts) / 3
+    known = np.isfinite(values)
+    if rule == "local":
+        return _not_zero(np.where(known, values, 0))
+    average = np.median if rule == "median" else np.mean
+    return _not_zero(float(average(values[known])) if known.any() else 0.0)
 
 
 def _farthest(distances: Array, starts: Array) -> NDArray[np.float64]:
