@@ -68,8 +68,7 @@ class NeighborhoodModel:
     def __init__(
         self, X: ArrayLike | sparray | spmatrix, n_neighbors: int = 30, **options: Any
     ) -> None:
-        given = KernelOptions(n_neighbors, **options)
-        check_count("n_neighbors", n_neighbors)
+        given = KernelOptions(check_count("n_neighbors", n_neighbors), **options)
         self.method = check_choice("method", given.method, METHODS)
         self.params = check_method_params(given.method_params)
         width = check_sigma(given.sigma)
@@ -77,7 +76,7 @@ class NeighborhoodModel:
         resolve_n_jobs(given.n_jobs)  # refuses nonsense before scikit-learn sees it
         self.n_jobs = given.n_jobs
         self.points = check_features("X", X)
-        self.n_neighbors = min(int(n_neighbors), len(self.points))
+        self.n_neighbors = min(given.n_neighbors, len(self.points))
         params = check_params("kernel_params", given.kernel_params)
         is_matrix = isinstance(given.kernel, str) and given.kernel == "precomputed"
         self.diagonal = params.pop("diagonal", None) if is_matrix else None
@@ -99,8 +98,8 @@ class NeighborhoodModel:
             raise ValueError(
                 f"method={method!r} uses distances of points; leave kernel at its default"
             )
-        by_core = method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
-        if self.kernel.function is not None and by_core:
+        needs_core = method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
+        if self.kernel.function is not None and needs_core:
             raise ValueError(
                 "a function as kernel works only with method='nnk', 'knn' or 'mutual_knn' and "
                 f"duplicates='first', not with method={method!r} and duplicates={duplicates!r}; "
