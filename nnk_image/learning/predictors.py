@@ -155,9 +155,8 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         rows = np.repeat(np.arange(len(found)), counts)
         squares = self._spread_factor * ((scores[rows] - scores[found.indices]) ** 2).sum(axis=1)
         sums = np.bincount(rows, squares, len(found))
-        spread = np.full(len(found), np.nan)
-        np.divide(sums, counts, out=spread, where=counts > 0)
-        return spread
+        with np.errstate(invalid="ignore"):
+            return sums / counts
 
     def _checked_queries(self, X: npt.ArrayLike | None) -> Any:
         """Return queries as scikit-learn checks them, or None for the fitted points."""

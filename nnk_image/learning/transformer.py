@@ -74,7 +74,7 @@ n_jobs : optional
             As for `NNKClassifier.fit`.
         y : ignored
         """
-        check_choice("symmetrize", self.symmetrize, (*SYMMETRIZE, None))
+        check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
         self._fit_model(self._checked(X), own=True)
         solved = self._model.solve()
         self._model.warn_if_empty(solved)

@@ -232,7 +232,7 @@ def nnk_graph(
     >>> graph.nnz // 2
     50
     """
-    check_choice("symmetrize", symmetrize, (*SYMMETRIZE, None))
+    check_choice("symmetrize", symmetrize, SYMMETRIZE)
     solved = _solve(
         X,
         n_neighbors,

@@ -10,7 +10,7 @@ from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
-SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min")
+SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min", None)
 
 
 @dataclass(eq=False, repr=False)

@@ -40,7 +40,7 @@ class NNKScale:
     neighborhoods : Neighborhoods
         Neighborhoods of the `points` among themselves.
     graph : (m, m) scipy.sparse.csr_array
-        Their undirected NNK graph, with float64 weights.
+        Their NNK graph, with float64 weights; undirected unless `symmetrize` was None.
 
     Notes
     -----
@@ -72,7 +72,7 @@ def nnk_scales(
     *,
     sigmas: Sequence[float] | None = None,
     max_coherence: float = 0.5,
-    symmetrize: str = "min_error",
+    symmetrize: str | None = "min_error",
     n_jobs: int | None = None,
 ) -> list[NNKScale]:
     """Compute NNK neighborhoods and graphs of points at several scales, from fine to coarse.
@@ -98,7 +98,7 @@ def nnk_scales(
         Largest similarity of two points that are not merged, between 0 and 1. Points keep a
         distance of at least ``sigma * sqrt(-2 log(max_coherence))``.
     symmetrize, n_jobs
-        As for `nnk_graph`, but not None for `symmetrize`.
+        As for `nnk_graph`.
 
     Returns
     -------

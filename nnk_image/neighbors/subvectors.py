@@ -28,7 +28,7 @@ class SubvectorNeighborhoods:
         Neighbors in all features, chosen from the neighbors in the parts. Its width `sigma` is that
         of the scaled features, see `subvector_neighbors`.
     graph : (N, N) scipy.sparse.csr_array
-        The undirected graph of `joint`, with float64 weights.
+        The graph of `joint`, with float64 weights; undirected unless `symmetrize` was None.
     """
 
     parts: tuple[Neighborhoods, ...]
@@ -41,7 +41,7 @@ def subvector_neighbors(
     n_neighbors: int = 30,
     *,
     sigma: float | str = "kth",
-    symmetrize: str = "min_error",
+    symmetrize: str | None = "min_error",
     n_jobs: int | None = None,
 ) -> SubvectorNeighborhoods:
     """Find NNK neighbors in each part of the features, and then in all features together.
@@ -65,13 +65,13 @@ def subvector_neighbors(
         'local' by the median of them) before they are concatenated, and the rule is applied to the
         result again.
     symmetrize, n_jobs
-        As for `nnk_graph`, but not None for `symmetrize`.
+        As for `nnk_graph`.
 
     Returns
     -------
     SubvectorNeighborhoods
         ``parts`` has the neighborhoods in each part, ``joint`` those in all features; ``graph`` is
-        the undirected graph of `joint`.
+        the graph of `joint`.
 
     Notes
     -----

@@ -63,13 +63,14 @@ def test_what_merging_keeps(seed, n, d, max_coherence):
         assert len(np.unique(np.stack([fine.labels, coarse.labels]), axis=1).T) == len(fine)
 
 
-def test_neighbourhoods_and_graphs_are_those_of_the_merged_points():
-    for scale in nnk_scales(circle(400, 0.05), n_neighbors=6, symmetrize="max"):
+@pytest.mark.parametrize("symmetrize", ["max", None])
+def test_neighbourhoods_and_graphs_are_those_of_the_merged_points(symmetrize):
+    for scale in nnk_scales(circle(400, 0.05), n_neighbors=6, symmetrize=symmetrize):
         k = min(6, len(scale) - 1)
         near = nnk_neighbors(scale.points, k, sigma=scale.sigma)
         np.testing.assert_array_equal(scale.neighborhoods.indices, near.indices)
         np.testing.assert_array_equal(scale.neighborhoods.weights, near.weights)
-        graph = nnk_graph(scale.points, k, sigma=scale.sigma, symmetrize="max")
+        graph = nnk_graph(scale.points, k, sigma=scale.sigma, symmetrize=symmetrize)
         assert (scale.graph != graph).nnz == 0
 
 
@@ -136,7 +137,7 @@ def test_between_noise_and_curvature_the_dimension_is_the_true_one(
         ({"sigmas": [-1.0]}, ValueError, "sigma=-1.0 must be a finite number > 0"),
         ({"max_coherence": 1.0}, ValueError, "max_coherence=1 must lie between 0 and 1"),
         ({"max_coherence": 0.0}, ValueError, "max_coherence=0 must lie between 0 and 1"),
-        ({"symmetrize": None}, ValueError, "symmetrize=None is unknown"),
+        ({"symmetrize": "sum"}, ValueError, "symmetrize='sum' is unknown"),
         ({"n_neighbors": 0}, ValueError, "n_neighbors=0 must be at least 1"),
     ],
 )

@@ -135,7 +135,7 @@ def test_few_points_warn():
         ([np.ones((4, 2)), np.ones((5, 2))], {}, ValueError, r"Xs\[1\] holds 5 points, Xs\[0\] 4"),
         ([np.ones(4)], {}, ValueError, r"Xs\[0\] must have shape \(n, d\)"),
         ([np.full((4, 2), np.nan)], {}, ValueError, r"Xs\[0\]"),
-        ([np.eye(4)], {"symmetrize": None}, ValueError, "symmetrize=None is unknown"),
+        ([np.eye(4)], {"symmetrize": "sum"}, ValueError, "symmetrize='sum' is unknown"),
         ([np.eye(4)], {"sigma": "wide"}, ValueError, "sigma='wide' is unknown"),
     ],
 )
