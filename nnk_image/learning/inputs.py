@@ -36,7 +36,7 @@ def check_weights(weights: Weights, square: bool = False) -> csr_array:
             f"of weights per query, not {type(weights).__name__}"
         )
     if weights.ndim != 2 or 0 in weights.shape:
-        raise ValueError(f"weights of shape {weights.shape} are no matrix, or are empty")
+        raise ValueError(f"weights of shape {weights.shape} are empty, or not a matrix")
     matrix = csr_array(weights)
     values = check_finite("the neighborhoods' weights", matrix.data)
     matrix = csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
