@@ -16,12 +16,14 @@ from nnk_image.base.image import Array
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
+from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes the kernel's width
 _PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
 
 
+@without_metric
 @dataclass(eq=False, repr=False)
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""

@@ -17,6 +17,12 @@ from nnk_image.neighbors.features import check_finite
 
 _LARGEST_SIMILARITY = 1e150  # products of two similarities must not overflow
 
+_ALIASES = {
+    "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",
+    "poly": "write kernel='polynomial'",
+    "euclidean": "the Gaussian kernel of Euclidean distances is the default",
+}  # what to write for names that other libraries have
+
 KernelFunction = Callable[..., Any]
 
 
@@ -162,6 +168,8 @@ def check_kernel(
         return Kernel("callable", function=partial(kernel, **params))
     if not isinstance(kernel, str):
         raise TypeError(f"kernel must be the name of a kernel or a function, not {kernel!r}")
+    if kernel in _ALIASES:
+        raise ValueError(f"kernel={kernel!r} is unknown; {_ALIASES[kernel]}")
     check_choice("kernel", kernel, KERNELS)
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):

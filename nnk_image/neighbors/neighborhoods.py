@@ -8,10 +8,11 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from nnk_image.base.checks import check_choice
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
-from nnk_image.neighbors.options import SYMMETRIZE
+from nnk_image.neighbors.options import SYMMETRIZE, without_metric
 from nnk_image.neighbors.result import Neighborhoods, Solved
 
 
+@without_metric
 def nnk_neighbors(
     X: ArrayLike | sparray | spmatrix,
     n_neighbors: int = 30,
@@ -100,10 +101,9 @@ def nnk_neighbors(
         Where candidates come from. Default: an exact search for the points most similar by the
         kernel; for 'gaussian', 'laplacian', 'lle' and 'angular' these are the nearest. Or one of:
 
-        - an estimator with `kneighbors`, such as ``NearestNeighbors(metric="cityblock")`` of
-          scikit-learn for another distance, or a transformer whose `transform` returns a sparse
-          graph, such as ``pynndescent.PyNNDescentTransformer``; if it is not fitted yet, a copy of
-          it is fitted to X
+        - an estimator with `kneighbors`, or a transformer whose `transform` returns a sparse graph,
+          such as ``pynndescent.PyNNDescentTransformer``; if it is not fitted yet, a copy of it is
+          fitted to X
         - an (n, k) array of indices of points, one row per query, with -1 for missing ones
         - a tuple (indices, distances); the distances are ignored and computed from X
         - a sparse (n, N) matrix whose stored entries mark the candidates
@@ -167,6 +167,7 @@ def nnk_neighbors(
     return solved.neighborhoods()
 
 
+@without_metric
 def nnk_graph(
     X: ArrayLike | sparray | spmatrix,
     n_neighbors: int = 30,

@@ -4,7 +4,9 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from functools import wraps
+from inspect import signature
+from typing import Any, NamedTuple, TypeVar, cast
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
@@ -12,24 +14,7 @@ from nnk_image.neighbors import _core
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min", None)
 
-
-@dataclass(eq=False, repr=False)
-class KernelOptions:
-    """Options of `nnk_neighbors`, and `sigma_scale`, by which the kernel's width is multiplied.
-
-    Estimators that weight by a kernel have them too.
-    """
-
-    n_neighbors: int = 30
-    _: KW_ONLY
-    kernel: str | Callable[..., Any] = "gaussian"
-    kernel_params: Mapping[str, Any] | None = None
-    sigma: float | str = "kth"
-    sigma_scale: float = 1.0
-    method: str = "nnk"
-    method_params: Mapping[str, Any] | None = None
-    neighbors: Any = None
-    n_jobs: int | None = None
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class MethodParams(NamedTuple):
@@ -71,3 +56,54 @@ def warn(text: str) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, stacklevel=level)
+
+
+def without_metric(function: Function) -> Function:
+    """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
+
+    Of a class, whose own `__init__` it changes, errors name the subclass that is called.
+    """
+    if isinstance(function, type):
+        function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
+        return function
+    expected = signature(function)
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+        if "metric" in options and "kernel" in expected.parameters:
+            metric = options["metric"]
+            instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
+            hint = instead.get(
+                metric,
+                f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
+                "by that distance, or your own function as kernel",
+            )
+            raise TypeError(f"metric={metric!r} is no option of {name}; write {hint}")
+        try:
+            expected.bind(*args, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
+        return function(*args, **options)
+
+    return cast(Function, checked)
+
+
+@without_metric
+@dataclass(eq=False, repr=False)
+class KernelOptions:
+    """Options of `nnk_neighbors`, and `sigma_scale`, by which the kernel's width is multiplied.
+
+    Estimators that weight by a kernel have them too.
+    """
+
+    n_neighbors: int = 30
+    _: KW_ONLY
+    kernel: str | Callable[..., Any] = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    sigma: float | str = "kth"
+    sigma_scale: float = 1.0
+    method: str = "nnk"
+    method_params: Mapping[str, Any] | None = None
+    neighbors: Any = None
+    n_jobs: int | None = None
