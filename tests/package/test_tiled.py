@@ -342,7 +342,7 @@ nnk_image.denoise_tiles(folder + "/in.npy", folder + "/out.zarr", 20, method="sg
 
 
 @pytest.mark.parametrize("name", ["in.npy", "in.tif"])
-@pytest.mark.parametrize("content", [b"", b"hello, world", b"PK\x05\x06" + bytes(18)])
+@pytest.mark.parametrize("content", [b"", b"hello, world", b"II*\0xx", b"PK\x05\x06" + bytes(18)])
 def test_files_that_are_something_else(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name}: cannot be read in parts"):
