@@ -7,21 +7,19 @@ chunks; Ctrl-C is answered between chunks; a forked child starts threads of its 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, suppress
 from functools import cache, partial
+from itertools import islice
 from numbers import Integral
 from queue import Empty, SimpleQueue
-from threading import Lock, get_ident
+from threading import Lock, Thread
 from typing import Any
 
 from nnk_image.base.progress import Bar
 
 Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
-Function = Callable[[], Any]
 Outcome = tuple[int, Any, BaseException | None]  # number of a task, its result, its error
 Chunks = list[tuple[int, int]]
 
@@ -35,7 +33,6 @@ PIXELS_PER_THREAD = 1 << 14
 """Fewest pixels for which another thread is worth its start: about 1.5 ms of the slowest stage."""
 
 _LEAST_ROWS = 4  # fewest rows in a chunk for a thread
-_PATIENCE = 0.02  # seconds between looks whether a waiting function is to stop
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
@@ -86,10 +83,6 @@ def _blas_libraries() -> Any:
     return ThreadpoolController()
 
 
-class _Stopped(Exception):
-    """What a function waits for will not come, since another one has failed."""
-
-
 class RowExecutor:
     """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 
@@ -111,11 +104,9 @@ class RowExecutor:
         self._progress, self._total, self._description = progress, total, description
         self._done = 0
         self._bar: Bar | None = None
-        self._owner, self._from_others = get_ident(), deque[int]()
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_size, self._stopped = 0, False
+        self._helpers: list[Thread] = []
         self._tasks: SimpleQueue[Any] = SimpleQueue()
-        self._results: SimpleQueue[Outcome] = SimpleQueue()
+        self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
 
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
@@ -154,135 +145,83 @@ class RowExecutor:
             chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width))
         else:
             chunks = _shrinking_chunks(n_rows, width, n_threads)
+        n_threads = min(n_threads, len(chunks))
         total = n_rows if counts_as is None else counts_as
-
-        def done(number: int, result: Any) -> None:
-            if consume is not None:
-                consume(result)
-            y0, y1 = chunks[number]
-            self.advance(y1 * total // n_rows - y0 * total // n_rows)
-
-        self._call([partial(work, *rows) for rows in chunks], n_threads, done)
-
-    def run_all(self, functions: Sequence[Function], n_threads: int) -> None:
-        """Call functions without arguments on `n_threads` threads; all done on return.
-
-        They begin in their order, so that each may `wait_for` earlier ones.  They report their
-        progress with `advance`.
-        """
-        errors: list[BaseException] = []
-
-        def guarded(function: Function) -> None:
-            try:
-                function()
-            except BaseException as error:
-                errors.append(error)
-                self._stopped = True
-                raise
-
+        results = (work(*rows) for rows in chunks)
+        if n_threads > 1:
+            results = self._on_threads(work, chunks, n_threads)
         try:
-            these = [partial(guarded, function) for function in functions]
-            self._call(these, n_threads, lambda number, result: None)
-        except _Stopped:
-            raise errors[0] from None
-
-    def wait_for(self, queue: SimpleQueue[Any]) -> Any:
-        """Within a function of `run_all`, return an item that an earlier one puts into `queue`."""
-        while not self._stopped:
-            try:
-                return queue.get(timeout=_PATIENCE)
-            except Empty:
-                pass
-        raise _Stopped
-
-    def advance(self, rows: int) -> None:
-        """Count finished rows; only the thread that made this executor reports them."""
-        if get_ident() != self._owner:
-            self._from_others.append(rows)
-            return
-        while self._from_others:
-            rows += self._from_others.popleft()
-        if rows == 0:
-            return
-        self._done += rows
-        if callable(self._progress):
-            self._progress(self._done, max(self._total, self._done))
-
-    def _call(
-        self, functions: Sequence[Function], n_threads: int, done: Callable[[int, Any], object]
-    ) -> None:
-        """Call each function, and ``done(number, result)`` on this thread, in their order."""
-        self._stopped = False
-        n_threads = min(n_threads, len(functions))
-        if n_threads <= 1:
-            for number, function in enumerate(functions):
-                done(number, function())
-            return
-        n_ahead = 2 * n_threads  # few results wait for their turn
-        results: dict[int, Any] = {}
-        try:
-            self._start_helpers(n_threads - 1)
-            for number, function in enumerate(functions[:n_ahead]):
-                self._tasks.put((number, function))
-            for number in range(len(functions)):
-                while number not in results:
-                    finished, result, error = self._next_result()
-                    if error is not None:
-                        raise error
-                    results[finished] = result
-                done(number, results.pop(number))
-                if number + n_ahead < len(functions):
-                    self._tasks.put((number + n_ahead, functions[number + n_ahead]))
+            for (y0, y1), result in zip(chunks, results, strict=True):
+                if consume is not None:
+                    consume(result)
+                self.advance(y1 * total // n_rows - y0 * total // n_rows)
         except BaseException:
             self._stop()
             raise
 
-    def _next_result(self) -> Outcome:
+    def advance(self, rows: int) -> None:
+        """Count finished rows, and report them."""
+        self._done += rows
+        if rows > 0 and callable(self._progress):
+            self._progress(self._done, max(self._total, self._done))
+
+    def _on_threads(self, work: Work, chunks: Chunks, n_threads: int) -> Iterator[Any]:
+        """Yield the results of the work on chunks, in their order."""
+        self._start_helpers(n_threads - 1)
+        tasks, results = enumerate(chunks), {}
+        n_ahead = 2 * n_threads  # few results wait for their turn
+        for number in range(len(chunks)):
+            for task, rows in islice(tasks, 1 if number else n_ahead):
+                self._tasks.put((task, partial(work, *rows)))
+            while number not in results:
+                finished, result, error = self._next_outcome()
+                if error is not None:
+                    raise error
+                results[finished] = result
+            yield results.pop(number)
+
+    def _next_outcome(self) -> Outcome:
         """Return what comes of a task; this thread works as long as there are tasks."""
         with suppress(Empty):
-            return self._results.get_nowait()
+            return self._outcomes.get_nowait()
         with suppress(Empty):
             number, function = self._tasks.get_nowait()
             return number, function(), None
-        return self._results.get()
+        return self._outcomes.get()
 
     def _start_helpers(self, n_threads: int) -> None:
         """Have at least `n_threads` threads take tasks; the calling thread works as well.
 
-        Tasks go through queues in C and not through `submit`, whose locks in Python could stay
-        taken if Ctrl-C came while the calling thread held one.
+        Tasks go through queues in C and not through `concurrent.futures`, whose locks in Python
+        could stay taken if Ctrl-C came while the calling thread held one.
         """
-        if self._pool is not None and self._pool_size >= n_threads:
-            return
-        self._stop()
-        self._tasks, self._results = SimpleQueue(), SimpleQueue()
-        self._pool, self._pool_size = ThreadPoolExecutor(n_threads), n_threads
-        self._stopped = False
-        for _ in range(n_threads):
-            self._pool.submit(_help, self._tasks, self._results)
+        while len(self._helpers) < n_threads:
+            helper = Thread(target=_help, args=(self._tasks, self._outcomes))
+            self._helpers.append(helper)
+            helper.start()
 
     def _stop(self) -> None:
         """Drop tasks that have not begun, and wait for those that have."""
-        self._stopped = True
-        if self._pool is None:
-            return
         with suppress(Empty):
             while True:
                 self._tasks.get_nowait()
-        for _ in range(self._pool_size):
+        for _ in self._helpers:
             self._tasks.put(None)
-        self._pool.shutdown(cancel_futures=True)
-        self._pool = None  # only now: an interrupted shutdown is repeated
+        while self._helpers:
+            if self._helpers[-1].ident is not None:  # it was started
+                self._helpers[-1].join()
+            self._helpers.pop()  # only now: an interrupted wait is repeated
+        self._tasks, self._outcomes = SimpleQueue(), SimpleQueue()
 
 
-def _help(tasks: SimpleQueue[Any], results: SimpleQueue[Outcome]) -> None:
+def _help(tasks: SimpleQueue[Any], outcomes: SimpleQueue[Outcome]) -> None:
     """Do tasks until there is None."""
     while (task := tasks.get()) is not None:
         number, function = task
         try:
-            results.put((number, function(), None))
+            outcomes.put((number, function(), None))
         except BaseException as error:
-            results.put((number, None, error))
+            outcomes.put((number, None, error))
         del task, function  # nothing of a task is kept while waiting for the next one
 
 

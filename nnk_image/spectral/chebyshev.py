@@ -52,22 +52,23 @@ class GridRecurrence(BlockMatrix):
         memory.require(n_bytes, f"the transform into {n_bands} bands")
         result = np.empty((n_bands, *self.shape), self.dtype)
         older = np.empty((0, self.stride), self.dtype)
-        sweeps = SkewedSweeps(self, older, self.padded(signal), order, False, executor)
+        sweeps = SkewedSweeps(self, older, self.padded(signal), order, executor)
         start = np.ascontiguousarray(coefficients[:, 0])
-        for c in sweeps.split(coefficients[:, 1:]):
-            sweeps.add(4 / lambda_max, 2.0, result, c, start, False)
+        parts, n_rows = sweeps.split(coefficients[:, 1:]), self.sweeps(order) * self.n_lines
+        for k, c in enumerate(parts):
+            rows = n_rows * (k + 1) // len(parts) - n_rows * k // len(parts)
+            goes_on = k + 1 < len(parts)
+            sweeps.run(4 / lambda_max, 2.0, result, c, start, False, goes_on, rows)
             start = _NONE
-        sweeps.run(self.sweeps(order) * self.n_lines)
         return result
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
         """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
         order = coefficients.shape[1] - 1
-        sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order + 1, True, executor)
+        sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
-            sweeps.add(4 / lambda_max, 2.0, bands, c, _NONE, True)
-        sweeps.add(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
-        sweeps.run()
+            sweeps.run(4 / lambda_max, 2.0, bands, c, _NONE, True)
+        sweeps.run(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
         return np.ascontiguousarray(self.inside(sweeps.last))
 
 

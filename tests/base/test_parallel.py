@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 import weakref
-from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -154,46 +153,6 @@ def test_results_are_consumed_in_order(n_jobs, rows_per_chunk):
     assert consumed == list(zip([0, *ends[:-1]], ends, strict=True))
 
 
-# --- functions that wait for each other ----------------------------------------------------
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
-def test_functions_begin_in_order_and_wait_for_earlier_ones(n_threads):
-    begun, missing, words = [], [], [SimpleQueue() for _ in range(40)]
-
-    def function(number):
-        begun.append(number)
-        missing.append(sum(earlier not in begun for earlier in range(number)))
-        if number:
-            assert executor.wait_for(words[number - 1]) == number - 1
-        words[number].put(number)
-
-    with leaving_no_task(), RowExecutor(n_threads) as executor:
-        for _ in range(5):
-            begun.clear()
-            executor.run_all([lambda k=k: function(k) for k in range(40)], n_threads)
-            assert sorted(begun) == list(range(40))
-            for word in words:
-                while not word.empty():
-                    word.get()
-    assert max(missing) < n_threads  # those that other threads are just about to begin
-
-
-@pytest.mark.parametrize("error", [Failure, KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("failing", ["caller", "helper"])
-def test_nobody_waits_for_a_function_that_failed(failing, error):
-    caller, meeting = threading.get_ident(), threading.Barrier(2, timeout=60)
-
-    def function():
-        meeting.wait()
-        if (threading.get_ident() == caller) == (failing == "caller"):
-            raise error("here")
-        executor.wait_for(SimpleQueue())
-
-    with leaving_no_task(), pytest.raises(error, match="here"), RowExecutor(2) as executor:
-        executor.run_all([function, function], 2)
-
-
 # --- progress ----------------------------------------------------------------------------
 
 
@@ -202,7 +161,6 @@ def test_progress_counts_rows(n_jobs):
     reports = []
     with RowExecutor(n_jobs, lambda *report: reports.append(report), total=50) as executor:
         executor.run(lambda y0, y1: None, 30, rows_per_chunk=4)
-        executor.run_all([lambda: None] * 3, n_jobs)
         executor.advance(5)
         executor.run(lambda y0, y1: None, 15, rows_per_chunk=7, consume=lambda result: None)
     done, totals = zip(*reports, strict=True)
@@ -282,13 +240,11 @@ def test_control_c_at_any_moment_stops_all_threads():
     answers = python(
         """
         import faulthandler, random, signal, threading, time
-        from functools import partial
-        from queue import SimpleQueue
         from nnk_image.base.parallel import RowExecutor
 
-        def starting_a_thread(frame):  # `submit` is not safe: Python's locks would stay taken
+        def starting_a_thread(frame):  # `start` is not safe: Python's locks would stay taken
             here = frame is not None
-            return here and (frame.f_code.co_name == "submit" or starting_a_thread(frame.f_back))
+            return here and (frame.f_code.co_name == "start" or starting_a_thread(frame.f_back))
 
         def interrupt(_, frame):
             if starting_a_thread(frame):
@@ -305,12 +261,6 @@ def test_control_c_at_any_moment_stops_all_threads():
             if elsewhere:
                 running.remove(y0)
 
-        def follow(executor, words, number):
-            if number:
-                executor.wait_for(words[number - 1])
-            work(number, number + 1)
-            words[number].put(number)
-
         main, interrupted = threading.get_ident(), []
         signal.signal(signal.SIGALRM, interrupt)
         random.seed(1)
@@ -320,14 +270,7 @@ def test_control_c_at_any_moment_stops_all_threads():
             try:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
                 with RowExecutor(2) as executor:
-                    if trial % 3 == 0:
-                        executor.run(work, 60, rows_per_chunk=1)
-                    elif trial % 3 == 1:
-                        executor.run(work, 60, rows_per_chunk=1, consume=str)
-                    else:
-                        words = [SimpleQueue() for _ in range(60)]
-                        these = [partial(follow, executor, words, k) for k in range(60)]
-                        executor.run_all(these, 2)
+                    executor.run(work, 60, rows_per_chunk=1, consume=str if trial % 2 else None)
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 assert not running
@@ -370,7 +313,6 @@ def test_nothing_done_is_held_until_the_next_stage(n_jobs):
     gc.disable()  # nor are there circles
     try:
         with RowExecutor(n_jobs) as executor:
-            executor.run_all([lambda _=image: None for _ in range(9)], n_jobs)
             executor.run(lambda y0, y1, _=image: None, 9, rows_per_chunk=1)
             del image
             give_up = time.monotonic() + 30

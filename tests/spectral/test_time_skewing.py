@@ -1,5 +1,6 @@
 """Tiles of rows: room for what they share, and the same bits however they are swept."""
 
+import itertools
 import time
 
 import numpy as np
@@ -22,33 +23,29 @@ METHODS = ("analyze", "synthesize")
 @given(
     n_rows=st.integers(1, 3000),
     radius=st.integers(1, 20),
-    n_orders=st.integers(1, 90),
-    orders_per_block=st.integers(1, 16),
+    n_orders=st.integers(1, 16),
     n_threads=st.integers(1, 12),
     heavy=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 10**4)), max_size=4),
 )
-def test_tiles_have_room_for_what_they_share(
-    n_rows, radius, n_orders, orders_per_block, n_threads, heavy
-):
+def test_tiles_have_room_for_what_they_share(n_rows, radius, n_orders, n_threads, heavy):
     work = np.ones(n_rows)
     for where, times in heavy:
         work[int(where * (n_rows - 1))] += times
     work = np.cumsum(work) / work.sum()
-    rows = tile_boundaries(work, radius, n_orders, orders_per_block, n_threads)
-    moves, head = n_orders * radius, (2 * orders_per_block + 1) * radius
-    least = max(-(-moves // 2) + 2 * radius, head)
-    assert len(rows) + 1 == max(1, min(n_threads, n_rows // least))
+    rows = tile_boundaries(work, radius, n_orders, n_threads)
+    head = (2 * n_orders + 1) * radius
+    assert len(rows) + 1 == max(1, min(n_threads, n_rows // head))
     if rows:
         assert rows[0] >= 2 * radius
-        assert rows[-1] + moves <= n_rows - 2 * radius
+        assert rows[-1] + n_orders * radius <= n_rows - 2 * radius
         assert (np.diff(rows) >= head).all()
 
 
 def test_shares_are_of_the_work_of_all_orders():
     """The first tile grows from order to order: on the average its share is half."""
-    radius, n_orders = 5, 30
+    radius, n_orders = 5, 16
     work = np.r_[np.full(500, 1.0), np.full(500, 3.0)]
-    (row,) = tile_boundaries(np.cumsum(work) / work.sum(), radius, n_orders, 8, 2)
+    (row,) = tile_boundaries(np.cumsum(work) / work.sum(), radius, n_orders, 2)
     first = sum(work[: row + k * radius].sum() for k in range(1, n_orders + 1))
     assert first / (n_orders * work.sum()) == pytest.approx(0.5, abs=0.01)
 
@@ -105,20 +102,18 @@ def test_bits_of_any_order_and_number_of_threads(order, kept, tiles, small_steps
 
 
 @ENTRIES
-@pytest.mark.parametrize("strip", [16, 1024])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("window", "order", "kind"), list(zip((3, 5, 7, 11), (20, 9, 4, 17), KINDS, strict=True))
 )
 def test_bits_of_any_window_and_laplacian(
-    window, order, kind, dtype, strip, kept, tiles, small_steps, monkeypatch
+    window, order, kind, dtype, kept, tiles, small_steps, monkeypatch
 ):
     height = 170 * (window // 2) + 3
     valid = np.random.default_rng(1).random((height, 45)) < 0.8
     example = Example(height, 45, window, dtype, valid, kind)
     expected = {method: example.result(method, order) for method in METHODS}
     monkeypatch.setattr(block_matrix, "KEPT", kept)
-    monkeypatch.setattr(time_skewing, "_STRIP", strip)
     for method in METHODS:
         for n_jobs in (1, 4):
             found = example.result(method, order, n_jobs)
@@ -139,14 +134,12 @@ def test_bits_where_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, mo
 
 
 @ENTRIES
-@pytest.mark.parametrize("strip", [16, 1024])
 @pytest.mark.parametrize("n_jobs", [2, 3, 4])
-def test_bits_where_the_last_block_has_one_order(n_jobs, strip, kept, tiles, monkeypatch):
+def test_bits_where_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatch):
     """Tall tiles, so that their heads are done long before their ends."""
     example = Example(1500, 24, 11, np.float32)
     expected = example.result("synthesize", 20)
     monkeypatch.setattr(block_matrix, "KEPT", kept)
-    monkeypatch.setattr(time_skewing, "_STRIP", strip)
     for _ in range(3):
         np.testing.assert_array_equal(example.result("synthesize", 20, n_jobs), expected)
     assert max(tiles) == n_jobs
@@ -155,20 +148,17 @@ def test_bits_where_the_last_block_has_one_order(n_jobs, strip, kept, tiles, mon
 @ENTRIES
 @pytest.mark.parametrize("late", range(4))
 def test_bits_do_not_depend_on_who_is_late(late, kept, tiles, monkeypatch):
-    example, run_all = Example(400, 24, 5), RowExecutor.run_all
+    example, go_on = Example(400, 24, 5), time_skewing.SkewedSweeps._go_on
     expected = {method: example.result(method, 13) for method in METHODS}
+    calls = itertools.count()
 
-    def delayed(self, functions, n_threads):
-        def function():
+    def delayed(*arguments):
+        if next(calls) % 4 == late:
             time.sleep(0.05)
-            in_time()
-
-        in_time, these = functions[late], list(functions)
-        these[late] = function
-        run_all(self, these, n_threads)
+        go_on(*arguments)
 
     monkeypatch.setattr(block_matrix, "KEPT", kept)
-    monkeypatch.setattr(RowExecutor, "run_all", delayed)
+    monkeypatch.setattr(time_skewing.SkewedSweeps, "_go_on", delayed)
     for method in METHODS:
         np.testing.assert_array_equal(example.result(method, 13, 4), expected[method])
     assert max(tiles) == 4
