@@ -32,8 +32,6 @@ LEAST_PIXELS_PER_CHUNK = 1 << 11
 PIXELS_PER_THREAD = 1 << 14
 """Fewest pixels for which another thread is worth its start: about 1.5 ms of the slowest stage."""
 
-_LEAST_ROWS = 4  # fewest rows in a chunk for a thread
-
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
     """Return the number of threads: None is 1, -1 all processors this process may use."""
@@ -130,7 +128,7 @@ class RowExecutor:
         work: Work,
         n_rows: int,
         width: int = 1,  # pixels in a row
-        rows_per_chunk: int | None = None,  # None: such that the threads end at nearly one time
+        rows_per_chunk: int | None = None,  # None: as suits the threads
         counts_as: int | None = None,  # rows in the progress report; None: `n_rows`
         consume: Callable[[Any], object] | None = None,
     ) -> None:
@@ -139,12 +137,11 @@ class RowExecutor:
         ``consume(result)`` is called on this thread, chunk after chunk. With `rows_per_chunk`, the
         chunks and their order, and so rounding, do not depend on the number of threads.
         """
-        if rows_per_chunk is not None:
-            n_threads, chunks = self.n_jobs, _equal_chunks(n_rows, rows_per_chunk)
-        elif (n_threads := self.threads_for(n_rows * width)) == 1:
-            chunks = _equal_chunks(n_rows, _rows_of(PIXELS_PER_CHUNK, width))
-        else:
-            chunks = _shrinking_chunks(n_rows, width, n_threads)
+        n_threads, height = self.n_jobs, rows_per_chunk
+        if height is None:
+            n_threads = self.threads_for(n_rows * width)
+            height = _height_of_chunks(n_rows, width, n_threads)
+        chunks = [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
         n_threads = min(n_threads, len(chunks))
         total = n_rows if counts_as is None else counts_as
         results = (work(*rows) for rows in chunks)
@@ -225,21 +222,10 @@ def _help(tasks: SimpleQueue[Any], outcomes: SimpleQueue[Outcome]) -> None:
         del task, function  # nothing of a task is kept while waiting for the next one
 
 
-def _rows_of(n_pixels: int, width: int) -> int:
-    return max(1, n_pixels // max(1, width))
-
-
-def _equal_chunks(n_rows: int, height: int) -> Chunks:
-    return [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
-
-
-def _shrinking_chunks(n_rows: int, width: int, n_threads: int) -> Chunks:
-    """Chunks of half a thread's share of what is left: all threads end at nearly the same time."""
-    most, chunks, y = _rows_of(PIXELS_PER_CHUNK, width), [], 0
-    least = min(max(_LEAST_ROWS, _rows_of(LEAST_PIXELS_PER_CHUNK, width)), -(-n_rows // n_threads))
-    while y < n_rows:
-        share = -(-(n_rows - y) // (2 * n_threads))
-        end = min(y + min(max(share, least), most), n_rows)
-        chunks.append((y, end))
-        y = end
-    return chunks
+def _height_of_chunks(n_rows: int, width: int, n_threads: int) -> int:
+    """Return the number of rows in a chunk: for several threads an eighth of a share."""
+    most, least = (max(1, n // max(1, width)) for n in (PIXELS_PER_CHUNK, LEAST_PIXELS_PER_CHUNK))
+    if n_threads == 1:
+        return most
+    least = min(least, -(-n_rows // n_threads))
+    return min(max(least, n_rows // (8 * n_threads)), most)
