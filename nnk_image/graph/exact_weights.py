@@ -22,19 +22,14 @@ def nnk_weighted(
     chose. Values of masked pixels do not matter. Unless `directed`, the larger weight of the two
     ends of an edge counts. Weights of 0 are left out.
     """
-    solved = solve_on(graph, pixels, n_jobs)
-    adjacency = solved.graph(None if directed else "max")
-    adjacency = adjacency.astype(graph.adjacency.dtype)
-    adjacency.eliminate_zeros()  # weights too small for float32 have become 0
-    return replace(graph, edges=StoredEdges(adjacency), directed=directed)
-
-
-def solve_on(graph: ImageGraph, pixels: Array, n_jobs: int | None) -> Any:
-    """Solve for the weights of each pixel on its neighbors in the graph, with its kernel."""
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
     places = graph.positions() / graph.sigma_d
     levels = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
     features = np.hstack([places, levels.reshape(graph.n_nodes, -1)])
     most = int(np.diff(graph.adjacency.indptr).max(initial=1))
-    options = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
-    return NeighborhoodModel(features, most, **options).solve()
+    options: dict[str, Any] = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
+    solved = NeighborhoodModel(features, most, **options).solve()
+    adjacency = solved.graph(None if directed else "max")
+    adjacency = adjacency.astype(graph.adjacency.dtype)
+    adjacency.eliminate_zeros()  # weights too small for float32 have become 0
+    return replace(graph, edges=StoredEdges(adjacency), directed=directed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,21 +48,16 @@ def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
 def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what `write_graph` wrote, as arguments of `ImageGraph`; ValueError if it is damaged."""
     with open(os.fspath(path), "rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise ValueError(
-                f"{path}: not a graph file written by ImageGraph.save; pictures are read with "
-                "nnk_image.io.read"
-            )
-        file.seek(0)
         try:
-            with np.load(file, allow_pickle=False) as arrays:
+            with np.lib.npyio.NpzFile(file) as arrays:
                 return _parts_of(arrays)
         except MemoryError:
             raise
         except Exception as error:  # zipfile and zlib raise a dozen kinds
             reason = " ".join(str(error).split())
             raise ValueError(
-                f"{path}: not a graph file written by ImageGraph.save, or damaged ({reason})"
+                f"{path}: not a graph file written by ImageGraph.save, or damaged ({reason}); "
+                "pictures are read with nnk_image.io.read"
             ) from error
 
 
