@@ -1,7 +1,7 @@
 """Filter banks on [0, lmax] and their Chebyshev coefficients."""
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -24,14 +24,10 @@ DESIGNS = (*_SIZED, "expwin", "heat", "held", "papadakis", "regular", "simoncell
 class FilterBank:
     """Functions of the eigenvalue, one per band; `name` is the design, or 'custom'."""
 
-    def __init__(self, evaluate, n_bands, name, recipe):
+    def __init__(self, evaluate, n_bands, name):
         self._evaluate = evaluate
         self.n_bands = n_bands
         self.name = name
-        self._recipe = recipe  # arguments of `design`
-
-    def __reduce__(self):
-        return design, self._recipe  # `_evaluate` is a local function, which cannot be pickled
 
     def evaluate(self, eigenvalues):
         """(n_bands, n) float64 values at n eigenvalues, checked; (n_bands,) at a single number."""
@@ -62,10 +58,10 @@ def design(filters, n_scales, lmax):
     [0, lmax], and are constant beyond.
     """
     if isinstance(filters, str):
-        return _pygsp_design(filters, n_scales, float(lmax))
+        given = filters, n_scales, float(lmax)
+        return FilterBank(partial(_designed, *given), len(_pygsp_design(*given)), filters)
     if hasattr(filters, "evaluate"):
-        recipe = filters, n_scales, lmax
-        return FilterBank(filters.evaluate, len(filters), type(filters).__name__, recipe)
+        return FilterBank(filters.evaluate, len(filters), type(filters).__name__)
     if callable(filters):
         filters = [filters]
     if not isinstance(filters, Sequence) or not filters or not all(map(callable, filters)):
@@ -73,12 +69,11 @@ def design(filters, n_scales, lmax):
             "filters must be a design's name, a function of the eigenvalue or a list of them, "
             f"not {filters!r}"
         )
-    functions = tuple(filters)
+    return FilterBank(partial(_values_of_all, tuple(filters)), len(filters), "custom")
 
-    def evaluate(x):
-        return [_values_of(i, g, x) for i, g in enumerate(functions)]
 
-    return FilterBank(evaluate, len(functions), "custom", (functions, n_scales, lmax))
+def _values_of_all(functions, x):
+    return [_values_of(band, function, x) for band, function in enumerate(functions)]
 
 
 def _values_of(band, function, x):
@@ -113,12 +108,16 @@ def _pygsp_design(name, n_scales, lmax):
 
     graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
     make = getattr(filters, name.title().replace("_", ""))
-    bank = make(graph, Nf=n_scales + 1) if name in _SIZED else make(graph)
-    # Beyond lmax a design is undefined; some vanish there, and the bands would no longer determine
-    # the signal.  So they stay constant.
-    return FilterBank(
-        lambda x: bank.evaluate(np.minimum(x, lmax)), len(bank), name, (name, n_scales, lmax)
-    )
+    return make(graph, Nf=n_scales + 1) if name in _SIZED else make(graph)
+
+
+def _designed(name, n_scales, lmax, x):
+    """Return the values of a design of PyGSP at eigenvalues x.
+
+    Beyond lmax a design is undefined; some vanish there, and the bands would no longer determine
+    the signal.  So they stay constant.
+    """
+    return _pygsp_design(name, n_scales, lmax).evaluate(np.minimum(x, lmax))
 
 
 def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpolation"):
