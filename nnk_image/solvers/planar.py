@@ -14,7 +14,7 @@ from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 
 _EDGES_PER_PIXEL = 5  # that take about as long as a pixel, the unit for sizing chunks
 
@@ -148,7 +148,7 @@ class _PlanarSystem:
             for a, b in ((1, self._inner), (self._inner, scale))
         )
 
-    def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
+    def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem, fixed = self._problem, self._problem.fixed
         drawn, first, kept = (np.zeros_like(self._data) for _ in range(3))
@@ -167,7 +167,7 @@ class _PlanarSystem:
             problem.tol,
             problem.max_iterations,
         )
-        return x[:, 0].copy(), SolverInfo(count, error, error <= problem.tol, [x])
+        return x[:, 0].copy(), count, error, x
 
     def _step(self, r: Array) -> tuple[Array, Array]:
         z = self._inverse * r

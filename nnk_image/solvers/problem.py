@@ -28,6 +28,9 @@ from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Graph: TypeAlias = Any
 
+Solution: TypeAlias = tuple[Array, int, float, Array]
+"""A channel: its signal, the number of iterations, the error, and the state of the solver."""
+
 _ROUGH = 1e-3
 """Error above which a result that rounding kept from `tol` is too far from it to be used."""
 
@@ -117,22 +120,19 @@ class Problem:
     ) -> Any:
         """Solve for each channel; return the signals, with a report.
 
-        The system has a method ``solve(values, start)`` and, as `shape`, that of its state.
+        The system has a method ``solve(values, start)``, which returns a `Solution`, and, as
+        `shape`, that of its state.
         """
         with RowExecutor(n_jobs) as executor:
             system = system_of(self, executor)
             if any(start.shape not in (self.known.shape, system.shape) for start in self.start):
                 raise ValueError("start is the SolverInfo of another solver, or of another graph")
             found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
-        signal = self.scale * np.stack([x for x, _ in found], axis=-1).reshape(self.shape)
+        signals, counts, errors, states = zip(*found, strict=True)
+        signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
         signal = signal.astype(self.dtype, copy=False)
-        infos = [info for _, info in found]
-        report = SolverInfo(
-            max(info.iterations for info in infos),
-            max(info.error for info in infos),
-            all(info.converged for info in infos),
-            [self.scale * state for info in infos for state in info.state],
-        )
+        error, states = max(errors), [self.scale * state for state in states]
+        report = SolverInfo(max(counts), error, error <= self.tol, states)
         if report.error == np.inf:
             raise ValueError(
                 "strength, start, the edge weights or the coordinates are too large to compute "

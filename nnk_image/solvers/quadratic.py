@@ -11,7 +11,7 @@ from numpy.polynomial import chebyshev
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 from nnk_image.spectral.operator import recurrence_of
 
 _DEGREE = 8  # of the preconditioner times the matrix: the orders of one block of the recurrence
@@ -138,7 +138,7 @@ class QuadraticSystem:
         share = float((scale * degrees).max(initial=0))
         self._preconditioner = _preconditioner(1 - min(share, 1.0))
 
-    def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
+    def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem, shape = self._problem, self._inner.shape
         fixed, values, start = (a.reshape(shape) for a in (problem.fixed, values, start))
@@ -152,7 +152,7 @@ class QuadraticSystem:
             problem.tol,
             problem.max_iterations,
         )
-        return x.ravel(), SolverInfo(count, error, error <= problem.tol, [x.ravel()])
+        return x.ravel(), count, error, x.ravel()
 
     def _residual(self, x: Array, drawn: Array) -> Array:
         """Return ``(drawn - A x) / D``, 0 where nothing is to be solved."""

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from nnk_image import _core
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.problem import Graph, Problem, SolverInfo, check_problem
+from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 
 _PER_CHUNK = 1 << 16
 """Nodes or edges per chunk for any n_jobs, so that sums are always rounded in the same order."""
@@ -135,7 +135,7 @@ class _Flow:
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
-    def solve(self, values: Array, start: Array) -> tuple[Array, SolverInfo]:
+    def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
@@ -154,7 +154,7 @@ class _Flow:
                 error = self._error(z, u, x, values, limits)
                 if error > problem.tol:
                     z[~known] = x[~known]
-        return x, SolverInfo(count, error, error <= problem.tol, [np.concatenate([z, u])])
+        return x, count, error, np.concatenate([z, u])
 
     def _error(
         self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]
