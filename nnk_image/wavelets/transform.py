@@ -185,7 +185,8 @@ class SpectralGraphWavelets:
             If the values are not finite real numbers, if some are masked (masked array), or if the
             shape is not the graph's.
         """
-        return self._analyze(self._check_signal(image, (), "image values"), self.coefficients)
+        signal = self._check_signal(image, (), "image values")
+        return self._apply(self._operator.analyze, signal, self.coefficients)
 
     def filter(self, image: npt.ArrayLike, response: Callable[[Array], npt.ArrayLike]) -> Array:
         """Filter an image in the frequency domain of the graph.
@@ -214,7 +215,8 @@ class SpectralGraphWavelets:
         if not callable(response):
             raise TypeError(f"response must be a function of the eigenvalues, not {response!r}")
         coefficients = self._fit(filter_bank.design([response], 0, self.lmax))
-        return self._analyze(self._check_signal(image, (), "image values"), coefficients)[0]
+        signal = self._check_signal(image, (), "image values")
+        return self._apply(self._operator.analyze, signal, coefficients)[0]
 
     def synthesize(self, coefficients: npt.ArrayLike) -> Array:
         """Apply the adjoint of `analyze`: filter each band again and add up the bands.
@@ -240,12 +242,7 @@ class SpectralGraphWavelets:
             If the coefficients are not finite real numbers, or have the wrong shape.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
-        with RowExecutor(self.n_jobs) as executor:
-            return self._per_channel(
-                values,
-                1,
-                lambda c: self._operator.synthesize(c, self.coefficients, self.bound, executor),
-            )
+        return self._apply(self._operator.synthesize, values, self.coefficients, 1)
 
     def reconstruct(self, coefficients: npt.ArrayLike) -> Array:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
@@ -276,7 +273,7 @@ class SpectralGraphWavelets:
         iterations.
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
-        return self._analyze(self.synthesize(coefficients), inverse[None])[0]
+        return self._apply(self._operator.analyze, self.synthesize(coefficients), inverse[None])[0]
 
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
         """Return the smallest and the largest total energy of the bands, for an image of energy 1.
@@ -414,16 +411,15 @@ class SpectralGraphWavelets:
             )
         return ready
 
-    def _analyze(self, signal: Array, coefficients: Array) -> Array:
-        with RowExecutor(self.n_jobs) as executor:
-            return self._per_channel(
-                signal, 0, lambda x: self._operator.analyze(x, coefficients, self.bound, executor)
-            )
-
-    def _per_channel(
-        self, array: Array, n_leading: int, transform: Callable[[Array], Array]
+    def _apply(
+        self, method: Callable[..., Array], values: Array, coefficients: Array, n_leading: int = 0
     ) -> Array:
-        if array.ndim == n_leading + len(self.shape):
-            return transform(array)
-        channels = [transform(np.ascontiguousarray(array[..., c])) for c in range(array.shape[-1])]
-        return np.stack(channels, axis=-1)
+        """Apply a method of the operator to each channel."""
+        has_channels = values.ndim > n_leading + len(self.shape)
+        channels = np.moveaxis(values, -1, 0) if has_channels else values[None]
+        with RowExecutor(self.n_jobs) as executor:
+            found = [
+                method(np.ascontiguousarray(c), coefficients, self.bound, executor)
+                for c in channels
+            ]
+        return np.stack(found, axis=-1) if has_channels else found[0]
