@@ -144,9 +144,11 @@ class RowExecutor:
         chunks = [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
         n_threads = min(n_threads, len(chunks))
         total = n_rows if counts_as is None else counts_as
-        results = (work(*rows) for rows in chunks)
-        if n_threads > 1:
-            results = self._on_threads(work, chunks, n_threads)
+        results = (
+            self._on_threads(work, chunks, n_threads)
+            if n_threads > 1
+            else (work(*rows) for rows in chunks)
+        )
         try:
             for (y0, y1), result in zip(chunks, results, strict=True):
                 if consume is not None:

@@ -165,9 +165,8 @@ def _by_steps(graph: ImageGraph | csr_array, known: Array, given: Array) -> Arra
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)
         found = [system.solve(column, column) for column in columns]
-    if not all(info.converged for _, info in found):
-        return None
-    return np.column_stack([x for x, _ in found])
+    signals, _, errors, _ = zip(*found, strict=True)
+    return np.column_stack(signals) if max(errors) <= _TOL else None
 
 
 def factorized(matrix: csr_array) -> Any:

@@ -131,8 +131,8 @@ class Problem:
         signals, counts, errors, states = zip(*found, strict=True)
         signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
         signal = signal.astype(self.dtype, copy=False)
-        error, states = max(errors), [self.scale * state for state in states]
-        report = SolverInfo(max(counts), error, error <= self.tol, states)
+        error, scaled = max(errors), [self.scale * state for state in states]
+        report = SolverInfo(max(counts), error, error <= self.tol, scaled)
         if report.error == np.inf:
             raise ValueError(
                 "strength, start, the edge weights or the coordinates are too large to compute "
