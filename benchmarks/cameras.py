@@ -1,8 +1,8 @@
 """A simple camera: what a developed photograph of a known scene looks like, noise and all.
 
 Each pixel sees the scene through one color filter and counts light; the two other colors are
-filled in from its neighbors, the whites are balanced, dark tones brightened, and the result is
-stored as JPEG.
+filled in from its neighbors, the whites are balanced, dark tones brightened. The camera may then
+reduce the noise and sharpen the picture, and the result is stored as JPEG.
 """
 
 import io
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
-from scipy.ndimage import convolve
+from scipy.ndimage import convolve, gaussian_filter
 from skimage import data
+from skimage.restoration import denoise_bilateral
 
 WHITE_BALANCE = (0.5, 1.0, 0.65)
 """What a white surface gives behind the red, green and blue filter, relative to green."""
@@ -23,6 +24,25 @@ _NEAREST = np.outer([1, 2, 1], [1, 2, 1])[..., None]
 
 SCENES = ("astronaut", "chelsea", "coffee", "immunohistochemistry", "motorcycle", "retina")
 SCENES += ("rocket", "hubble_deep_field")
+
+
+@dataclass(frozen=True)
+class Processing:
+    """What a camera does to a photograph after developing it; by default nothing.
+
+    Attributes
+    ----------
+    chroma : float
+        Standard deviation in pixels of the Gaussian that smooths the color differences.
+    smoothing : float
+        Difference in gray levels, of 255, that a bilateral filter of all colors keeps.
+    sharpening : float
+        Share of the details below 1 pixel that is added.
+    """
+
+    chroma: float = 0.0
+    smoothing: float = 0.0
+    sharpening: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,19 +76,36 @@ def shots(lights):
             yield shoot(f"{name}, {light} counts", scene, light, rng)
 
 
-def shoot(name, scene, light, rng):
+def shoot(name, scene, light, rng, processing=Processing()):
     """Take a photograph of a scene, (H, W, 3) values from 0 to 255 on a screen."""
     seen = _behind_filters(scene)
     mosaic = rng.poisson(light * seen) + rng.normal(0, READ_NOISE, seen.shape)
-    return Shot(name, light, mosaic, develop(seen), develop(mosaic / light))
+    clean, noisy = (develop(values, processing) for values in (seen, mosaic / light))
+    return Shot(name, light, mosaic, clean, noisy)
 
 
-def develop(mosaic):
+def develop(mosaic, processing=Processing()):
     """The picture, (H, W, 3) of uint8, of a mosaic of values in which white is 1 behind green."""
     filters = _filters(mosaic.shape)
     filled = convolve(mosaic.clip(0, 1)[..., None] * filters, _NEAREST)
     filled /= convolve(filters, _NEAREST) * WHITE_BALANCE
-    return np.rint(255 * _screen_of(filled.clip(0, 1))).astype(np.uint8)
+    picture = _processed(_screen_of(filled.clip(0, 1)), processing)
+    return np.rint(255 * picture.clip(0, 1)).astype(np.uint8)
+
+
+def _processed(picture, processing):
+    """A picture of (H, W, 3) values from 0 to 1 after what a camera does to it."""
+    if processing.chroma:
+        luminance = picture.mean(axis=-1, keepdims=True)
+        width = processing.chroma
+        picture = luminance + gaussian_filter(picture - luminance, (width, width, 0))
+    if processing.smoothing:
+        kept = processing.smoothing / 255
+        picture = denoise_bilateral(picture.clip(0, 1), 5, kept, 1.5, channel_axis=-1)
+    if processing.sharpening:
+        details = picture - gaussian_filter(picture, (1, 1, 0))
+        picture = picture + processing.sharpening * details
+    return picture
 
 
 def _behind_filters(scene):

@@ -5,7 +5,7 @@ import numpy as np
 from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
-WEIGHTS = (-2.7, 6.7, 2.2, -1.8, -2.4, 1.7)
+WEIGHTS = (-1.8, 5.14, 1.57, -1.52, -1.97, 1.33)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 CLEAR = 0.6 * MOST  # factor from which noise is clearly there
@@ -24,10 +24,11 @@ def signs(scales):
       noise, most for texture.
     - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
       seen everywhere.
-    - Logarithm of the level of the chroma relative to that of the luminance, at half the size, over
-      a typical one, -1.5 to 2: channels share texture, but hardly noise. 0 in a gray image.
+    - Logarithm of the level of the chroma relative to that of the luminance, over a typical one:
+      channels share texture, but hardly noise. That at half the size, -1.5 to 2, plus that at a
+      quarter, 0 to 2, where the noise is after a camera has smoothed the colors. 0 in a gray image.
     """
-    full, half = scales[0], scales[min(1, len(scales) - 1)]
+    full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     level, white = full.typical[0], full.typical_white.mean()
     beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
@@ -35,7 +36,8 @@ def signs(scales):
     elasticity = np.clip(full.elasticity[:2], 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
     found = np.clip(beyond, 0, 1.5), np.clip(growth, 0, 2.5), strong
-    return np.array([*found, np.clip(_chroma(half), -1.5, 2)])
+    chroma = np.clip(_chroma(half), -1.5, 2) + np.clip(_chroma(quarter), 0, 2)
+    return np.array([*found, chroma])
 
 
 def _chroma(scale):
