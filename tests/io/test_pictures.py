@@ -291,8 +291,8 @@ def test_pipe_is_refused_without_waiting(tmp_path):
     ("data", "name"),
     [
         (b"", "is empty"),
-        (b"hello, world", "no image format"),
-        (b"%PDF-1.7", "no image format"),
+        (b"hello, world", "known image format"),
+        (b"%PDF-1.7", "known image format"),
         (gzip.compress(b"hello", mtime=0), "is packed by gzip, but is no NIfTI"),
     ],
 )
