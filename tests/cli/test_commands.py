@@ -27,7 +27,7 @@ class TestDenoise:
         model, plot, out = (tmp_path / name for name in ("m.json", "m.png", "out.png"))
         status, text, err = run(capsys, "noise", photo, "--out", model, "--plot", plot)
         assert (status, err) == (0, "")
-        assert f"{photo}: strong noise, about 16 of 255 (+- 5 %): NoiseModel(sigma=16" in text
+        assert f"{photo}: strong noise, about 17 of 255 (+- 5 %): NoiseModel(sigma=16" in text
         with Image.open(plot) as picture:
             assert picture.width > 300
         found = nnk_image.NoiseModel.from_json(model.read_text())

@@ -28,7 +28,7 @@ def truncated(photo):
 FILES = {
     "truncated": (truncated, "is damaged or truncated"),
     "empty": (lambda _: b"", "is empty; fetch or export the file again"),
-    "text": (lambda _: b"hello, world", "no image"),
+    "text": (lambda _: b"hello, world", "known image format"),
 }
 
 

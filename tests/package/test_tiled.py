@@ -394,7 +394,7 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
         ({"sigma": NoiseModel(3.0, rows=2.0)}, "row and column noise"),
         ({"target": "out.png"}, r"only \.zarr can be written in parts"),
         ({"target": "."}, r"only \.zarr can be written in parts"),
-        ({"source": "in.png"}, r"only \.npy, \.zarr and TIFF can be read in parts"),
+        ({"source": __file__}, r"only \.npy, \.zarr and TIFF can be read in parts"),
         ({"source": "absent.npy"}, r"absent\.npy: \w"),
         ({"strength": 0}, "strength"),
         ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
