@@ -80,7 +80,8 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
             metadata = Metadata(axes=axes, spacing=spacing, unit=lengths[1])
             opened = FileArray(array, path, metadata)
         except OSError as error:
-            raise ImageFileError(f"{path}: {error.strerror or 'holds no zarr array'}") from error
+            unnamed = "holds no zarr array" if suffix == ".zarr" else error
+            raise ImageFileError(f"{path}: {error.strerror or unnamed}") from error
         except (ValueError, LookupError, struct.error) as error:
             raise ImageFileError(f"{path}: cannot be read in parts ({error})") from error
         yield opened

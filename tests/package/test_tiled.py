@@ -349,6 +349,12 @@ def test_files_that_are_something_else(tmp_path, name, content):
         denoise_tiles(tmp_path / name, tmp_path / "out.zarr", 20)
 
 
+def test_a_folder_without_an_array(tmp_path):
+    (tmp_path / "in.zarr").mkdir()
+    with pytest.raises(ValueError, match=r"in\.zarr: holds no zarr array"):
+        denoise_tiles(tmp_path / "in.zarr", tmp_path / "out.zarr", 20)
+
+
 def test_axes_of_tiff_files(tmp_path):
     image = noisy(3, 20, dtype=np.uint8)
     tifffile.imwrite(tmp_path / "c.ome.tif", np.stack([image] * 2), metadata={"axes": "CYX"})
