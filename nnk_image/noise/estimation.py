@@ -1,11 +1,4 @@
-"""Noise of an image, estimated from the image alone.
-
-Counts of photons are recognized by `photons.py`. Of other images, offsets of rows and columns are
-found first, and taken off. `scale.py` measures what is left at several sizes, `trust.py` says how
-far that is noise and not texture, and `fit.py` makes a model of it. `slices.py` adds the
-correlation across slices of a volume. If the noise is uneven or that of magnitudes, `levels.py`
-does all.
-"""
+"""Noise of an image, estimated from the image alone."""
 
 import warnings
 from collections.abc import Sequence
@@ -168,8 +161,8 @@ def estimated_noise(
 def _distinct_channels(image: Image) -> tuple[Image | None, list[int], list[float]]:
     """Return the image with the channels that differ and are not constant, None if there are none.
 
-    The second value holds the place of each channel there, or -1; the third one the values of
-    constant channels.
+    The second value holds the place of each channel there, or -1 if it is constant; the third one
+    the values of constant channels.
     """
     values = image.pixels if image.valid is None else image.pixels[image.valid]
     sources = channel_sources(keys := channel_keys(values))
@@ -192,10 +185,8 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
     """
     n, varying = len(places), [c for c, place in enumerate(places) if place >= 0]
     model = model.for_channels(1 + max(places))
-    own: dict[str, Any] = {}
-    for name in ("sigma", "gain", "offset"):
-        values = getattr(model, name)
-        own[name] = [0.0 if place < 0 else values[place] for place in places]
+    names = "sigma", "gain", "offset"
+    own: dict[str, Any] = {name: np.append(getattr(model, name), 0.0)[places] for name in names}
     if model.curve is not None:  # of the mean of all channels, as a sum of parts: none is infinite
         brightness, levels = model.curve
         own["curve"] = brightness * (len(varying) / n) + sum(v / n for v in constant), levels
@@ -354,7 +345,7 @@ def estimate_sigma(
         )
     if not per_channel:
         return float(sigmas.mean())
-    return np.array([0.0 if place < 0 else sigmas[place] for place in places])
+    return np.append(sigmas, 0.0)[places]
 
 
 def _plane(image: Image) -> Image:

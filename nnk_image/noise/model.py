@@ -400,9 +400,7 @@ class NoiseModel:
 
 def deviations(noise: NoiseModel, intensity: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return the standard deviation of the noise of each channel at each intensity, (C, n)."""
-    n = max(len(noise.sigma), len(noise.gain), len(noise.offset))
-    model = noise.for_channels(n)
-    sigma, gain, offset = (np.array([v]).T for v in (model.sigma, model.gain, model.offset))
+    sigma, gain, offset = (np.array([v]).T for v in (noise.sigma, noise.gain, noise.offset))
     factor = 1.0 if noise.curve is None else np.interp(intensity, *noise.curve)
     return np.sqrt((sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0))
 
