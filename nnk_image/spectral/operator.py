@@ -8,6 +8,7 @@ bank of polynomials is ``p_s(L) = sum_k c[s, k] T_k(X)``, evaluated by ``T_k = 2
 T_{k-1} - T_{k-2}``; its adjoint by Clenshaw's recurrence.
 """
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -17,14 +18,15 @@ from nnk_image.graph.laplacian import KINDS, node_terms, regularization
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import CsrRecurrence, GridRecurrence
-from nnk_image.spectral.spectrum import bound_of, largest_number
+from nnk_image.spectral.spectrum import bound_of, largest_number, shift_of
 
 
 class LaplacianOperator:
     """The Laplacian of a graph as an operator on signals; `of_graph` makes one.
 
     The normalized Laplacian is evaluated through its similarity to the random walk's, ``p(L_sym) =
-    D^1/2 p(L_rw) D^-1/2``. The `bound` may be that of a whole image, of which this is a part.
+    D^1/2 p(L_rw) D^-1/2``. The `bound` may be that of a whole image, of which this is a part;
+    `shift` is that of `shift_of`.
 
     Attributes
     ----------
@@ -41,7 +43,7 @@ class LaplacianOperator:
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
     """Passes over all rows to choose the edges and set up the operator, for progress bars."""
 
-    def __init__(self, recurrence, kind, executor, tau=None, bound=None):
+    def __init__(self, recurrence, kind, executor, tau=None, bound=None, shift=math.inf):
         self._recurrence = recurrence
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
@@ -50,7 +52,10 @@ class LaplacianOperator:
             tau = regularization(degree)
         self.tau = tau
         if bound is None:
-            bound = bound_of(largest_number(recurrence, kind, executor), kind, tau, self.dtype)
+            largest = largest_number(recurrence, kind, executor)
+            if kind == "combinatorial":
+                largest = min(largest, float(degree.max()) + shift)
+            bound = bound_of(largest, kind, tau, self.dtype)
         self.bound = bound
         diagonal, divisor = node_terms(degree, kind, tau)
         recurrence.set_laplacian(diagonal, None if divisor is None else 1 / divisor)
@@ -70,7 +75,7 @@ class LaplacianOperator:
             )
         checked = check_undirected(graph)
         recurrence = recurrence_of(checked, dtype or checked.dtype, executor, keep)
-        return cls(recurrence, kind, executor, tau)
+        return cls(recurrence, kind, executor, tau, shift=shift_of(checked))
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """All polynomials of a bank, (n_bands, order + 1), on one signal: (n_bands, *shape).

@@ -1,12 +1,19 @@
 """The interval that is guaranteed to hold a Laplacian's spectrum, and its largest eigenvalue."""
 
+import math
+from functools import reduce
+
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from nnk_image.base.parallel import one_blas_thread
+from nnk_image.graph.window import sides_of
 
 PRODUCTS = 2
 """Products with D + W behind the bound of the combinatorial Laplacian."""
+
+_FREQUENCIES = np.linspace(0, np.pi, 301)
+"""Where the Fourier series of a spatial kernel is evaluated."""
 
 
 def largest_number(recurrence, kind, executor, inside=...):
@@ -27,6 +34,31 @@ def largest_number(recurrence, kind, executor, inside=...):
         before = np.maximum(x, tiny)
         x = recurrence.signless(before, scale, executor)
     return float((x / before)[inside].max()) / float(scale)
+
+
+def shift_of(graph):
+    """Return a number c such that W + c I has no negative eigenvalue, or infinity if unknown.
+
+    No eigenvalue of D - W exceeds c plus the largest degree. In a bilateral graph, W + I is the
+    elementwise product of two matrices, one of the intensities and one of the positions. The first
+    is positive semidefinite with a diagonal of ones (S. Bochner 1932). Then the product has no
+    eigenvalue below the smallest one of the second (I. Schur 1911), for which the Fourier series
+    of the spatial kernel, cut off at the window, gives a lower bound.
+    """
+    if getattr(graph, "kind", None) != "bilateral":
+        return math.inf
+    axes = len(graph.shape)
+    ends = []  # for each axis a lower bound of the series, and its largest value
+    for side, spacing in zip(
+        sides_of(graph.window, axes), graph.spacing or (1.0,) * axes, strict=True
+    ):
+        k = np.arange(side // 2 + 1)
+        kernel = np.exp(-(np.minimum(k * (spacing / graph.sigma_d), 40) ** 2) / 2)  # 0 beyond 40
+        terms = kernel * np.where(k > 0, 2, 1)
+        least = (np.cos(np.multiply.outer(_FREQUENCIES, k)) @ terms).min()
+        between = (k**2 @ terms) * _FREQUENCIES[1] ** 2 / 8  # how much lower it may be elsewhere
+        ends.append((least - between, terms.sum()))
+    return 1 - float(reduce(np.multiply.outer, ends).min()) + 1e-12  # room for rounding
 
 
 def bound_of(largest, kind, tau=None, dtype=None):

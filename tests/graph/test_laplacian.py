@@ -13,11 +13,11 @@ from pygsp.graphs import Graph
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import eigsh
 
-from nnk_image import SpectralGraphWavelets, image_graph, standard_image
+from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian
 from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.spectral.spectrum import lanczos
+from nnk_image.spectral.spectrum import lanczos, shift_of
 
 
 def star(leaves, weight=1.0):
@@ -26,9 +26,9 @@ def star(leaves, weight=1.0):
     return matrix
 
 
-def bound_of(adjacency, kind, n_jobs=1):
+def bound_of(graph, kind, n_jobs=1):
     with RowExecutor(n_jobs) as executor:
-        return LaplacianOperator.of_graph(adjacency, kind, adjacency.dtype, executor).bound
+        return LaplacianOperator.of_graph(graph, kind, graph.dtype, executor).bound
 
 
 # --- matrices ----------------------------------------------------------------------------
@@ -249,6 +249,54 @@ def test_the_interval_of_a_photograph():
     with RowExecutor() as executor:
         bound = LaplacianOperator.of_graph(graph, "combinatorial", float, executor).bound
     assert 1 <= bound / true <= 1.42
+
+
+def random_bilateral_graph(seed, dtype):
+    """Of noise, a constant, a chessboard or black and white, in any window, also of a volume."""
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(2, 4))
+    shape = tuple(rng.integers(1, 11 if axes == 2 else 5, axes))
+    flat, chess = np.zeros(shape), np.indices(shape).sum(axis=0) % 2
+    images = rng.random(shape), flat, chess, rng.integers(0, 2, shape)
+    return bilateral_graph(
+        images[rng.integers(4)].astype(dtype),
+        [*rng.choice([1, 3, 5, 7, 11], axes - 1).tolist(), int(rng.choice([3, 5, 11]))],
+        sigma_d=10 ** rng.uniform(-1, 1),
+        sigma_f=10 ** rng.uniform(-1, 2),
+        mask=(rng.random(shape) < 0.8) | (np.arange(shape[-1]) == 0),
+        spacing=10 ** rng.uniform(-0.5, 0.5, axes) if axes == 3 or seed % 2 else None,
+    )
+
+
+@pytest.mark.filterwarnings("ignore:sigma_")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_interval_of_bilateral_graphs(dtype):
+    """Guaranteed, by the shift alone too, and never above that of the matrix."""
+    for seed in range(200):
+        graph = random_bilateral_graph(seed, dtype)
+        adjacency = graph.adjacency.toarray().astype(float)
+        true = np.linalg.eigvalsh(dense.laplacian(adjacency, "combinatorial"))[-1]
+        bound, shift = bound_of(graph, "combinatorial"), shift_of(graph)
+        rounding = 32 * np.finfo(dtype).eps
+        assert true * (1 - 1e-14) <= bound
+        assert bound <= bound_of(graph.adjacency, "combinatorial") * (1 + rounding)
+        assert true <= (adjacency.sum(axis=0).max() + shift) * (1 + rounding)
+        assert np.linalg.eigvalsh(adjacency)[0] >= -shift * (1 + rounding)
+
+
+@pytest.mark.parametrize("window", [3, 5, 11, (1, 7)])
+def test_the_shift_is_the_least_eigenvalue_of_a_flat_image(window):
+    graph = bilateral_graph(np.zeros((40, 40)), window)
+    least = np.linalg.eigvalsh(graph.adjacency.toarray())[0]
+    assert 1 <= shift_of(graph) / -least < 1.02
+    assert shift_of(image_graph(np.zeros((40, 40)), window)) == np.inf
+
+
+@pytest.mark.parametrize("name", ["brick", "grass"])
+def test_the_interval_of_the_bilateral_graph_of_a_photograph(name):
+    graph = bilateral_graph(standard_image(name)[:96, :96])
+    true = eigsh(graph.laplacian(), 1, which="LA", return_eigenvectors=False)[0]
+    assert 1 <= bound_of(graph, "combinatorial") / true <= 1.02
 
 
 @given(st.integers(1, 30), st.floats(1e-6, 1e6), st.integers(0, 5), st.sampled_from(KINDS))
