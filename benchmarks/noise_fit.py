@@ -14,8 +14,9 @@ from itertools import product
 import numpy as np
 from scipy.optimize import minimize
 from skimage import data
+from skimage.color import rgb2gray
 
-from benchmarks import cameras, noises
+from benchmarks import cameras, micrographs, noises
 from benchmarks.noise_scores import psnr
 from benchmarks.timing import existing_folder
 from nnk_image import denoise, standard_image, standard_images
@@ -32,6 +33,8 @@ HARM = 3.0  # a loss against the picture as it came counts so many times more
 PENALTY = 0.003  # of the sum of squared weights
 LEAST_SCORE = -6.0  # dB; one picture must not decide
 SHARES = {"sidd": 4, "cc": 4, "cc as JPEG": 4, "processed": 4}
+SHARES |= {"sidd in gray": 2, "cc in gray": 2}
+SHARES |= {f"white {sigma}": 3 for sigma in (5, 10, 25, 50)}
 SHARES |= {"clean": 4, "clean, JPEG 75": 2, "clean, JPEG 90": 2}
 """Weights of families in the mean over all; those of others are 1."""
 
@@ -82,10 +85,13 @@ def _pairs(folder):
         family, source = path.parent.name, path.name.split("_")[0]
         if family == "sidd":
             source = f"scenes {int(source) % 5} of 5"
-        crops = zip(*(_corners(read(file)[0]) for file in pair), strict=True)
-        for index, (noisy, clean) in enumerate(crops):
+        pictures = [read(file)[0] for file in pair]
+        if family == "microscopy":
+            yield from _processed_micrographs(source, pictures[1], number)
+        for index, (noisy, clean) in enumerate(zip(*map(_corners, pictures), strict=True)):
             yield family, source, noisy, clean
             if clean.ndim == 3:
+                yield f"{family} in gray", source, _gray(noisy), _gray(clean)
                 yield _processed(source, clean, [5, number, index])
             if family == "cc":
                 quality = (75, 90)[index % 2]
@@ -105,6 +111,16 @@ def _processed(source, scene, seed):
     shot = cameras.shoot(source, scene, light, rng, processing)
     quality = int(rng.choice([75, 85, 92, 97]))
     return "processed", source, cameras.jpeg(shot.noisy, quality), shot.clean
+
+
+def _processed_micrographs(source, scene, number):
+    for index, kind in enumerate(micrographs.PROCESSING):
+        rng = np.random.default_rng([6, number, index])
+        yield "microscopy, processed", source, *micrographs.processed(scene, kind, rng)
+
+
+def _gray(picture):
+    return np.rint(255 * rgb2gray(picture)).astype(np.uint8)
 
 
 def _synthetic():

@@ -41,7 +41,7 @@ _CERTAIN, _AGREEMENT = 0.5, 0.65
 """Weight from which a bin is certain, and the least mean weight of bins that agree."""
 
 _CHANCE, _TEXTURE = 0.2, 0.8  # elasticity that noise alone may show, and that of texture alone
-_LOW, _HIGH = U + V < 5, U + V >= 8
+_LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11
 _CLEAR_CHROMA = 0.012, 0.024
 """Levels of white noise in the chroma, where the image goes from -1 to 1, that are not clear and
 that are: what JPEG and rounding leave is below 1.5 of 255, which is the first."""
@@ -289,15 +289,19 @@ def _white(
 
     The directions are returned as well: (d, m), of the odd and of the even part. They are found in
     all bins together, relative to the `variances` of each. A share of the blocks is `independent`.
+    Correlated noise differs in all directions: its white part is what the highest frequencies have,
+    as far as these are weaker at every brightness.
     """
-    sums, number, directions = np.zeros(len(chosen)), 0, []
+    sums, highest, number, directions = np.zeros(len(chosen)), np.zeros(len(chosen)), 0, []
     for part, blocks in zip((ODD, ~ODD), zip(*chosen, strict=True), strict=True):
         rows = [coefficients[own][:, part] for own in blocks]
         units = [r / np.sqrt(variance) for r, variance in zip(rows, variances, strict=True)]
         directions.append(_floor(np.concatenate(units), independent))
         sums += np.array([((r @ directions[-1]) ** 2).mean(axis=0).sum() for r in rows])
+        highest += np.array([(r[:, _HIGHEST[part]] ** 2).mean(axis=0).sum() for r in rows])
         number += directions[-1].shape[1]
-    return sums / number, directions
+    white, most = sums / number, highest / np.count_nonzero(_HIGHEST)
+    return white * min(1.0, float((most / np.maximum(white, 1e-24)).max())), directions
 
 
 def _floor(rows: Floats, independent: float) -> Floats:

@@ -48,14 +48,15 @@ def test_signs_of_texture(name):
 def test_channels_share_texture_but_not_noise():
     """Chroma of independent noise is as strong as luminance, and that of a gray image is absent.
 
-    At half and at a quarter of the size, it is 1 over 0.22 times the typical one.
+    At half and at a quarter of the size, it is 1 over 0.22 times the typical one. A picture whose
+    chroma is hardly above what its white noise explains counts as gray.
     """
     channels = [100 + 10 * filtered(KERNELS["binomial"], SHAPE, seed) for seed in range(3)]
     shared = channels[0][..., None]
     weak = shared + 0.1 * (np.stack(channels, axis=-1) - 100)
     found = [signs(scales_of(image))[3] for image in (np.stack(channels, axis=-1), weak)]
     assert found[0] == pytest.approx(2 * np.log(1 / 0.22), abs=0.3)
-    assert found[1] < -0.5
+    assert found[1] <= 0
     assert signs(scales_of(np.repeat(shared, 3, axis=2)))[3] == 0
 
 
