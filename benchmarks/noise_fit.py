@@ -213,7 +213,7 @@ def fitted(found, starts=STARTS):
 
     best = None
     for number in range(starts):
-        start = np.array(trust.WEIGHTS) if number == 0 else rng.normal(0, 2, len(trust.WEIGHTS))
+        start = rng.normal(0, 2 if number else 0, len(trust.WEIGHTS))
         for method in ("Nelder-Mead", "Powell", "Nelder-Mead"):
             step = minimize(loss, start, method=method, options={"maxfev": 4000})
             start = step.x
