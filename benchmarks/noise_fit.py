@@ -32,10 +32,9 @@ CLEAN = 42.0  # dB to itself that are enough for a picture without noise
 HARM = 3.0  # a loss against the picture as it came counts so many times more
 PENALTY = 0.003  # of the sum of squared weights
 LEAST_SCORE = -6.0  # dB; one picture must not decide
-SHARES = {"sidd": 4, "cc": 4, "cc as JPEG": 4, "processed": 4}
-SHARES |= {"sidd in gray": 2, "cc in gray": 2}
-SHARES |= {f"white {sigma}": 3 for sigma in (5, 10, 25, 50)}
-SHARES |= {"clean": 4, "clean, JPEG 75": 2, "clean, JPEG 90": 2}
+SHARES = dict.fromkeys(["sidd", "cc", "cc as JPEG", "processed", "clean"], 4)
+SHARES |= {f"white {sigma}": 4 for sigma in (5, 10, 25, 50)}
+SHARES |= dict.fromkeys(["sidd in gray", "cc in gray", "clean, JPEG 75", "clean, JPEG 90"], 2)
 """Weights of families in the mean over all; those of others are 1."""
 
 FROM_SCIKIT_IMAGE = "rocket", "immunohistochemistry", "hubble_deep_field"
@@ -204,7 +203,7 @@ class Scores:
         return float(self._shares @ self.at(trust.factor(self.signs, weights)))
 
 
-def fitted(found, starts=STARTS):
+def fitted(found):
     """Return the weights that suit these trials best, and the mean score."""
     scores, rng = Scores(found), np.random.default_rng(0)
 
@@ -212,7 +211,7 @@ def fitted(found, starts=STARTS):
         return -scores.mean(np.clip(weights, -30, 30)) + PENALTY * np.sum(np.square(weights)) / 10
 
     best = None
-    for number in range(starts):
+    for number in range(STARTS):
         start = rng.normal(0, 2 if number else 0, len(trust.WEIGHTS))
         for method in ("Nelder-Mead", "Powell", "Nelder-Mead"):
             step = minimize(loss, start, method=method, options={"maxfev": 4000})
@@ -247,7 +246,7 @@ def main():
     print("today's weights:", *_lines(found, trust.WEIGHTS), sep="\n", flush=True)
     for source in dict.fromkeys(t.source for t in found) if options.leave_out else ():
         own = [t for t in found if t.source == source]
-        without, _ = fitted([t for t in found if t.source != source], 2)
+        without, _ = fitted([t for t in found if t.source != source])
         scores = Scores(own)
         both = [scores.at(trust.factor(scores.signs, w)).mean() for w in (weights, without)]
         print(f"{source:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
