@@ -45,6 +45,13 @@ def test_signs_of_texture(name):
     assert np.min(scales_of(TEXTURE[name])[0].elasticity) > 0.5
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_growth_does_not_depend_on_the_size_of_the_image(name):
+    small = signs(scales_of(NOISE[name][:64, :64]))[1]
+    assert small == pytest.approx(signs(scales_of(NOISE[name]))[1], abs=0.1)
+    assert signs(scales_of(TEXTURE[name][:64, :64]))[1] > small + 0.3
+
+
 def test_channels_share_texture_but_not_noise():
     """Chroma of independent noise is as strong as luminance, and that of a gray image is absent.
 
