@@ -16,8 +16,8 @@ from nnk_image.noise.clipping import few_values
 
 SIDE = 8  # of a block; that of JPEG
 FLAT = 1 / 3  # share of the blocks that count as flat: white noise and texture are measured there
-_MOST_BLOCKS = 17_000
-_STEP, _SMALL_STEP, _SMALL = 4, 1, 64  # pixels between blocks, in images of less than _SMALL: 1
+_STEPS = 4, 2, 1  # pixels between blocks: the first at which there are enough blocks
+_ENOUGH_BLOCKS, _MOST_BLOCKS = 2_000, 17_000
 _FEWEST = 16  # blocks that are chosen
 _MOST_BAD, _MANY_BAD, _FEW_WHOLE = 0.05, 0.5, 0.1
 """Share of absent and clipped values in a block; if fewer than a tenth of the blocks have so few,
@@ -70,8 +70,9 @@ def coefficients_of_blocks(channels, usable, constant):
     `channels` are the (C, H, W) opponent channels of `cosine_matrix`; `usable` are those of
     `usable_pixels`, and `constant` are (H, W) bools: pixels of constant areas.
     """
-    step = _STEP if min(usable.shape) >= _SMALL else _SMALL_STEP
-    step = max(step, np.sqrt(usable[~constant].sum() / _MOST_BLOCKS))
+    area = usable[~constant].sum()
+    step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
+    step = max(step, np.sqrt(area / _MOST_BLOCKS))
     y, x = (np.arange(0, n - SIDE + 1, step).astype(int) for n in usable.shape)
     bad, same = (
         sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))

@@ -5,7 +5,7 @@ import numpy as np
 from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
-WEIGHTS = (-1.92, 5.87, 2.66, -2.35, -2.47, 1.38)
+WEIGHTS = (-1.94, 6.1, 2.34, -2.44, -1.95, 1.08)
 """Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
 
 CLEAR = 0.6 * MOST  # factor from which noise is clearly there
