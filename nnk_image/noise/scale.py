@@ -27,7 +27,10 @@ Floats = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 Chosen = list[npt.NDArray[np.intp]]  # blocks for the odd and for the even part, of each bin
 
-_LEAST_SIDES = SIDE, 4 * SIDE, 8 * SIDE  # of an image, at its size and at smaller ones
+_LEAST_SIDES = SIDE, 4 * SIDE, 8 * SIDE
+"""Sides, in pixels, of squares as large as the smallest image that is measured at its full size, at
+half and at a quarter of it; constant areas do not count."""
+
 _BINS = 8  # of brightness
 _PER_BIN = 64  # blocks of a bin at the least, or there are fewer bins
 _FLATTEST = 0.03  # share of the blocks that the spectrum comes from
@@ -184,9 +187,8 @@ def scales(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
     The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.
     """
     found: list[Scale] = []
-    while len(found) < len(_LEAST_SIDES):
-        side = min(*channels.shape[1:], np.sqrt(np.count_nonzero(~constant)))
-        if side < _LEAST_SIDES[len(found)]:
+    while len(found) < len(_LEAST_SIDES) and min(channels.shape[1:]) >= SIDE:
+        if np.count_nonzero(~constant) < _LEAST_SIDES[len(found)] ** 2:
             break
         coefficients, brightness = coefficients_of_blocks(channels, usable, constant)
         if len(coefficients) == 0:

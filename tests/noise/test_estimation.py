@@ -176,7 +176,7 @@ def test_noise_that_falls_with_the_brightness_has_a_curve():
 
 @pytest.mark.parametrize(
     ("name", "sigma"),
-    [*product(GRAY, (12, 20)), ("rocket", 12), pytest.param("motorcycle", 20, marks=FAILS)],
+    [*product(GRAY, (12, 20)), ("rocket", 12), ("motorcycle", 20)],
 )
 def test_correlated_noise(name, sigma):
     """Its level is rather overestimated: noise that is left is worse than texture that is lost."""
