@@ -44,7 +44,7 @@ STARTS = 8
 
 @dataclass(frozen=True)
 class Trial:
-    """One picture: PSNR as it came, signs, and PSNR with each of the `FACTORS`.
+    """One picture: PSNR as it came, features, and PSNR with each of the `FACTORS`.
 
     `family` is the kind of noise, `source` the camera or the picture under the noise.
     """
@@ -52,7 +52,7 @@ class Trial:
     family: str
     source: str
     noisy: float
-    signs: np.ndarray
+    features: np.ndarray
     scores: np.ndarray
 
 
@@ -73,7 +73,7 @@ def _trial(picture):
     models = [model_of(found, image, factor) for factor in FACTORS]
     results = [denoise(noisy, model, channel_axis=axis).clip(0, 255) for model in models]
     scores = np.array([min(psnr(clean, result), 99.0) for result in results])
-    return Trial(family, source, psnr(clean, noisy), trust.signs(found), scores)
+    return Trial(family, source, psnr(clean, noisy), trust.features(found), scores)
 
 
 def _pairs(folder):
@@ -177,7 +177,7 @@ class Scores:
     """How far results with some factors are below the best ones, in dB, for all trials at once."""
 
     def __init__(self, found):
-        self.signs = np.array([trial.signs for trial in found])
+        self.features = np.array([trial.features for trial in found])
         self._results = np.array([trial.scores for trial in found])
         self._noisy = np.array([trial.noisy for trial in found])
         families = [trial.family for trial in found]
@@ -200,7 +200,7 @@ class Scores:
 
     def mean(self, weights):
         """Return the mean over families."""
-        return float(self._shares @ self.at(trust.factor(self.signs, weights)))
+        return float(self._shares @ self.at(trust.factor(self.features, weights)))
 
 
 def fitted(found):
@@ -223,7 +223,7 @@ def fitted(found):
 def _lines(found, weights):
     """Yield a line for each family: dB below the best factor, in the mean and for the worst."""
     scores = Scores(found)
-    factors = trust.factor(scores.signs, np.array(weights))
+    factors = trust.factor(scores.features, np.array(weights))
     families, lost = np.array([trial.family for trial in found]), scores.at(factors)
     for family in dict.fromkeys(families.tolist()):
         own, among = lost[families == family], factors[families == family]
@@ -248,7 +248,7 @@ def main():
         own = [t for t in found if t.source == source]
         without, _ = fitted([t for t in found if t.source != source])
         scores = Scores(own)
-        both = [scores.at(trust.factor(scores.signs, w)).mean() for w in (weights, without)]
+        both = [scores.at(trust.factor(scores.features, w)).mean() for w in (weights, without)]
         print(f"{source:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
 
 

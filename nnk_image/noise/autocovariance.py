@@ -1,7 +1,7 @@
-"""Covariance of the noise of two pixels, as an array by the displacement between them.
+"""Autocovariance of noise: the covariance of two pixels for each displacement between them.
 
-The array goes from displacement (-a, -b) to (a, b), with the variance in the middle. It is 0
-beyond. A correlation is one with 1 in the middle.
+The array goes from displacement (-a, -b) to (a, b), with the variance in the middle. Beyond, the
+covariance is 0. A correlation is an autocovariance with 1 in the middle.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from nnk_image.noise.checks import real_array
 Array = npt.NDArray[np.floating[Any]]
 
 REACH = 48
-"""Largest displacement at which row and column noise, or a power spectrum, correlates pixels."""
+"""Largest displacement, in pixels, in correlations made from spectra or row and column noise."""
 
-_MOST_CORRELATION = 1.01  # more than errors of estimates can make of 1
-_NEGLIGIBLE = 0.02  # correlation, or share of the variance, that counts as none
-_ASYMMETRY = 0.1  # difference of opposite frequencies of a spectrum, relative to its sum
-_LEAST_LENGTH = 8  # pixels over which row noise must stay constant to differ from smooth noise
-_LEAST_POWER = 0.02  # of a correlation at each frequency, relative to the mean
+_MOST_CORRELATION = 1.01  # largest value accepted, because estimates may slightly exceed 1
+_NEGLIGIBLE = 0.02  # correlation, or share of the variance, below which it counts as 0
+_MOST_ASYMMETRY = 0.1  # sum of the differences of opposite frequencies, relative to the total power
+_LEAST_LENGTH = 8  # pixels; farther along a row, correlation is from row noise, not smooth noise
+_LEAST_POWER = 0.02  # least power of a correlation at any frequency, relative to the mean power
 
 
 def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") -> Array:
@@ -68,9 +68,9 @@ def autocovariance_of_spectrum(psd: Any) -> Array:
             "the mean of abs(fft2(noise)) ** 2 / (H * W)"
         )
     opposite = np.roll(psd[::-1, ::-1], 1, axis=(0, 1))
-    # A formula may have any value at half the sampling rate, which is its own opposite.
+    # A psd from a formula may be asymmetric at the Nyquist frequency, which is its own opposite.
     compared = np.ix_(*(2 * np.arange(n) != n for n in psd.shape))
-    if np.abs(psd - opposite)[compared].sum() > _ASYMMETRY * psd.sum():
+    if np.abs(psd - opposite)[compared].sum() > _MOST_ASYMMETRY * psd.sum():
         raise ValueError(
             "psd differs between opposite frequencies, psd[i, j] and psd[-i, -j]: give all "
             "frequencies in the order of numpy.fft.fft2, not those of rfft2, and undo a shift with "
@@ -111,7 +111,7 @@ def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> Array:
 
 
 def regularized(correlation: Array) -> Array:
-    """Return the nearest possible correlation, with power at every frequency."""
+    """Return a valid correlation close to this one, with positive power at every frequency."""
     shape, axes = correlation.shape, tuple(range(correlation.ndim))
     inside = tuple(map(slice, shape))
     around = np.zeros([2 * n for n in shape])
@@ -131,7 +131,7 @@ def patch_covariance(correlation: Array, patch: Sequence[int]) -> Array:
 
 
 def halved(correlation: Array) -> Array:
-    """Return the covariance after `nnk_image.base.pyramid.halve`."""
+    """Return the covariance of noise of this correlation after `nnk_image.base.pyramid.halve`."""
     for axis, n in enumerate(correlation.shape):
         wide = [(2, 2) if a == axis else (0, 0) for a in range(correlation.ndim)]
         sums = correlate1d(np.pad(correlation, wide), [0.5, 1, 0.5], axis, mode="constant")
@@ -162,12 +162,12 @@ def split_row_and_column_noise(correlation: Array) -> tuple[float, float, float,
 def _share_of_rows(correlation: Array) -> float:
     """Return the share of the variance common to all pixels of a row.
 
-    Far along the row the correlation is then constant, and far off the row it is absent.
+    The correlation of such noise is constant far along the row, and 0 in other rows.
     """
     y, x = (n // 2 for n in correlation.shape)
     far = np.abs(np.arange(-x, x + 1)) > max(x // 2, _LEAST_LENGTH)
     if not far.any() or y < 2:
         return 0.0
-    along, beside = correlation[y, far], correlation[y + 2 :, far]
-    share = float(np.median(along) - np.median(beside))
+    along, elsewhere = correlation[y, far], correlation[y + 2 :, far]
+    share = float(np.median(along) - np.median(elsewhere))
     return share if share > _NEGLIGIBLE and along.min() > share / 2 else 0.0

@@ -1,21 +1,21 @@
-"""A line through the variances of the noise by brightness, or through the standard deviations."""
+"""Noise level by brightness: a line through the variances, or through the standard deviations."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 
-CHANGE = 1.2  # of the levels by brightness that is worth modeling
-_STRAIGHT = 0.15  # relative deviation of variances from a line, up to which they are on it
-_BETTER = 2.0  # times which a line of another power must fit better than that of shot noise
-_ROUNDS = 6
+CHANGE = 1.2  # ratio of the levels at two brightnesses, above which the dependence is modeled
+_MOST_DEVIATION = 0.15  # relative deviation of variances from a line, below which they lie on it
+_BETTER = 2.0  # the deviation from a line of another power must be smaller by more than this factor
+_ITERATIONS = 6  # of the weighted fit
 
 
 @dataclass(frozen=True)
 class Line:
-    """Variances ``(slope * brightness + intercept) ** power``, those of shot noise or of speckle.
+    """Variances ``(slope * brightness + intercept) ** power``: 1 for shot noise, 2 for speckle.
 
-    `deviation` is the relative one of those measured.
+    `deviation` is the root mean square of the relative deviations of the measured variances.
     """
 
     slope: float
@@ -25,13 +25,13 @@ class Line:
 
     @classmethod
     def through(cls, brightness, variances, certainty=1.0, texture=1.0, powers=(1, 2)):
-        """Fit a line to (B,) variances, whose errors are relative; texture can only increase them.
+        """Fit a line to the (B,) variances of bins, whose errors are proportional to them.
 
-        So the farther a variance is above the line, the less it counts, in proportion to the share
-        of `texture` in it (1 if unknown). Nowhere between the darkest and the brightest place is
-        the line negative. `certainty` holds the weights of the variances, at most 1. As far as they
-        are uncertain, the line is level. The first of `powers` is taken, unless another one fits
-        far better.
+        Texture can only increase a variance. So the farther it is above the line, the less it
+        counts, in proportion to the share of `texture` in it (1 if unknown). The line is not
+        negative between the darkest and the brightest bin. `certainty` holds the weights of the
+        variances, at most 1; the smaller they are, the more the line is drawn to the median. The
+        first of `powers` is used, unless another one fits far better.
         """
         variances = np.maximum(variances, 1e-24)
         certainty, texture = (np.broadcast_to(a, variances.shape) for a in (certainty, texture))
@@ -41,7 +41,7 @@ class Line:
 
     @classmethod
     def _of_power(cls, brightness, variances, certainty, texture, power):
-        """Fit a line to the roots of (B,) variances: they themselves, or standard deviations."""
+        """Fit a line to (B,) variances, for `power` 1, or to standard deviations, for 2."""
         darkest, span = brightness.min(), np.ptp(brightness)
         if span == 0:
             return cls(0.0, float(variances.mean() ** (1 / power)), power, 0.0)
@@ -54,25 +54,25 @@ class Line:
         weights = np.append(certainty, 2 * [1 - certainty.mean()])
         texture = np.append(texture, [1, 1])
         fitted, above = roots, 1.0
-        for _ in range(_ROUNDS):
+        for _ in range(_ITERATIONS):
             relative = weights / (above * fitted)
             first, last = nnls(ends * relative[:, None], roots * relative)[0]
             fitted = np.maximum(ends @ (first, last), least)
             deviations = values / fitted**power - 1
-            above = 1 + texture * (np.maximum(deviations, 0) / _STRAIGHT) ** 2
+            above = 1 + texture * (np.maximum(deviations, 0) / _MOST_DEVIATION) ** 2
         slope = (last - first) / span
         deviation = np.sqrt(np.mean(deviations[: len(variances)] ** 2))
         return cls(float(slope), float(first - slope * darkest), power, float(deviation))
 
     def at(self, brightness):
-        """Return the variances there, at least 5 % of the middle one."""
+        """Return the variances at each brightness, at least 5 % of their median."""
         found = np.maximum(self.slope * np.asarray(brightness) + self.intercept, 0) ** self.power
         return np.maximum(found, 0.05 * np.median(found))
 
     def grows(self, darkest, brightest):
-        """Whether the variances are on the line, and clearly greater at the brightest place."""
+        """Whether the variances lie on a line, and are clearly greater at the brightest place."""
         dark, bright = self.at([darkest, brightest])
-        return self.power == 1 and self.deviation < _STRAIGHT and bright > CHANGE**2 * dark
+        return self.power == 1 and self.deviation < _MOST_DEVIATION and bright > CHANGE**2 * dark
 
 
 def weighted_medians(values, weights):

@@ -1,4 +1,4 @@
-"""Checks of what a caller says about noise: numbers per channel, maps and curves."""
+"""Checks of the noise that a caller specifies: numbers per channel, maps and curves."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Clipping: where the noisy values of an image were cut off, and what their mean stands for."""
+"""Clipping: the limits of the noisy values, and the correction of the means of clipped values."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from scipy.special import ndtr
 
 from nnk_image.base.image import Array
 
-_SHARE, _FEWEST = 0.002, 16
-"""Share and number of values at a limit, from which it is one of clipping."""
+_CLIPPED_SHARE, _FEWEST_CLIPPED = 0.002, 16
+"""Values were clipped at the extreme that more than this share and number of the pixels have."""
 
-_FEW = 64  # different values; images with fewer are counts, whose zeros are not clipped
-_PART = 1 << 14  # values that are looked at in one go
-_NEAR = 6.0  # standard deviations from a limit, beyond which nothing is clipped
+_FEW_VALUES = 64  # images with fewer different values count as counts, whose zeros are not clipped
+_PART = 1 << 14  # number of values that are searched at a time
+_NEAR = 6.0  # distance from a limit, in standard deviations, beyond which clipping has no effect
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """Smallest and largest values of an image, or of a part, and how many values are there."""
+    """Smallest and largest values of an image, or of a part, and how many pixels have them."""
 
     values: Array  # (2, C), smallest and largest of each channel
     numbers: npt.NDArray[np.int64]  # (2, C), how many pixels have these values
-    pixels: int
-    few: Array | None  # the different values, if they are few
+    pixels: int  # number of all pixels
+    few: Array | None  # all different values; None if they are many
 
     @classmethod
     def of(cls, pixels: Array) -> Extremes:
@@ -54,7 +54,7 @@ class Extremes:
     def clipped(self) -> Array:
         """The (2, C) limits at which values were clipped; -inf and inf where they were not."""
         beyond = np.array([[-np.inf], [np.inf]])
-        many = self.numbers > max(_SHARE * self.pixels, _FEWEST)
+        many = self.numbers > max(_CLIPPED_SHARE * self.pixels, _FEWEST_CLIPPED)
         return np.where(many & (self.few is None), self.values, beyond)
 
 
@@ -63,7 +63,7 @@ def few_values(values: Array) -> Array | None:
     found = values.flat[:0]
     for start in range(0, values.size, _PART):
         found = np.union1d(found, values.flat[start : start + _PART])
-        if len(found) >= _FEW:
+        if len(found) >= _FEW_VALUES:
             return None
     return found
 
@@ -80,8 +80,8 @@ def unclip(
     limits : (2, C) ndarray
         Limits of clipping of each channel, or -inf and inf. The results do not lie beyond them.
     sigmas : (C,) sequence of float
-        Standard deviation of the noise. Channels are left alone where it is 0, or larger than the
-        distance of their limits.
+        Standard deviation of the noise. A channel is unchanged if it is 0, or not less than the
+        distance between the limits.
     valid : bool ndarray of the shape of `pixels` without channels, optional
         True for pixels that may change. Default: all.
 
@@ -106,7 +106,7 @@ def unclip(
 
 
 def _excess(distance: Array) -> Array:
-    """Return the mean of ``max(distance + noise, 0)`` with unit noise; about 0 far below 0."""
+    """Return the mean of ``max(distance + noise, 0)`` with unit noise: about 0 if far below 0."""
     distance = np.maximum(distance, -2 * _NEAR)
     density = np.exp(-(distance**2) / 2) / np.sqrt(2 * np.pi)
     return np.asarray(distance * ndtr(distance) + density)

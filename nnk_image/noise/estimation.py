@@ -22,17 +22,17 @@ from nnk_image.noise.photons import photon_values
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales
 from nnk_image.noise.slices import correlation_across_slices
-from nnk_image.noise.trust import MOST, factor, signs
+from nnk_image.noise.trust import MOST, factor, features
 
 Floats = npt.NDArray[np.floating[Any]]
 
 KINDS = ("white", "poisson", "correlated", "rician")
-"""What a caller may know of the noise."""
+"""Kinds of noise that a caller may specify."""
 
-_CORRELATED = 0.3  # between neighbors, from which `estimate_sigma` warns
-_IN_VOLUMES = 0.8  # of the factor of the correlated part, which the filter raises there by itself
+_MOST_CORRELATION = 0.3  # correlation of neighboring pixels above which `estimate_sigma` warns
+_IN_VOLUMES = 0.8  # multiplies the correlated part in volumes, whose filter itself counts it more
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
-"""Least number of slices of a volume that are used, and pixels from which on no more are added."""
+"""At least this many slices of a volume are used; more, up to this many pixels together."""
 
 
 @one_blas_thread
@@ -145,24 +145,24 @@ def estimate_noise(
 def estimated_noise(
     image: Image, kind: str | None = None, correlated: bool = True
 ) -> tuple[NoiseModel, float]:
-    """Estimate the noise of a checked image, or the part of it that is not correlated.
+    """Estimate the noise of a checked image, without the correlated part unless `correlated`.
 
-    The second value is the factor of the correlated part: small if that may be texture.
+    The second value is the factor by which that part is multiplied: small if it may be texture.
     """
     part, places, constant = _distinct_channels(image)
     if part is image:
         return _estimated(image, kind, correlated)
     if part is None:
         return NoiseModel([0.0] * image.channels), 0.0
-    model, share = _estimated(part, kind, correlated)
-    return _for_all_channels(model, places, constant), share
+    model, weight = _estimated(part, kind, correlated)
+    return _for_all_channels(model, places, constant), weight
 
 
 def _distinct_channels(image: Image) -> tuple[Image | None, list[int], list[float]]:
-    """Return the image with the channels that differ and are not constant, None if there are none.
+    """Return the image without constant channels, and with only one of the others if all are equal.
 
-    The second value holds the place of each channel there, or -1 if it is constant; the third one
-    the values of constant channels.
+    It is None if all channels are constant. The second value holds the index of each channel in it,
+    or -1 for a constant one; the third, the values of the constant channels.
     """
     values = image.pixels if image.valid is None else image.pixels[image.valid]
     sources = channel_sources(keys := channel_keys(values))
@@ -179,15 +179,15 @@ def _distinct_channels(image: Image) -> tuple[Image | None, list[int], list[floa
 
 
 def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float]) -> NoiseModel:
-    """Return the model of an image from that of its channels at these places, -1 if constant.
+    """Return the model of an image, given that of its distinct channels.
 
-    `constant` holds the values of the latter.
+    `places` and `constant` are the second and third value of `_distinct_channels`.
     """
     n, varying = len(places), [c for c, place in enumerate(places) if place >= 0]
     model = model.for_channels(1 + max(places))
     names = "sigma", "gain", "offset"
     own: dict[str, Any] = {name: np.append(getattr(model, name), 0.0)[places] for name in names}
-    if model.curve is not None:  # of the mean of all channels, as a sum of parts: none is infinite
+    if model.curve is not None:  # by the mean of all channels, added up in parts against overflow
         brightness, levels = model.curve
         own["curve"] = brightness * (len(varying) / n) + sum(v / n for v in constant), levels
     if model.is_joint:
@@ -213,16 +213,16 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     found = measured(plane)
     if not found:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
-    share = float(factor(signs(found))) if kind is None else MOST * (kind == "correlated")
-    share *= correlated * (1 if plane.shape == image.shape else _IN_VOLUMES)
-    model = replace(model_of(found, plane, share, kind), rows=rows, columns=columns)
+    weight = float(factor(features(found))) if kind is None else MOST * (kind == "correlated")
+    weight *= correlated * (1 if plane.shape == image.shape else _IN_VOLUMES)
+    model = replace(model_of(found, plane, weight, kind), rows=rows, columns=columns)
     if not correlated or kind not in (None, "correlated"):
-        return model, share
+        return model, weight
     across = correlation_across_slices(image)
     if across is None:
-        return model, share
+        return model, weight
     within = np.ones((1, 1)) if model.correlation is None else model.correlation
-    return replace(model, correlation=np.multiply.outer(across, within)), share
+    return replace(model, correlation=np.multiply.outer(across, within)), weight
 
 
 def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
@@ -240,10 +240,10 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
 
 
 def measured(image: Image) -> list[Scale]:
-    """Measure an image of two axes, scaled to -1..1 so that no square is of extreme size.
+    """Measure an image of two axes at each size, scaled to -1..1 so that squares do not overflow.
 
-    The list is empty if the image is constant, or a drawing or a page, with constant areas
-    everywhere.
+    The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
+    or on a page.
     """
     if image.low == image.high:
         return []
@@ -251,11 +251,12 @@ def measured(image: Image) -> list[Scale]:
     units = image.pixels.astype(image.dtype) / half - image.center / half
     channels, constant = to_opponent(units), constant_pixels(units)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
-    alike = constant & minimum_filter(valid, 3)  # not because masked pixels have been filled
-    if is_drawing(alike, valid) and not _is_counts(image):
+    # Beside masked pixels, areas may be constant only because these have been filled.
+    constant_areas = constant & minimum_filter(valid, 3)
+    if is_drawing(constant_areas, valid) and not _is_counts(image):
         return []
     found = scales(channels, usable_pixels(units, image.valid), constant)
-    if not found:  # all of it is clipped
+    if not found:  # all blocks are clipped or constant, and are used nevertheless
         found = scales(channels, valid.astype(float), np.zeros_like(constant))
     if not found:
         raise ValueError(
@@ -265,7 +266,7 @@ def measured(image: Image) -> list[Scale]:
 
 
 def _is_counts(image: Image) -> bool:
-    """Whether the values are few, and 0, 1, 2, ...: constant areas of such counts may be noisy."""
+    """Whether the values are few and start with 0, 1, 2: counts may be constant despite noise."""
     values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
     return values is not None and np.array_equal(values[:3], [0, 1, 2])
 
@@ -335,8 +336,8 @@ def estimate_sigma(
     if not plane or not found:
         return np.zeros(checked.channels) if per_channel else 0.0
     sigmas = np.array(model_of(found, plane, 0.0, "white").sigma)
-    down, right = model_of(found, plane, float(factor(signs(found)))).neighbor_correlation()
-    if max(right, down) > _CORRELATED:
+    down, right = model_of(found, plane, float(factor(features(found)))).neighbor_correlation()
+    if max(right, down) > _MOST_CORRELATION:
         warnings.warn(
             "the noise of this image is correlated between neighbors, by "
             f"{max(right, down):.2f}: estimate_sigma, made for white noise, reads too little; "
@@ -349,10 +350,10 @@ def estimate_sigma(
 
 
 def _plane(image: Image) -> Image:
-    """Return the image in C order, so that sums do not depend on its layout.
+    """Return an image of two axes, in C order so that sums do not depend on the memory layout.
 
-    Of a volume some slices, one below the other, with a masked row between them. Masked pixels
-    have the values of the nearest valid ones. ValueError if the image has no room for a block.
+    Of a volume, some slices are placed one below the other, with a masked row between them. Masked
+    pixels get the values of the nearest valid ones. ValueError if there is no room for a block.
     """
     height, width = image.shape[-2:]
     if min(height, width) < SIDE and image.low < image.high:

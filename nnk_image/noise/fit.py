@@ -1,9 +1,9 @@
 """The noise model that fits what was measured in flat blocks, at all sizes of an image.
 
-Noise is a white part, of one level for each channel, and a correlated part of the opponent
-channels; the level of both may depend on the brightness. The white part is what texture cannot
-explain: the variance in the directions that it does not reach. The correlated part is what the
-flattest blocks hold beyond it, times a factor that says how far it is noise and not texture.
+Noise is the sum of a white part, with one level per channel, and a correlated part of the opponent
+channels; the level of both may depend on the brightness. The white part is measured in those
+directions of the space of blocks that contain no texture. The correlated part is the remaining
+variance of the flattest blocks, times a factor that is small if it looks like texture.
 """
 
 from dataclasses import replace
@@ -23,33 +23,35 @@ from nnk_image.noise.trust import white_trust
 
 Floats = npt.NDArray[np.floating[Any]]
 
-_REACH = 7  # offset up to which pixels may correlate
-_LEAST_SHARE = 0.02  # of the spectrum that the correlated part has at each frequency
-_COARSE = (U < 4) & (V < 4)  # frequencies that images of smaller size contribute
-_CHROMA = 0.5  # level of the other opponent channels, at least, relative to the luminance
-_MOST_RAISED = 100  # factor of their variances, which are 0 in a gray picture stored in color
-_LEAST = 1e-6  # level, relative to half the range, that counts as none
-_NEGLIGIBLE = 0.04  # correlation that counts as none
-_LEAST_FACTOR = 0.1  # level of the weakest noise, relative to the typical one
-_DARK, _FAR = 0.001, 5.0  # share of pixels far below an offset, and how many times the noise
-_UNCERTAINTY = UNCERTAINTY, 0.3  # of the level of white noise, and of correlated noise
+_REACH = 7  # largest displacement, in pixels, at which noise may be correlated
+_LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
+_COARSE = (U < 4) & (V < 4)  # low frequencies, the only ones used at half and quarter size
+_LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
+_MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
+_LEAST_LEVEL = 1e-6  # below this level, relative to half the range of values, there is no noise
+_NEGLIGIBLE = 0.04  # correlation below which noise counts as white
+_LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
+_DARK, _FAR = 0.001, 5.0  # largest share of pixels that are so many noise levels below an offset
+_UNCERTAINTY = UNCERTAINTY, 0.3  # relative errors of the levels of white and of correlated noise
 
 
-def model_of(found: list[Scale], image: Image, share: float, kind: str | None = None) -> NoiseModel:
-    """Return the noise of an image that was `measured`; `share` is that of the correlated part."""
+def model_of(
+    found: list[Scale], image: Image, factor: float, kind: str | None = None
+) -> NoiseModel:
+    """Return the noise of an image that was `measured`; `factor` multiplies the correlated part."""
     full, matrix = found[0], found[0].matrix
-    believed = white_trust(found) if kind in (None, "white") else 1
+    trusted = white_trust(found) if kind in (None, "white") else 1
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
     independent = full.typical_white - full.shared_white
     if image.channels == 1:
-        independent *= believed
+        independent *= trusted
     left = (most - independent.mean()) / image.channels
-    shared = max(0.0, min(believed * full.shared_white, left))
+    shared = max(0.0, min(trusted * full.shared_white, left))
     white = independent + shared
     in_opponent = matrix**2 @ independent
     in_opponent[0] += image.channels * shared
-    correlated = _correlated_part(found, in_opponent, share)
+    correlated = _correlated_part(found, in_opponent, factor)
     middle = correlated[0, _REACH, _REACH]
     if middle > 0:
         correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
@@ -57,7 +59,7 @@ def model_of(found: list[Scale], image: Image, share: float, kind: str | None = 
     covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(independent, 1e-24)) + shared
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
-    if sigma.max() < _LEAST:
+    if sigma.max() < _LEAST_LEVEL:
         return NoiseModel([0.0] * image.channels)
     shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
     model = NoiseModel(
@@ -80,15 +82,15 @@ def _with_brightness(
     image: Image,
     kind: str | None,
 ) -> NoiseModel:
-    """Return the model as Poisson noise, or with a curve, if the variances in the bins say so.
+    """Return the model as Poisson noise, or with a curve, if the variances of the bins require it.
 
-    `typical` is the variance in the middle bin.
+    `typical` is their typical value, the variance of `model`.
     """
     line = Line.through(full.brightness, variances, powers=(1,) if kind == "poisson" else (1, 2))
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
-        counts = _counts(line, model, image, full.range[0])
-        if kind == "poisson" or _is_possible(counts, image):
-            return counts
+        poisson = _poisson(line, model, image, full.range[0])
+        if kind == "poisson" or _is_possible(poisson, image):
+            return poisson
     brightness = image.center + image.half_range * full.brightness
     rises = np.all(np.diff(brightness) > 0)
     if variances.max() < CHANGE**2 * variances.min() or not rises:
@@ -99,10 +101,11 @@ def _with_brightness(
     return replace(model, sigma=tuple(power * s for s in model.sigma), curve=curve)
 
 
-def _counts(line: Line, model: NoiseModel, image: Image, darkest: float) -> NoiseModel:
-    """Return the model with the variances of a line, in an image scaled to -1..1.
+def _poisson(line: Line, model: NoiseModel, image: Image, darkest: float) -> NoiseModel:
+    """Return the model as Poisson noise, given the line through the variances.
 
-    No light is less than that of the `darkest` block.
+    It is that of the image scaled to -1..1, like the brightness of the `darkest` block, which is an
+    upper bound of the offset, the value without light.
     """
     half, center = image.half_range, image.center
     slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
@@ -112,10 +115,10 @@ def _counts(line: Line, model: NoiseModel, image: Image, darkest: float) -> Nois
     return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
 
 
-def _is_possible(counts: NoiseModel, image: Image) -> bool:
+def _is_possible(poisson: NoiseModel, image: Image) -> bool:
     """Whether hardly any pixel is so far below the offset that noise cannot explain it."""
     some = image.pixels.ravel()[:: 1 + (image.pixels.size >> 18)]
-    (gain,), (read,), (offset,) = counts.gain, counts.sigma, counts.offset
+    (gain,), (read,), (offset,) = poisson.gain, poisson.sigma, poisson.offset
     level = np.sqrt(gain * max(image.center - offset, 0) + read**2)
     return bool(np.quantile(some, _DARK) >= offset - _FAR * level)
 
@@ -123,24 +126,25 @@ def _is_possible(counts: NoiseModel, image: Image) -> bool:
 def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:
     """Return the (B,) variances of the luminance's noise in the bins, at most `most`.
 
-    `white` and `correlated` are the variances of the two parts in the middle bin.
+    `white` and `correlated` are the typical variances of the two parts.
     """
     of_white = full.white.mean(axis=0) / full.typical_white.mean()
-    of_correlated = np.sqrt(full.levels[0] / full.typical[0])  # with care: texture is in them
+    # The roots are used, because these measurements contain texture too.
+    of_correlated = np.sqrt(full.levels[0] / full.typical[0])
     variances = np.minimum(white * of_white + correlated * of_correlated, most)
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 
-def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
-    """Return covariances by offset, (C, 2 reach + 1, 2 reach + 1), of the opponent channels.
+def _correlated_part(found: list[Scale], white: Floats, factor: float) -> Floats:
+    """Return the (C, 2 reach + 1, 2 reach + 1) autocovariances of the opponent channels.
 
-    Their spectra are those of flat blocks less `white`, that of the opponent channels, times
-    `share`. Those of smaller images, which show what is wider than a block, count as far as these
-    have flat places.
+    Their spectra are those of the flattest blocks, minus the (C,) variances `white` of white noise,
+    times `factor`. The spectra at half and a quarter of the size show noise that is wider than a
+    block; they count less if only few blocks there are as flat as the flattest tenth.
     """
     size = 2 * _REACH + 1
     covariances = np.zeros((len(white), size, size))
-    if share == 0:
+    if factor == 0:
         return covariances
     u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
     certain = np.exp(np.minimum.accumulate([0, *(2 * scale.flatness for scale in found[1:])]))
@@ -150,27 +154,27 @@ def _correlated_part(found: list[Scale], white: Floats, share: float) -> Floats:
     around = 2 * np.pi * np.fft.fftfreq(2 * size)
     everywhere = cosines(*np.meshgrid(around, around, indexing="ij"))
     for own, spectrum, covariance in zip(white, np.hstack(spectra), covariances, strict=True):
-        beyond = share * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
+        beyond = factor * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
         covariance[:] = np.roll(np.fft.ifft2(smooth).real, _REACH, (0, 1))[:size, :size]
     total = covariances[:, _REACH, _REACH] + white
-    raised = np.clip(_CHROMA**2 * total[0] / total[1:], 1, _MOST_RAISED)
+    raised = np.clip(_LEAST_CHROMA**2 * total[0] / total[1:], 1, _MOST_RAISED)
     covariances[1:] *= raised[:, None, None]
     return covariances
 
 
 def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
-    """Return the angular frequencies, at full size, of a scale's spectra, and (C, n) spectra."""
+    """Return angular frequencies u and v, in the full-size image, and the (C, n) spectra there."""
     kept = np.full(len(U), True) if halvings == 0 else _COARSE
     u, v = (np.pi * i[kept] / (SIDE * 2**halvings) for i in (U, V))
-    passed = np.ones(len(u))
+    response = np.ones(len(u))
     for i in range(halvings):
-        passed *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
-    return u, v, scale.variances[:, kept] / passed
+        response *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
+    return u, v, scale.variances[:, kept] / response
 
 
 def _correlation(covariance: Floats) -> Floats | None:
-    """Return the correlation by offset, (C, C, ...) or that of one channel; None if negligible."""
+    """Return the correlation for each offset, (C, C, ...) or of one channel; None if negligible."""
     correlation = correlation_of(covariance)
     white = np.zeros_like(correlation)
     white[..., _REACH, _REACH] = np.eye(len(correlation))

@@ -1,4 +1,4 @@
-"""The noise that a caller gives, checked against the image."""
+"""Noise that a caller specifies, checked against the image."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
     Raises
     ------
     TypeError, ValueError
-        If `sigma` is no such thing, or does not fit the image.
+        If `sigma` has another type, an invalid value, or does not fit the image.
     """
     if isinstance(sigma, (str, dict)):
         raise TypeError(

@@ -4,11 +4,11 @@ An image is cut into blocks, whose high frequencies hold noise and little else. 
 coefficients of a block are independent in white noise. So the flattest blocks can be chosen by the
 energy of the low ones, where texture and edges are strongest, and the noise be measured by the high
 ones: this does not make noise seem weaker than it is. Texture adds to the high frequencies a share
-of what it adds to the low ones. The share is found by regression over all blocks and taken off, so
-an image that is textured everywhere does not seem noisier than it is.
+of what it adds to the low ones. A regression over all blocks gives this part, which is subtracted,
+so that an image that is textured everywhere does not seem noisier than it is.
 
-Magnitudes vary less where the signal is weak. Their level is found by iteration: it says which
-signal each block has, and that says by how much its variance is less than the level's square.
+Magnitudes vary less where the signal is weak. Their level is found by iteration: from the level
+follows the signal of each block, and from that the ratio of its variance to the squared level.
 """
 
 import math
@@ -29,25 +29,25 @@ from nnk_image.noise.model import NoiseModel
 
 Floats = npt.NDArray[np.floating[Any]]
 
-UNCERTAINTY = 0.05  # relative error of the level of white noise
+UNCERTAINTY = 0.05  # expected relative error of the level of white noise
 
-_SIDES = {2: (8, 8), 3: (4, 4, 4), 4: (1, 4, 4, 4)}  # of a block, by the axes of the image
-_CELLS = {2: (4, 4), 3: (2, 2, 2), 4: (1, 2, 2, 2)}  # blocks of a cell, the grain of the map
-_FEWEST = 16  # pixels of a block
-_LOW = 0.2  # quantile of the energies from which the iteration starts
-_MOST_LOWEST = 0.05  # share of a block that may have the image's lowest value: there is no noise
+_SIDES = {2: (8, 8), 3: (4, 4, 4), 4: (1, 4, 4, 4)}  # of a block in pixels, by the number of axes
+_CELLS = {2: (4, 4), 3: (2, 2, 2), 4: (1, 2, 2, 2)}  # blocks of a cell of the map along each axis
+_FEWEST = 16  # least number of pixels of a block
+_START_QUANTILE = 0.2  # quantile of the high-frequency energies, with which the iteration starts
+_MOST_LOWEST = 0.05  # largest share of a block with the image's lowest value, which shows no noise
 _NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken to have none
-_NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal
-_ROUNDS = 50
-_WIDTH = 3.0  # cells, standard deviation of the Gaussian around which parabolas are fitted
-_EVERYWHERE = 1e-3  # weight of all cells together in the smoothing, for cells far from any other
-_MOST = 3.0  # ratio of an energy to the level, for texture of high frequencies alone
+_NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal, over the squared level
+_ITERATIONS = 50
+_WIDTH = 3.0  # standard deviation, in cells, of the Gaussian weights for fitting parabolas
+_EVERYWHERE = 1e-3  # weight of the mean of all cells, for cells far from any usable block
+_MOST_RATIO = 3.0  # limit of high energies over noise, for texture of high frequencies alone
 _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
-_ABOVE = 0.6  # of log energy above that, from which a block counts less
+_LOG_EXCESS = 0.6  # excess of the log energy above that, at which a block counts a quarter
 
 
 def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
-    """Estimate white noise, or that of magnitudes, of a level that may change in space."""
+    """Estimate white noise, or that of magnitudes; if `uneven`, its level changes in space."""
     if rician:
         check_magnitudes(image)
     none = NoiseModel([0.0] * image.channels, rician=rician)
@@ -73,11 +73,11 @@ def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Usable blocks of an image, whose values are divided by ``2 ** exponent``: none is extreme."""
+    """Usable blocks of an image, divided by ``2 ** exponent`` so that squares do not overflow."""
 
-    energies: Floats  # (2, n) mean squares at high and at low frequencies, without the mean
+    energies: Floats  # (2, n) mean squared coefficients at high and at low frequencies above 0
     means: Floats  # (n,) means of the pixels
-    places: Floats  # (axes, n) middles, in cells from the middle of the first one
+    places: Floats  # (axes, n) centers, in units of cells, from the center of the first cell
     grid: tuple[int, ...]  # cells of the image along each axis
     sizes: tuple[int, ...]  # pixels of a cell along each axis
     exponent: int
@@ -114,18 +114,18 @@ class Blocks:
         return cls(energies, means, places, grid, sizes, exponent)
 
     def of_cells(self, values: Floats) -> Floats:
-        """Interpolate values at blocks, or those on the quiet side of a cell seem flattest."""
+        """Interpolate at blocks: with one value a cell, those on its quiet side would seem flat."""
         return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 
 def _split(array: npt.NDArray[Any], sides: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Return the (n, *sides) blocks of an array, without what is left at the ends."""
+    """Return the (n, *sides) blocks of an array, without incomplete ones at the ends."""
     every = tuple(slice(None, None, side) for side in sides)
     return sliding_window_view(array, sides)[every].reshape(-1, *sides)
 
 
 def _usable(values: Floats, valid: npt.NDArray[np.bool_] | None, low: float) -> Any:
-    """Return which blocks are whole, not constant, and not where noise was set to one value."""
+    """Return which blocks are all valid, not constant, and hardly have the lowest value `low`."""
     within = tuple(range(1, values.ndim))
     usable = (values == low).mean(axis=within) <= _MOST_LOWEST
     usable &= values.max(axis=within) > values.min(axis=within)
@@ -143,23 +143,23 @@ def _energies(values: Floats) -> Floats:
 
 
 def _variances(blocks: Blocks, rician: int) -> Floats:
-    """Return the squared level of each cell; 0 if many blocks have no noise at all."""
+    """Return the squared level of each cell; 0 everywhere if many blocks have no noise."""
     cells = np.ravel_multi_index(tuple(np.rint(blocks.places).astype(int)), blocks.grid)
     number = math.prod(blocks.grid)
-    start = np.quantile(blocks.energies[0], _LOW) if len(cells) else 0.0
+    start = np.quantile(blocks.energies[0], _START_QUANTILE) if len(cells) else 0.0
     if start == 0:
         return np.zeros(number)
     factors = np.full(blocks.means.shape, _NO_SIGNAL_VARIANCE if rician else 1.0)
     variances = np.full(number, start / factors[0])
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         ratios, low = blocks.energies / (factors * blocks.of_cells(variances))
         above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))
-        weights = 1 / (1 + (np.maximum(above, 0) / _ABOVE) ** 2) ** 2
-        ratios = _without_texture(np.minimum(ratios, _MOST), low, weights)
+        weights = 1 / (1 + (np.maximum(above, 0) / _LOG_EXCESS) ** 2) ** 2
+        ratios = _without_texture(np.minimum(ratios, _MOST_RATIO), low, weights)
         sums = np.bincount(cells, weights * ratios, number)
         weights = np.bincount(cells, weights, number).astype(np.float64)
         changes = _smooth(sums / np.maximum(weights, 1e-30), weights, blocks.grid)
-        variances = variances * np.maximum(changes, 1 / _MOST)
+        variances = variances * np.maximum(changes, 1 / _MOST_RATIO)
         if rician:
             table = magnitudes(rician)
             signals = table.signal_of_mean(blocks.means / np.sqrt(blocks.of_cells(variances)))
@@ -171,8 +171,8 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
 def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
     """Return the energies at high frequencies, less what texture adds to them.
 
-    Both energies are relative to those of the noise. What low ones have beyond it is texture, and
-    so is its share at high frequencies: the slope of a line through all blocks.
+    Both energies are relative to that of the noise. The excess at low frequencies is texture, which
+    adds a share of it at high frequencies: the slope of a line fitted to all blocks.
     """
     texture = np.maximum(low - 1, 0)
     centered = weights * (texture - np.average(texture, weights=weights))
@@ -180,7 +180,7 @@ def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
 
 
 def _smooth(values: Floats, weights: Floats, grid: tuple[int, ...]) -> Floats:
-    """Fit a parabola to the values around each cell of a grid, and return what it is there."""
+    """Fit a parabola to the values around each cell of a grid, and return its value there."""
     places = 2 * np.indices(grid).reshape(len(grid), -1) / max(grid) - 1
     # Along an axis of few cells, a parabola would follow the noise of the estimates.
     long = [place for place, n in zip(places, grid, strict=True) if n >= 2 * _WIDTH]

@@ -24,9 +24,9 @@ from scipy.special import gammaln, ive, xlogy
 
 Floats = npt.NDArray[np.floating[Any]]
 
-_STEP = 0.03  # of the magnitudes that are tabulated
-_FAR = 30.0  # signal, beyond the noise alone, from which noise is as good as Gaussian
-_TAIL = 8.0  # magnitudes beyond the largest signal
+_STEP = 0.03  # distance between tabulated magnitudes
+_FAR = 30.0  # largest tabulated signal, less the mean of noise alone; noise is Gaussian beyond
+_TAIL = 8.0  # how far tabulated magnitudes extend beyond the largest signal
 
 
 class Magnitudes:
@@ -40,9 +40,9 @@ class Magnitudes:
     Notes
     -----
     The derivative of the transform is one over the standard deviation of the noise at each mean
-    magnitude. That of the transformed noise is then 0.89 without a signal, at most 1.07 for a weak
-    one, and 1 for others. To make it 1 everywhere gains nothing in denoised volumes, and leaves
-    more bias in the background.
+    magnitude. The standard deviation of the transformed noise is then 0.89 without a signal, at
+    most 1.07 for a weak one, and 1 for others. To make it 1 everywhere gains nothing in denoised
+    volumes, and leaves more bias in the background.
     """
 
     def __init__(self, coils: int = 1) -> None:
@@ -80,11 +80,11 @@ magnitudes = lru_cache(maxsize=4)(Magnitudes)
 
 
 def _density(signals: Floats, z: Floats, coils: int) -> Floats:
-    """Return what is proportional to the density of magnitudes z, for each signal."""
+    """Return the density of magnitudes z for each signal, up to a factor."""
     safe = np.where(signals > 0, signals, 1)
-    some = z * (z / safe) ** (coils - 1) * np.exp(-((z - safe) ** 2) / 2)
-    none = np.exp(xlogy(2 * coils - 1, z) - z**2 / 2 - (coils - 1) * np.log(2) - gammaln(coils))
-    return np.where(signals > 0, some * ive(coils - 1, z * safe), none)
+    present = z * (z / safe) ** (coils - 1) * np.exp(-((z - safe) ** 2) / 2)
+    absent = np.exp(xlogy(2 * coils - 1, z) - z**2 / 2 - (coils - 1) * np.log(2) - gammaln(coils))
+    return np.where(signals > 0, present * ive(coils - 1, z * safe), absent)
 
 
 def _moments(probability: Floats, values: Floats) -> tuple[Floats, Floats]:
@@ -94,7 +94,7 @@ def _moments(probability: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _interpolate(x: Floats, known: Floats, values: Floats) -> Floats:
-    """Interpolate in a table; beyond its end, where noise is Gaussian, with slope 1."""
+    """Interpolate in a table; beyond its end, where noise is Gaussian, the slope is 1."""
     x = np.asarray(x)
     found = np.interp(x, known, values) + np.maximum(x - known[-1], 0)
     return found.astype(x.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""NoiseModel: what is known about the noise of an image, as a frozen value."""
+"""NoiseModel: what is known about the noise of an image, as an immutable object."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _EXCLUSIVE = (
 )
 """Pairs of arguments that cannot be combined."""
 
-_MOST_COILS = 128  # whose magnitudes are tabulated exactly
+_MOST_COILS = 128  # largest number for which magnitudes are tabulated exactly
 _VERSION = 2  # of the format of `to_json`
-_MOST_SHOWN = 6  # channels whose levels are shown one by one
+_MOST_SHOWN = 6  # channels up to which their values are printed one by one
 _BRIGHTNESS_WIDTH = 2.0  # pixels, standard deviation of the Gaussian that smooths the brightness
 
 
@@ -409,7 +409,7 @@ def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:
     """Return the model with the `levels` that its `curve` gives to the pixels of an image."""
     if noise.curve is None:
         return noise
-    # A mean as a sum of parts: the sum of the largest numbers would be infinite.
+    # Values are divided before they are added: the sum of very large ones would overflow.
     brightness = np.divide(image.pixels, image.channels, dtype=np.float64).sum(axis=-1)
     if image.valid is not None:
         valid = brightness[image.valid]

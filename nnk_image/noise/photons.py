@@ -2,7 +2,7 @@
 
 Where the light is the same on two neighboring pixels, the expected square of the difference of
 their counts is the expected sum of the counts, however few they are. Structure adds to the squares,
-but little where counts are few. Pictures without noise have far smaller ones in flat areas.
+but little where counts are few. Pictures without noise have far smaller squares in flat areas.
 
 References
 ----------
@@ -20,11 +20,11 @@ from nnk_image.base.image import Image
 Floats = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 
-_SIDE = 8  # of a block
-_GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and counts without which none is judged
-_GROWTH = 6  # of the part of structure in the ratio, in sums of 2 x 2 pixels
-_LEAST, _MOST = 0.85, 1.25  # of the squares over the sums, without structure
-_MANY = 20  # counts per pixel, from which noise of another kind may have such a ratio by chance
+_SIDE = 8  # height and width of a block in pixels
+_GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and least number of counts in a group
+_GROWTH = 6  # structure adds this many times as much to the ratio in sums of 2 x 2 pixels
+_LEAST_RATIO, _MOST_RATIO = 0.85, 1.25  # bounds of squares over sums, without structure
+_MOST_COUNTS = 20  # mean count per pixel, above which other noise may have such a ratio by chance
 
 
 @np.errstate(over="ignore")
@@ -35,7 +35,7 @@ def photon_values(image: Image) -> tuple[float, ...] | None:
     for channel in np.moveaxis(image.pixels, -1, 0):
         light = channel[valid & (channel != 0)]
         value = float(light.min()) if light.size else 0.0
-        if value <= 0 or light.sum() / value > _MANY * valid.sum():
+        if value <= 0 or light.sum() / value > _MOST_COUNTS * valid.sum():
             return None
         counts = np.rint(np.divide(channel, value, dtype=np.float64))
         exact = np.allclose(counts * value, channel, rtol=1e-6, atol=0)
@@ -46,19 +46,19 @@ def photon_values(image: Image) -> tuple[float, ...] | None:
 
 
 def _are_of_photons(counts: Floats, valid: Bools) -> bool:
-    """Whether squares of differences are as large as the sums: nowhere smaller, and seldom larger.
+    """Whether the squared differences are as large as the sums, apart from structure.
 
-    Larger ones may come from sharp edges.
+    They must not be smaller in any group. In some they may be larger, because of sharp edges.
     """
     full = _squares_over_sums(counts, valid)
     half = _squares_over_sums(_by_blocks(counts, 2, 2), _by_blocks(valid, 2, 2) == 4)
     noise = (_GROWTH * full - half) / (_GROWTH - 1)
     known = noise[~np.isnan(noise)]
-    return len(known) > 0 and bool(known.min() > _LEAST and np.median(known) < _MOST)
+    return len(known) > 0 and bool(known.min() > _LEAST_RATIO and np.median(known) < _MOST_RATIO)
 
 
 def _squares_over_sums(counts: Floats, valid: Bools) -> Floats:
-    """Return the ratio in groups of blocks from the darkest to the brightest, NaN where unknown."""
+    """Return the ratio in groups of blocks, the darkest first; NaN where counts are too few."""
     squares, sums = _squares_and_sums(counts, valid)
     order = np.argsort(sums, kind="stable")
     found = [(squares[own].sum(), sums[own].sum()) for own in np.array_split(order, _GROUPS)]
@@ -66,7 +66,7 @@ def _squares_over_sums(counts: Floats, valid: Bools) -> Floats:
 
 
 def _squares_and_sums(counts: Floats, valid: Bools) -> Floats:
-    """Return the sums in blocks of the squared differences and of the sums of neighbors."""
+    """Return the (2, n) totals in blocks of squared differences, and of sums, of neighbors."""
     found = []
     for own, there in ((counts, valid), (counts.T, valid.T)):
         width = own.shape[1] // 2 * 2
@@ -78,7 +78,7 @@ def _squares_and_sums(counts: Floats, valid: Bools) -> Floats:
 
 
 def _by_blocks(values: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:
-    """Return the sums of values in blocks; those that do not fit are left out."""
+    """Return the sums of values in blocks; incomplete blocks are left out."""
     rows, columns = values.shape[0] // height, values.shape[1] // width
     inside = values[: rows * height, : columns * width]
     return inside.reshape(rows, height, columns, width).sum(axis=(1, 3))

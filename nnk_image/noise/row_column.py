@@ -4,8 +4,8 @@ Sensors that are read row by row add an offset to each row, scanners one to each
 or patch sees too little of a row to separate its offset from the image. The whole row shows it:
 the image changes from one row to the next at some of its pixels, an offset at all of them.
 
-The medians of the differences between each row and the next are taken, and the offsets are those
-that explain the medians best, given their standard deviation.
+The medians of the differences between each row and the next are computed. The estimated offsets are
+the most likely ones, given these medians and the standard deviation of the offsets.
 """
 
 from dataclasses import replace
@@ -21,22 +21,22 @@ from nnk_image.noise.model import NoiseModel
 
 Floats = npt.NDArray[np.floating[Any]]
 
-_LEAST_ROWS = 32  # for an estimate
-_SECOND = 5.0
-"""Differences between rows with independent offsets do not correlate with the second next, but for
-chance: the limit is divided by the root of the number of rows. Beyond it they are something else,
-such as the fields of a video."""
+_LEAST_ROWS = 32  # rows, or columns, that an estimate needs
+_MOST_SECOND_CORRELATION = 5.0
+"""Limit of the correlation of row differences two rows apart, times the root of the number of rows.
+For independent offsets it is 0, but for chance. A larger one has another cause, such as the fields
+of an interlaced video."""
 
-_SPREAD_FROM = 2**18
-"""About how many pixels of a channel the spread of the differences is computed from."""
+_SPREAD_PIXELS = 2**18
+"""About how many pixels of a channel are used to compute the spread of the differences."""
 
-_CERTAIN = 4.0  # times the variance that white noise alone would show
+_CERTAIN = 4.0  # least variance of offsets and white noise, relative to that of white noise alone
 _MOST_OFFSETS = 2.0
-"""Standard deviation of estimated offsets, in units of their level, from which they are rows of the
+"""Standard deviation of estimated offsets, relative to their level, from which they belong to the
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""
 
 _LEAST_CHANGE = 0.2
-"""Least change of the image from row to row, in units of the offsets' standard deviation."""
+"""Least change of the image from row to row, relative to the standard deviation of the offsets."""
 
 
 def row_column_levels(image: Image) -> tuple[float, float]:
@@ -45,7 +45,7 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     if half == 0:
         return 0.0, 0.0
     channels = np.ascontiguousarray(np.moveaxis(image.pixels, -1, 0))
-    channels = channels / float(half)  # squares of extreme size are avoided
+    channels = channels / float(half)  # so that squares do not overflow
     return half * _level(channels, image.valid), half * _level(*_turned(channels, image.valid))
 
 
@@ -76,12 +76,12 @@ def without_offsets(image: Image, offsets: Floats) -> Image:
 def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float) -> NoiseModel:
     """Return a model of one level, whose correlation includes row and column noise.
 
-    `noise` has one value per channel, `means` are those of the channels, and `share` is the share
-    of the offsets' standard deviation that remains in the image.
+    `noise` has one value per channel, `means` holds the mean pixel of each channel, and `share` is
+    the share of the offsets' standard deviation that remains in the image.
     """
     light = np.maximum(np.array(means) - noise.offset, 0)
     variances = np.array(noise.sigma) ** 2 + np.array(noise.gain) * light
-    variance = variances.sum() / max(1, np.count_nonzero(variances))  # some may be constant
+    variance = variances.sum() / max(1, np.count_nonzero(variances))  # constant channels have 0
     a, b = (min(REACH, n - 1) for n in image.shape)
     correlation = noise.mean_correlation()
     covariance = variance * cut(np.ones((1, 1)) if correlation is None else correlation, (a, b))
@@ -92,7 +92,7 @@ def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float)
 
 
 def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
-    """Return the (C, H, W) offsets that `find` finds of rows, and then of columns.
+    """Return the (C, H, W) sum of the offsets that `find` returns for rows, and then for columns.
 
     ``find(channels, valid, sigma)`` returns the (C, H) offsets of rows, given their standard
     deviation.
@@ -110,7 +110,7 @@ def _turned(channels, valid):
 
 
 def _row_differences(channels, valid):
-    """Return the (C, H - 1) medians of differences to the next row, and their variance."""
+    """Return (C, H - 1) medians of differences to the next row, where known, and their variance."""
     steps = np.diff(channels, axis=1)
     median = np.median
     if valid is not None:
@@ -120,7 +120,7 @@ def _row_differences(channels, valid):
     medians = np.zeros(steps.shape[:2])
     steps = np.compress(known, steps, axis=1)
     medians[:, known] = median(steps, axis=2)
-    some = slice(None, None, 1 + steps[0].size // _SPREAD_FROM)
+    some = slice(None, None, 1 + steps[0].size // _SPREAD_PIXELS)
     around = np.abs(steps[:, :, some] - medians[:, known, None])
     spread = 1.4826 * median(around, axis=(1, 2)) if known.any() else np.zeros(len(steps))
     return medians, known, np.pi / 2 * spread**2 / channels.shape[2]
@@ -135,13 +135,13 @@ def _level(channels, valid):
     medians = np.clip(medians, -limit, limit)
     medians -= medians.mean(axis=1, keepdims=True)
     variance = (medians**2).mean()
-    following = (medians[:, 1:] * medians[:, :-1]).mean()
+    first = (medians[:, 1:] * medians[:, :-1]).mean()
     second = (medians[:, 2:] * medians[:, :-2]).mean()
     white = error.mean() / 2
-    chance = _SECOND / np.sqrt(channels.shape[1])
-    if -following < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
+    chance = _MOST_SECOND_CORRELATION / np.sqrt(channels.shape[1])
+    if -first < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
         return 0.0
-    level = float(np.sqrt(-following - white))
+    level = float(np.sqrt(-first - white))
     found = _offsets(channels, valid, level)
     return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 
@@ -149,7 +149,7 @@ def _level(channels, valid):
 def _offsets(channels, valid, sigma):
     """Return the (C, H) most likely row offsets, given their standard deviation `sigma`.
 
-    The medians are differences of offsets, plus what the image changes from row to row.
+    The medians are differences of offsets, plus the changes of the image from row to row.
     """
     medians, known, _ = _row_differences(channels, valid)
     offsets = np.zeros(channels.shape[:2])

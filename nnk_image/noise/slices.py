@@ -1,7 +1,7 @@
 """Correlation of the noise across the slices of a volume.
 
 Structure correlates across slices as well, but over more of them than noise does. So the
-correlation that is left at the farthest slices is taken off.
+correlation of the farthest slices is subtracted.
 """
 
 import math
@@ -20,10 +20,10 @@ Floats = npt.NDArray[np.floating[Any]]
 SLAB = 5
 """Neighboring slices that are compared; the noise of the first and the last is independent."""
 
-_FLAT, _FEWEST = 1 / 3, 64  # share of the blocks that are compared, and number that is needed
-_MOST_PIXELS = 1 << 22  # from which on no more blocks are added
-_MOST_EXTREME = 0.05  # share of a block that may have the lowest or highest value of the image
-_LEAST = 0.04  # correlation that counts as none
+_FLAT, _FEWEST = 1 / 3, 64  # share of the blocks, the flattest, that are used; blocks needed in all
+_MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are left out
+_MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image
+_LEAST_CORRELATION = 0.04  # correlation below which slices count as independent
 
 
 def correlation_across_slices(image: Image) -> Floats | None:
@@ -38,7 +38,7 @@ def correlation_across_slices(image: Image) -> Floats | None:
     by_frequency = np.concatenate([_correlations(blocks, part) for part in (ODD, ~ODD)], axis=1)
     *found, structure = np.median(by_frequency, axis=1)
     side = np.array(found[1:]) - max(0.0, structure)
-    side = side[: int(np.argmax(np.append(side < _LEAST, True)))]
+    side = side[: int(np.argmax(np.append(side < _LEAST_CORRELATION, True)))]
     return np.concatenate([side[::-1], [1.0], side]) if len(side) else None
 
 
@@ -62,7 +62,7 @@ def _blocks(image: Image) -> Floats | None:
         usable &= (blocks.max(axis=(2, 3)) > blocks.min(axis=(2, 3))).all(axis=0)
         if valid is not None:
             usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
-        units = blocks[:, usable] / image.half_range  # no square is too large
+        units = blocks[:, usable] / image.half_range  # so that squares do not overflow
         parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
     coefficients = np.concatenate(parts, axis=1)
     return coefficients if coefficients.shape[1] >= _FEWEST else None
@@ -77,7 +77,7 @@ def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:
 def _correlations(blocks: Floats, part: npt.NDArray[np.bool_]) -> Floats:
     """Return the correlation of each slice with the first, (slices, frequencies of the part).
 
-    It is that of the blocks that are flat according to the other part.
+    It is measured in the blocks that are flattest in the other part.
     """
     energies = (blocks[:, :, ~part] ** 2).mean(axis=(0, 2))
     flat = np.argsort(energies, kind="stable")[: int(_FLAT * len(energies))]

@@ -1,7 +1,7 @@
 """Variance stabilization of Poisson-Gaussian noise, with its exact unbiased inverse.
 
 A sensor that counts photons records ``z = offset + gain * Poisson((x - offset) / gain) + read *
-N(0, 1)``: bright pixels are noisier than dark ones. A square root evens that out.  The transformed
+N(0, 1)``: bright pixels are noisier than dark ones. A square root evens that out. The transformed
 image has noise of standard deviation close to 1 everywhere. The inverse of the square root would
 make dark pixels too dark, because the mean of a root is less than the root of the mean. Instead the
 mean of the transformed pixel is tabulated by true intensity, and the table is read backwards.
@@ -27,13 +27,13 @@ from scipy.special import gammaln, xlogy
 Floats = npt.NDArray[np.floating[Any]]
 
 _MANY = 50.0
-"""Variance, in squared counts, from which four moments of the noise say everything: the error of
-the mean of the root is then below a millionth."""
+"""Variance, in squared counts, from which the mean of the root is computed from four moments of the
+noise, with an error below a millionth."""
 
-_KNOTS = 400  # of the table below that
-_KNOTS_ABOVE = 200
-_LARGEST = 1e6  # variance where the table ends, over `_MANY` or that of the read noise
-_FAR = 10.0  # standard deviations between a Gaussian's mean and zero that put zero out of reach
+_KNOTS = 400  # of the table, for smaller variances
+_KNOTS_ABOVE = 200  # of the table, for larger ones
+_LARGEST = 1e6  # variance where the table ends, over the larger of `_MANY` and that of read noise
+_FAR = 10.0  # mean of a Gaussian, in standard deviations, above which its values are all positive
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Stabilizer:
     With counts ``u = (z - offset) / (gain share^2)`` and read noise ``r = read / (gain share)``
     the transform is ``2 sqrt(max(u + c, 0)) - 2 sqrt(c)`` where ``c = 3/8 + r^2``: equation (3) of
     Makitalo and Foi, for a mixture with equation (5) of Azzari and Foi, less its value at zero
-    counts.  So it tends to ``(z - offset) / read`` where read noise outweighs that of the counts.
+    counts. So it tends to ``(z - offset) / read`` where read noise outweighs that of the counts.
     """
 
     gain: float  # image units per count, above 0
@@ -93,7 +93,7 @@ class Stabilizer:
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
-        """Means of the transform, and what the root's own inverse lacks there, in counts."""
+        """Means of transformed pixels, and what the algebraic inverse lacks there, in counts."""
         read = self._counts_read**2
         few = np.linspace(0, np.sqrt(max(_MANY - read, 0)), _KNOTS, endpoint=False) ** 2
         above = np.geomspace(max(_MANY, read), max(_MANY, read) * _LARGEST, _KNOTS_ABOVE) - read
@@ -102,7 +102,7 @@ class Stabilizer:
         return root, counts - self.share**2 * root * (root / 4 + np.sqrt(self._lift))
 
     def _mean_of_few(self, counts: Floats) -> Floats:
-        """Exact: the sum over all numbers of counts of the means over the Gaussian."""
+        """Exact mean: a sum over all numbers of counts, each with its mean over the Gaussian."""
         share, counts = self.share, counts[..., None]
         k = np.arange(int(_MANY + 10 * np.sqrt(_MANY)) + 20)
         probability = np.exp(xlogy(k, counts) - counts - gammaln(k + 1))
@@ -111,7 +111,7 @@ class Stabilizer:
         return (probability * roots).sum(axis=-1) - 2 * np.sqrt(self._lift)
 
     def _mean_of_many(self, counts: Floats) -> Floats:
-        """Taylor series of the root about the mean, to the fourth moment of the noise."""
+        """Mean by the Taylor series of the root, up to the fourth moment of the noise."""
         share, c = self.share, self._lift
         mean = counts / share**2 + c
         variance = (counts + self._counts_read**2) / share**2

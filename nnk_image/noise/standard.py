@@ -18,7 +18,7 @@ from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel
 
 _LEAST_RATIO = 1e-6
-"""Least noise of a channel, relative to that of the noisiest, that opponent channels allow for."""
+"""Least noise level of a channel, relative to the noisiest one, used for opponent channels."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class StandardNoise:
         if noise.is_joint:
             correlation = correlation[np.ix_(channels, channels)].astype(np.float64)
             among = correlation[:, :, correlation.shape[2] // 2, correlation.shape[3] // 2]
-            among += _LEAST_RATIO * np.eye(number)  # or colors may have no noise at all
+            among += _LEAST_RATIO * np.eye(number)  # no color is without noise
         matrix = _to_unit_noise(sigmas, among)
         opponent = None if np.array_equal(sigmas[:, None] * among, np.eye(number)) else matrix
         if correlation is None:
@@ -61,7 +61,7 @@ class StandardNoise:
         if noise.is_joint:
             own = np.einsum("kc,kd,cdyx->kyx", matrix, matrix, correlation)
         correlations = np.stack([regularized(c / middle(c)) for c in own])
-        others = (1,) * (axes + 1 - correlations.ndim)  # slices not covered are independent
+        others = (1,) * (axes + 1 - correlations.ndim)  # independent along further axes
         correlations = correlations.reshape(number, *others, *correlations.shape[1:])
         return cls(correlations, variances, opponent)
 
@@ -127,9 +127,10 @@ WHITE = StandardNoise()
 
 
 def _to_unit_noise(sigmas, among):
-    """Return the matrix from channels with unit noise, correlated `among` them, to opponent ones.
+    """Return the matrix from channels to opponent channels, both with unit noise.
 
-    `sigmas` are the standard deviations of the channels' noise in a common unit.
+    `sigmas` holds the (C,) standard deviations of the channels' noise before it was standardized,
+    and `among` the (C, C) correlation between channels.
     """
     covariance = sigmas[:, None] * among * sigmas
     matrix = opponent_matrix(covariance)

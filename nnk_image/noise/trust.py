@@ -1,4 +1,4 @@
-"""How far what the flattest blocks hold beyond white noise is noise, and not texture."""
+"""How much of the variance beyond white noise in the flattest blocks is noise, and not texture."""
 
 import numpy as np
 
@@ -6,27 +6,28 @@ from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
 WEIGHTS = (-1.94, 6.1, 2.34, -2.44, -1.95, 1.08)
-"""Largest factor; constants and weights of `signs`, by ``python -m benchmarks.noise_fit``."""
+"""Largest factor of the correlated part; constants and weights of `features` in the function
+`factor`, fitted by ``python -m benchmarks.noise_fit``."""
 
-CLEAR = 0.6 * MOST  # factor from which noise is clearly there
+CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
-_LEAST_TRUST = 0.05
-_CHROMA = 0.22  # level of the chroma relative to the luminance, of noise and texture alike
-_GRAY = 0.01  # the same, below which an image is gray
-_LEAST_EXCESS = 0.02  # of a variance, that is beyond white noise
+_LEAST_TRUST = 0.05  # least share of the white part that counts as noise
+_TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
+_GRAY = 0.01  # the same level, up to which an image counts as gray
+_LEAST_EXCESS = 0.02  # least share of a variance that counts as beyond white noise
 
 
-def signs(scales):
-    """Return four signs of noise and of texture in an image, from its list of `Scale`.
+def features(scales):
+    """Return four features that distinguish noise from texture, given the list of `Scale`.
 
-    - Logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
-    - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5: 0 for white
-      noise, most for texture.
-    - Elasticity times the logarithm of the level relative to the contrast: strong noise must be
-      seen everywhere.
-    - Logarithm of the level of the chroma relative to that of the luminance, over a typical one:
-      channels share texture, but hardly noise. That at half the size, -1.5 to 2, plus that at a
-      quarter, 0 to 2, where the noise is after a camera has smoothed the colors. 0 in a gray image.
+    - Excess: logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
+    - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5. It is 0 for
+      white noise, and largest for texture.
+    - Elasticity times the logarithm of the level relative to the contrast. It is small for noise:
+      if strong, noise is in all blocks alike.
+    - Chroma: logarithm of its level relative to the luminance, over a typical one. Channels share
+      texture, but hardly noise. It is the sum of that at half the size, -1.5 to 2, and that at a
+      quarter, 0 to 2, where noise remains if a camera has smoothed the colors. 0 in a gray image.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     level, white = full.typical[0], full.typical_white.mean()
@@ -47,16 +48,16 @@ def _chroma(scale):
     of_white[0] += len(of_white) * shared
     luminance, *others = np.maximum(scale.typical - of_white, _LEAST_EXCESS * scale.typical)
     ratio = np.sqrt(np.mean(others) / luminance) if others else 0.0
-    return np.log(ratio / _CHROMA) if ratio > _GRAY else 0.0
+    return np.log(ratio / _TYPICAL_CHROMA) if ratio > _GRAY else 0.0
 
 
 def factor(found, weights=WEIGHTS):
-    """Return the factor of the correlated part, from `signs`: 0 for texture, 1.5 to 2.5 for noise.
+    """Return the factor of the correlated part: near 0 for texture, 1.5 to 2.5 for noise.
 
-    It is the product of two logistic functions: whether there is more than white noise, and
-    whether that does not look like texture. It may be above 1, because the flattest blocks are
-    those with the least noise, and because noise that is left in an image is worse than as much
-    texture that is taken from it.
+    It is `MOST` times two logistic functions: whether there is more than white noise, and whether
+    that does not look like texture. It may be above 1, because the flattest blocks are those with
+    the least noise, and because noise that remains in an image is more disturbing than the loss of
+    as much texture.
     """
     beyond = weights[0] + weights[1] * found[..., 0]
     noise = weights[2] + found[..., 1:] @ np.array(weights[3:])
@@ -72,5 +73,5 @@ def white_trust(scales):
 
 
 def _strength(variance, contrast):
-    """Logarithm of a level, relative to what counts as strong; at least 0."""
+    """Return the logarithm of a level over what counts as strong in this contrast; at least 0."""
     return max(0.0, float(np.log(np.sqrt(variance) / (_STRONG * max(contrast, 1e-12)))))

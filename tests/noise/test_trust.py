@@ -7,7 +7,7 @@ from noises import KERNELS, filtered, skimage_picture
 from nnk_image import denoise
 from nnk_image.base.image import check_image
 from nnk_image.noise.estimation import measured
-from nnk_image.noise.trust import MOST, factor, signs, white_trust
+from nnk_image.noise.trust import MOST, factor, features, white_trust
 
 SHAPE = 256, 256
 NOISE = {name: 100 + 10 * filtered(kernel, SHAPE, 1) for name, kernel in KERNELS.items()}
@@ -21,12 +21,12 @@ def scales_of(image):
 
 
 def factor_of(image):
-    return factor(signs(scales_of(image)))
+    return factor(features(scales_of(image)))
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_signs_of_noise(name):
-    beyond, growth, strong, chroma = signs(scales_of(NOISE[name]))
+def test_features_of_noise(name):
+    beyond, growth, strong, chroma = features(scales_of(NOISE[name]))
     assert chroma == 0
     assert growth < 0.8
     assert 0 <= strong < 0.6
@@ -37,8 +37,8 @@ def test_signs_of_noise(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_signs_of_texture(name):
-    beyond, growth, strong, _ = signs(scales_of(TEXTURE[name]))
+def test_features_of_texture(name):
+    beyond, growth, strong, _ = features(scales_of(TEXTURE[name]))
     assert 0 <= beyond <= 1.5
     if name != "blue":  # which is weak at half the size; its elasticity shows it
         assert 0.3 < growth <= 2.5
@@ -48,9 +48,9 @@ def test_signs_of_texture(name):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_growth_does_not_depend_on_the_size_of_the_image(name):
-    small = signs(scales_of(NOISE[name][:64, :64]))[1]
-    assert small == pytest.approx(signs(scales_of(NOISE[name]))[1], abs=0.1)
-    assert signs(scales_of(TEXTURE[name][:64, :64]))[1] > small + 0.3
+    small = features(scales_of(NOISE[name][:64, :64]))[1]
+    assert small == pytest.approx(features(scales_of(NOISE[name]))[1], abs=0.1)
+    assert features(scales_of(TEXTURE[name][:64, :64]))[1] > small + 0.3
 
 
 def test_channels_share_texture_but_not_noise():
@@ -62,10 +62,10 @@ def test_channels_share_texture_but_not_noise():
     channels = [100 + 10 * filtered(KERNELS["binomial"], SHAPE, seed) for seed in range(3)]
     shared = channels[0][..., None]
     weak = shared + 0.1 * (np.stack(channels, axis=-1) - 100)
-    found = [signs(scales_of(image))[3] for image in (np.stack(channels, axis=-1), weak)]
+    found = [features(scales_of(image))[3] for image in (np.stack(channels, axis=-1), weak)]
     assert found[0] == pytest.approx(2 * np.log(1 / 0.22), abs=0.3)
     assert found[1] <= 0
-    assert signs(scales_of(np.repeat(shared, 3, axis=2)))[3] == 0
+    assert features(scales_of(np.repeat(shared, 3, axis=2)))[3] == 0
 
 
 @pytest.mark.parametrize("name", ["binomial", "wide along rows"])
@@ -108,22 +108,22 @@ def test_white_noise_is_trusted():
 
 @pytest.mark.parametrize("image", [NOISE["mild"], TEXTURE["mild"]], ids=["noise", "texture"])
 def test_the_units_do_not_matter(image):
-    expected = signs(scales_of(image))
+    expected = features(scales_of(image))
     for other in (image * 2.0**-30, image * 1e6 - 3e7, image.T):
-        np.testing.assert_allclose(signs(scales_of(other)), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(features(scales_of(other)), expected, rtol=1e-5, atol=1e-6)
         assert white_trust(scales_of(other)) == pytest.approx(white_trust(scales_of(image)))
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 90), (70, 64)])
 def test_small_images_have_signs(shape):
-    found = signs(scales_of(filtered(KERNELS["binomial"], shape, 4)))
+    found = features(scales_of(filtered(KERNELS["binomial"], shape, 4)))
     assert found.shape == (4,)
     assert np.all(np.isfinite(found))
     assert 0 <= factor(found) <= MOST
 
 
 def test_factors_of_many_images():
-    found = np.array([signs(scales_of(image)) for image in NOISE.values()])
+    found = np.array([features(scales_of(image)) for image in NOISE.values()])
     expected = [factor(one) for one in found]
     np.testing.assert_allclose(factor(found), expected)
     extremes = np.array([[0] * 4, [1.5, 2.5, 3, -1], [1.5, 0, 0, 0]])
