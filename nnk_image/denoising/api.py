@@ -225,8 +225,8 @@ def _checked(
 ) -> tuple[NoiseModel, Array]:
     """Return noise and result as they are, or weaker noise and its result if texture was removed.
 
-    The first fallback is the estimate without its correlated part, the last one leaves the image
-    unchanged.
+    The first fallback is an estimate without correlated noise. The last one leaves the image
+    unchanged, except for row and column noise.
     """
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
@@ -236,7 +236,7 @@ def _checked(
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
-        # The image is known to have texture, which must not be in what is removed now.
+        # The image has texture: infinite structure lets the kurtosis alone decide.
         if is_noise(np.inf, kurtosis_removed(image, pixels), noise):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
@@ -244,7 +244,7 @@ def _checked(
 
 
 def _unclip(image: Image, pixels: npt.NDArray[Any], noise: NoiseModel) -> None:
-    """Invert the clipping of an image with white noise in its denoised pixels."""
+    """Correct, in place, denoised pixels for the clipping of an image with white noise."""
     inside = ... if image.valid is None else image.valid
     limits = Extremes.of(image.pixels[inside]).clipped
     unclip(pixels, limits, noise.for_channels(image.channels).sigma, image.valid)
@@ -259,7 +259,7 @@ def _denoise_each_channel(
     checked = check_image(image, axis, options["mask"])
     noise = None if sigma is None else given_noise(sigma, checked)
     n = checked.channels
-    # Three slices of three pixels are a volume here, and no color image.
+    # With a spacing, a channel of shape (D, H, 3) is a volume and not taken for a color image.
     options = options | {"spacing": 1.0 if options["spacing"] is None else options["spacing"]}
     options["mask"] = checked.valid
     results = [
@@ -275,7 +275,7 @@ def _denoise_each_channel(
 
 
 def part_of(progress: Any, part: int, parts: int) -> Any:
-    """Return the progress report of one of several calls of equal length."""
+    """Return the `progress` argument for one of several calls that take equally long."""
     if not callable(progress):
         return progress
     return lambda done, total: progress(part * total + done, parts * total)
@@ -294,7 +294,7 @@ def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: An
 
 
 def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
-    """Warn of noise that exceeds the range of the image, which would be erased."""
+    """Warn if the noise exceeds the range of the image: a wrong unit would erase the image."""
     level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
     up_to_1 = floats and level >= 1 and -1 <= image.low < image.high <= 2
     if up_to_1 or level > image.high - image.low > 0:

@@ -1,4 +1,4 @@
-"""denoise_bands(): many bands or volumes of one scene, in the subspace that holds their signal."""
+"""denoise_bands(): denoise many bands or volumes of one scene by their principal components."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from nnk_image.noise.given import given_noise
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel, PerChannel
 
-_LEAST_VARIANCE = 1e-14  # share of a band's variance: what is below may be rounding
-_ROUNDS = 30  # of the estimate of levels
-_LARGEST = 1e140  # range of values of which sums of products are finite
-_SMOOTH = 0.8  # variance of differences over that of a residual, relative to other bands
+_LEAST_VARIANCE = 1e-14  # relative to the variance of a band; less may be rounding errors
+_ROUNDS = 30  # in which noise levels and components are estimated alternately
+_LARGEST_RANGE = 1e140  # value range up to which sums of products of values are finite
+_SMOOTH = 0.8  # roughness of a residual, relative to the median band; less has signal of its own
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -138,7 +138,7 @@ def denoise_bands(
     require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own(1, b), "denoise_bands")
     image = check_image(cube, axis, mask)
     noise = None if sigma is None else _given(sigma, image)
-    # Three slices of three pixels are a volume here, and no color image.
+    # With a spacing, a component of shape (D, H, 3) is a volume and not taken for a color image.
     options: dict[str, Any] = {"spacing": 1.0 if spacing is None else spacing, "mask": image.valid}
     options |= {"method": method, "n_jobs": n_jobs}
     if noise is not None and noise.rician:
@@ -152,13 +152,13 @@ def denoise_bands(
 def _denoised(
     image: Image, noise: NoiseModel | None, progress: Any, options: dict[str, Any]
 ) -> tuple[Floats, dict[str, Any]]:
-    """Return pixels without their Gaussian noise, and what the caller may ask about them."""
+    """Return pixels without their Gaussian noise, and the `info` of `denoise_bands`."""
     n, mean, covariance, differences = _moments(image)
     noise = _estimated(image, n, covariance, differences) if noise is None else noise
     levels = np.array(noise.sigma)
     levels[levels <= LEAST_NOISE * image.half_range] = 0
     vectors = _signal(covariance, levels, n)[1]
-    basis = vectors @ np.linalg.eigh(vectors.T @ _over(differences, levels) @ vectors)[1]
+    basis = vectors @ np.linalg.eigh(vectors.T @ _divided(differences, levels) @ vectors)[1]
     components = basis.shape[1]
 
     result = image.pixels.astype(image.dtype, order="C")
@@ -169,7 +169,7 @@ def _denoised(
     for i, vector in enumerate(basis.T):
         component = np.empty(image.shape, image.dtype)
         for y in range(len(component)):
-            component[y] = _centered(image, mean, y)[0] @ _over(vector, levels)
+            component[y] = _centered(image, mean, y)[0] @ _divided(vector, levels)
         own = part_of(progress, i, components)
         component = denoise(component, unit, progress=own, **options)
         component[~valid] = 0
@@ -181,7 +181,7 @@ def _denoised(
 def _denoised_magnitudes(
     image: Image, noise: NoiseModel, progress: Any, options: dict[str, Any]
 ) -> tuple[Floats, dict[str, Any]]:
-    """Return what `_denoised` returns of magnitudes whose noise is brought to level 1, and back."""
+    """Denoise magnitudes: stabilize their noise to level 1, apply `_denoised`, and invert."""
     table, levels = magnitudes(noise.rician), np.array(noise.sigma)
     some = levels > LEAST_NOISE * image.half_range
     levels = np.where(some, levels, 1)
@@ -203,7 +203,7 @@ def _denoised_magnitudes(
 
 
 def _given(sigma: Any, image: Image) -> NoiseModel:
-    """Return the noise given by the caller, which bands must share but for their levels."""
+    """Return the noise given by the caller, which may differ between bands only in its level."""
     noise = given_noise(sigma, image).for_channels(image.channels)
     rows = noise.has_row_or_column_noise
     if any(noise.gain) or noise.curve is not None or rows or noise.is_joint:
@@ -224,7 +224,7 @@ def _centered(image: Image, mean: Floats, y: int, slices: int = 1) -> Floats:
 
 
 def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
-    """Return the number of pixels, and means and covariances of bands and of differences."""
+    """Return the pixel count, mean and covariance of bands, and covariance of pixel differences."""
     n = math.prod(image.shape) if image.valid is None else int(np.count_nonzero(image.valid))
     bands = image.channels
     if not 2 <= bands < n:
@@ -233,7 +233,7 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
             "more pixels than bands; check axis, average bands, or use denoise for each"
         )
 
-    if not 1 / _LARGEST < (image.half_range or 1.0) < _LARGEST:
+    if not 1 / _LARGEST_RANGE < (image.half_range or 1.0) < _LARGEST_RANGE:
         raise ValueError(
             f"the values of the cube, {image.low:g} to {image.high:g}, are too large or too small "
             "for products of bands: divide them by their range"
@@ -256,23 +256,23 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
     return n, mean, covariance, differences
 
 
-def _over(numbers: Floats, levels: Floats) -> Floats:
-    """Return a vector over levels, or a covariance over products of levels; 0 where they are 0."""
+def _divided(numbers: Floats, levels: Floats) -> Floats:
+    """Divide a vector by levels, or a covariance by their products; 0 where levels are 0."""
     inverse = np.divide(1, levels, where=levels > 0, out=np.zeros(len(levels)))
     return numbers * inverse if numbers.ndim == 1 else numbers * inverse * inverse[:, None]
 
 
 def _signal(covariance: Floats, levels: Floats, n: int) -> tuple[Floats, Floats]:
-    """Return eigenvalues of bands over their levels above those of noise, and eigenvectors."""
-    values, vectors = np.linalg.eigh(_over(covariance, levels))
+    """Return eigenvalues above those of noise, of bands divided by levels, and eigenvectors."""
+    values, vectors = np.linalg.eigh(_divided(covariance, levels))
     kept = values > (1 + np.sqrt(len(levels) / n)) ** 2
     return values[kept], vectors[:, kept]
 
 
 def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) -> NoiseModel:
-    """Estimate the level of each band."""
+    """Estimate the noise level of each band."""
     variances, bands = np.diagonal(covariance), len(covariance)
-    values, vectors = np.linalg.eigh(_over(covariance, np.sqrt(variances)))
+    values, vectors = np.linalg.eigh(_divided(covariance, np.sqrt(variances)))
     unpredicted = 1 / (vectors**2 @ (1 / np.maximum(values, _LEAST_VARIANCE)))
     levels = np.sqrt(variances * np.minimum(unpredicted * n / (n - bands), 1))
     for _ in range(_ROUNDS):
@@ -280,13 +280,13 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
         signal = vectors**2 @ (values - 1) * levels**2
         levels = np.sqrt(np.maximum(variances - signal, _LEAST_VARIANCE * variances))
     if len(values) > (2 * bands + 1 - np.sqrt(8 * bands + 1)) / 2:  # Ledermann's bound
-        short = int(np.argmin(image.shape))  # slices are across the shortest axis
+        short = int(np.argmin(image.shape))  # the axis of the slices
         valid = None if image.valid is None else np.moveaxis(image.valid, short, 0)
         each = np.moveaxis(np.moveaxis(image.pixels, -1, 0), short + 1, 1)
         return NoiseModel([estimate_sigma(i, mask=valid, spacing=1.0) for i in each])
     outside = np.eye(bands) - vectors @ vectors.T
-    change = np.diagonal(outside @ _over(differences, levels) @ outside)
-    rest = np.diagonal(outside @ _over(covariance, levels) @ outside)
+    change = np.diagonal(outside @ _divided(differences, levels) @ outside)
+    rest = np.diagonal(outside @ _divided(covariance, levels) @ outside)
     roughness = change / np.where(rest > 0, rest, np.inf)
     share = np.maximum(roughness, 0) / max(float(np.median(roughness)), _LEAST_VARIANCE)
     at_most = np.minimum(levels * np.sqrt(share), np.median(levels))

@@ -3,7 +3,7 @@
 Denoising averages noisy values, and their mean is the true value only if noise was added to the
 values as they are. A camera adds noise to the light and then applies a tone curve, which is
 concave: the mean of the results is too dark. Values below black are clipped: the mean is too
-bright. How far depends only on the standard deviation of the noisy values relative to their mean.
+bright. How much depends only on the standard deviation of the noisy values relative to their mean.
 """
 
 from collections.abc import Sequence
@@ -19,28 +19,24 @@ from nnk_image.denoising.residual import checked_pair
 from nnk_image.noise.clipping import Extremes
 
 GAMMA = 2.2
-"""Of a tone curve: values grow as the light to the power of 1 / 2.2, much as those of sRGB do."""
+"""Of the tone curve: values grow as the light to the power of 1 / 2.2, much as those of sRGB do."""
 
-_SKEWED = 1 / 3  # of the skewness that the tone curve predicts, from which its bias counts fully
-_FEW_CLIPPED = 0.03  # share of clipped values that does not change the skewness much
-_NEGLIGIBLE = 0.01  # bias, relative to the standard deviation of the noise
-_BINS, _KNOTS = 32, 257  # of brightness: measured, and of the curve that is added
-_MOST_PIXELS = 1 << 16  # that are measured
-_TINY = 1e-12  # relative to the largest value
+_SKEWED = 1 / 3  # share of the predicted skewness from which all of the bias is corrected
+_FEW_CLIPPED = 0.03  # largest share of clipped pixels in bins whose skewness is used
+_NEGLIGIBLE = 0.01  # a channel with less bias, in standard deviations of the noise, is left alone
+_BINS, _KNOTS = 32, 257  # of brightness: where skewness is measured, and knots of the correction
+_MOST_PIXELS = 1 << 16  # pixels measured, evenly spread over the image
+_TINY = 1e-12  # avoids divisions by 0; values are relative to the largest
 
 
 class Removed(NamedTuple):
-    """What was removed from one channel, in B bins of brightness; values relative to the largest.
+    """Noise removed from one channel, in B bins of brightness; the image's largest value is 1."""
 
-    Mean of the denoised values, standard deviation and skewness of what was removed, share of
-    clipped values and number of pixels.
-    """
-
-    means: npt.NDArray[np.float64]
-    deviations: npt.NDArray[np.float64]
-    skewness: npt.NDArray[np.float64]
-    clipped: npt.NDArray[np.float64]
-    pixels: npt.NDArray[np.int64]
+    means: npt.NDArray[np.float64]  # of the denoised values
+    deviations: npt.NDArray[np.float64]  # standard deviation of what was removed
+    skewness: npt.NDArray[np.float64]  # of what was removed
+    clipped: npt.NDArray[np.float64]  # share of clipped pixels
+    pixels: npt.NDArray[np.int64]  # number of pixels
 
 
 def correct_bias(
@@ -125,23 +121,25 @@ def correct_bias(
 def remove_bias(image, pixels):
     """Correct the denoised (..., C) pixels of a checked image, in place."""
     inside = ... if image.valid is None else image.valid
-    noisy, found = (a[inside].reshape(-1, image.channels) for a in (image.pixels, pixels))
-    size = max(abs(image.low), abs(image.high), float(abs(found).max()))
+    noisy, denoised = (a[inside].reshape(-1, image.channels) for a in (image.pixels, pixels))
+    size = max(abs(image.low), abs(image.high), float(abs(denoised).max()))
     if size == 0:
         return
     extremes = Extremes.of(noisy)
     chosen = np.linspace(0, len(noisy) - 1, min(len(noisy), _MOST_PIXELS)).astype(int)
-    noisy, found = (np.array(a[chosen].T, np.float64, order="C") / size for a in (noisy, found))
+    noisy, denoised = (
+        np.array(a[chosen].T, np.float64, order="C") / size for a in (noisy, denoised)
+    )
     limits, clipped = extremes.values / size, extremes.clipped / size
-    order = np.argsort(found, axis=1, kind="stable")
-    noisy, found = (np.take_along_axis(a, order, axis=1) for a in (noisy, found))
-    removed = [_measured(*own) for own in zip(noisy, found, limits.T, strict=True)]
+    order = np.argsort(denoised, axis=1, kind="stable")
+    noisy, denoised = (np.take_along_axis(a, order, axis=1) for a in (noisy, denoised))
+    removed = [_measured(*own) for own in zip(noisy, denoised, limits.T, strict=True)]
     share = _share_of_curve(removed) if image.low >= 0 else 0.0
     if share is None:
         return
     for channel, own in enumerate(removed):
         places = np.linspace(0, len(chosen) - 1, _KNOTS).astype(int)
-        knots = np.unique(found[channel, places])
+        knots = np.unique(denoised[channel, places])
         noise = np.interp(knots, own.means, own.deviations)
         low, high = clipped[:, channel]
         change = share * _correction(knots, noise, GAMMA)
@@ -154,25 +152,25 @@ def remove_bias(image, pixels):
             pixels[..., channel][inside] += size * np.interp(values, knots, change)
 
 
-def _measured(noisy, found, limits):
-    """Return what was `Removed` from a channel, whose values are sorted by those found."""
-    rows, edges = [], np.linspace(0, len(found), min(_BINS, len(found)) + 1).astype(int)
+def _measured(noisy, denoised, limits):
+    """Return what was `Removed` from a channel, whose pixels are sorted by denoised values."""
+    rows, edges = [], np.linspace(0, len(denoised), min(_BINS, len(denoised)) + 1).astype(int)
     for part in map(slice, edges[:-1], edges[1:]):
-        noise = noisy[part] - found[part]
+        noise = noisy[part] - denoised[part]
         noise -= noise.mean()
         squares = noise**2
         deviation = np.sqrt(squares.mean())
         skewness = (squares * noise).mean() / max(deviation**3, _TINY**3)
         clipped = (noisy[part] <= limits[0]) | (noisy[part] >= limits[1])
-        rows.append((found[part].mean(), deviation, skewness, clipped.mean(), len(noise)))
+        rows.append((denoised[part].mean(), deviation, skewness, clipped.mean(), len(noise)))
     return Removed(*np.array(rows).T)
 
 
 def _share_of_curve(removed):
-    """Return how far the skewness of the noise is that of a tone curve, 0 to 1.
+    """Return the share of the tone curve's bias to correct, 0 to 1, from the skewness of the noise.
 
-    Two standard errors of normal noise are subtracted from the skewness. None if so much is clipped
-    that the skewness says nothing.
+    It grows with the ratio of measured to predicted skewness, less two standard errors for normal
+    noise. None if too many pixels are clipped to measure the skewness.
     """
     every = Removed(*np.concatenate(removed, axis=1))
     usable = (every.clipped < _FEW_CLIPPED) & (every.means > 0) & (every.deviations > 1e-6)
@@ -188,7 +186,10 @@ def _share_of_curve(removed):
 
 
 def _correction(means, deviations, gamma):
-    """Return what is to be added to the means of noisy values with such standard deviations."""
+    """Return what to add to means of noisy values so that they are the values without noise.
+
+    `deviations` are the standard deviations of the noisy values, `gamma` is of the tone curve.
+    """
     ratios, factors, _ = _table(gamma)
     means = np.maximum(means, 0)
     ratio = deviations / np.maximum(means, 1e-3 * deviations + _TINY)
@@ -197,11 +198,11 @@ def _correction(means, deviations, gamma):
 
 @cache
 def _table(gamma):
-    """Return what normal noise in the light does to values: (3, n) numbers.
+    """Return (3, n) numbers: what normal noise in the light does to values behind a tone curve.
 
-    Values are the light to the power of ``1 / gamma``, and 0 where that is negative. The rows are
-    their standard deviation over their mean, which rises; the value without noise over the mean;
-    and the skewness of the values.
+    Values are the light to the power of ``1 / gamma``, and 0 for negative light. The rows are the
+    standard deviation of the values over their mean, in increasing order; the value without noise
+    over the mean; and the skewness of the values.
     """
     light = np.append(np.geomspace(1e3, 1e-2, 400), 0)[:, None]
     noise = ndtri((np.arange(400) + 0.5) / 400)

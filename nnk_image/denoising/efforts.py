@@ -1,22 +1,22 @@
-"""The settings of the patch methods, and what becomes of them where images are thin."""
+"""The settings of the patch methods, and how they adapt to images with short axes."""
 
 import math
 from dataclasses import dataclass, replace
 
-COLOR_LEFT = (0.3, 0.0)
-"""Noise left in the colors after each pass."""
+COLOR_NOISE_LEFT = (0.3, 0.0)
+"""Noise left in the working image of the colors after each pass, relative to sigma."""
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How groups of similar patches are found; sizes in pixels.
+    """How groups of similar patches are found; lengths in pixels.
 
     Attributes
     ----------
     patch, group : int
-        Side of the patches, members of a group.
+        Side of a patch, and number of patches in a group.
     radius, step : int
-        Reach of the search, distance of reference patches.
+        Radius of the search around a reference patch, and distance between reference patches.
     """
 
     patch: int
@@ -27,8 +27,8 @@ class Grouping:
     def sizes(self, shape, spacing=None):
         """Return patch, radius and step along each axis of an image, as tuples of int.
 
-        Where all axes are long and of equal spacing they are what the attributes say.  Steps never
-        exceed patches: every pixel is covered.
+        If all axes are long and have equal spacing, these are the attributes. Steps never exceed
+        patches, so that every pixel is covered.
         """
         if len(shape) == 2 and not min(shape) < self.patch < max(shape):
             patch, radius = min(self.patch, *shape), min(self.radius, max(shape))
@@ -42,52 +42,53 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Effort:
-    """What a patch method does.
+    """The searches and passes of a patch method.
 
     Attributes
     ----------
     first : Grouping
-        For the first estimate.
+        Of the first estimate.
     searches : tuple of Grouping
-        Groups are found anew for each; the last one serves the colors too.
-    left : tuple of tuple of float
-        Noise left after each pass over the groups of each search; the last is 0.
+        The later searches, each on the result so far. The colors use the groups of the last one.
+    noise_left : tuple of tuple of float
+        For each search, the noise left in the working image after each pass over its groups,
+        relative to sigma; the last is 0.
     coarse_colors : Grouping
         For the colors at half size and below; in images also at full size, unless noise is white.
-    second_look : Grouping or None
-        For one more pass on the noisy image itself, if noise is white, whose result is averaged
-        with the others' where the image is not flat.
+    final_pass : Grouping or None
+        If noise is white, one more pass is made on the noisy image itself, in these groups. Its
+        result is averaged with that of the other passes where the image is not flat.
     polished : bool
         Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
     light : bool
-        Whether, if an image at half size came first and noise is coarse, the groups of the first
-        estimate of the luminance serve one pass, and the colors; and every second group is enough
-        for colors, and for the luminance where the image has no detail finer than half size.
+        Saves time after denoising at half size. If noise is coarse, the luminance gets one pass, in
+        the groups of the first estimate, which the colors use too. Every second group is used for
+        the colors, and for the luminance where the image has no detail finer than half size.
     """
 
     first: Grouping
     searches: tuple[Grouping, ...]
-    left: tuple[tuple[float, ...], ...]
+    noise_left: tuple[tuple[float, ...], ...]
     coarse_colors: Grouping
-    second_look: Grouping | None = None
+    final_pass: Grouping | None = None
     polished: bool = False
     light: bool = False
 
 
-# Tiles begin at multiples of all steps of a method: equal steps keep the tiles small.
+# Tiles begin at common multiples of all steps of a method: equal steps allow small tiles.
 _IMAGES = {
     "fast": Effort(
         first=Grouping(5, 64, 9, 5),
         searches=(Grouping(5, 48, 14, 5), Grouping(6, 64, 14, 5)),
-        left=((0.5, 0.25), (0.0,)),
+        noise_left=((0.5, 0.25), (0.0,)),
         coarse_colors=Grouping(5, 64, 14, 5),
         polished=True,
     ),
     "best": Effort(
         first=Grouping(6, 64, 8, 6),
         searches=(Grouping(5, 48, 24, 4), Grouping(6, 64, 24, 4), Grouping(7, 64, 24, 4)),
-        left=((0.65, 0.5), (0.35, 0.2), (0.1, 0.0)),
-        second_look=Grouping(12, 64, 24, 6),
+        noise_left=((0.65, 0.5), (0.35, 0.2), (0.1, 0.0)),
+        final_pass=Grouping(12, 64, 24, 6),
         coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
@@ -95,13 +96,13 @@ _IMAGES = {
 _IMAGES["wide"] = replace(
     _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
 )
-"""For sums of pixels with few counts: the wider search gains up to 0.06 dB for 7 % of the time."""
+"""For sums of pixels with few counts: the wider search gains up to 0.06 dB and adds 7 % of time."""
 
 _VOLUMES = {
     "fast": Effort(
         first=Grouping(4, 64, 5, 4),
         searches=(Grouping(4, 56, 5, 4),) * 3,
-        left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
+        noise_left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
         coarse_colors=Grouping(4, 48, 3, 4),
     ),
 }
@@ -110,7 +111,7 @@ _VOLUMES["best"] = replace(
 )
 _VOLUMES["wide"] = _VOLUMES["best"]
 
-# A patch of 4 pixels along four axes has too many: it is slow, and few others are similar.
+# Patches of side 4 would have 256 pixels on four axes: slow, and few others would be similar.
 _SEQUENCES_OF_VOLUMES = {
     "fast": replace(
         _VOLUMES["fast"],
@@ -130,21 +131,21 @@ _SEQUENCES_OF_VOLUMES["wide"] = _SEQUENCES_OF_VOLUMES["fast"]
 def effort(name, axes, channels):
     """Return the settings of a method for an image with these numbers of axes and of channels.
 
-    The luminance of a color image, an average of its channels, has less noise, and that of
-    photographs is coarse: 'fast' does less.
+    'fast' does less for color images: the luminance, an average of the channels, has less noise,
+    and the noise of photographs is coarse.
     """
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:
         searches, left = (Grouping(6, 64, 14, 5),), ((0.3, 0.0),)
-        return replace(settings, searches=searches, left=left, light=True, polished=False)
+        return replace(settings, searches=searches, noise_left=left, light=True, polished=False)
     return settings
 
 
 def fill(shape, side, spacing=None):
     """Return the sides of a box of about ``side ** axes`` pixels, of equal length in space.
 
-    An axis that is too short is taken whole, and one pixel of an axis that is too coarse; the
-    others make up for it.  So a volume of few slices is treated much like an image.
+    The box covers a short axis fully, and one pixel of an axis whose spacing is too large; the
+    other sides grow in return. So a volume of few slices is treated much like an image.
     """
     spacing = (1.0,) * len(shape) if spacing is None else spacing
     fixed = {}

@@ -12,11 +12,9 @@ from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank
 
-SIGMA_D, SIGMA_F = 2.0, 0.3
-STRENGTH, ORDER = 0.6, 4
-
+SIGMA_D, SIGMA_F = 2.0, 0.3  # widths of the graph's kernel: in pixels, and in units of the noise
+STRENGTH, ORDER = 0.6, 4  # the g of `polish`, and the order of its polynomial
 _PIXELS_OF_STRIP, _LEAST_ROWS = 1 << 18, 128  # strips of rows, so that their graphs stay small
-
 
 SWEEPS = LaplacianOperator.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)
 """How many times `polish` processes all rows of an image."""
@@ -30,7 +28,8 @@ def reach():
 def polish(channel, executor):
     """Smooth a channel on its own NNK graph, which removes the last specks of noise.
 
-    ``(I + g L)^-1 f`` with the random-walk Laplacian of the NNK graph of f, as one polynomial.
+    The result is ``(I + g L)^-1 f``, where L is the random-walk Laplacian of the NNK graph of f,
+    computed as one polynomial of L.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ def polish(channel, executor):
     strip = max(_LEAST_ROWS, _PIXELS_OF_STRIP // shape[1]), shape[1]
     result = np.empty_like(channel)
     for tile in cut(shape, strip, reach()):
-        part = channel[0][tile.padded].astype(np.float32)  # enough for a small change
+        part = channel[0][tile.padded].astype(np.float32)  # precise enough, as the change is small
         change = _polished(part, executor) - part
         result[0][tile.core] = channel[0][tile.core] + change[tile.inside]
     return result
@@ -68,9 +67,9 @@ def _polished(pixels, executor):
     return operator.analyze(pixels, _coefficients(operator.bound), operator.bound, executor)[0]
 
 
-@cache  # the bound of a random walk is 2
+@cache  # `bound` is always 2, that of random-walk Laplacians
 def _coefficients(bound):
-    """Return the Chebyshev coefficients of the smoothing, which keeps constants."""
+    """Return the Chebyshev coefficients of the smoothing, scaled to keep constant images."""
     coefficients = filter_bank.chebyshev_coefficients(
         lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, bound, "projection"
     )

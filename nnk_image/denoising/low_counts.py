@@ -26,19 +26,19 @@ _ENOUGH, _ENOUGH_IN_VOLUMES = 10.0, 3.5
 """Counts per pixel from which one round is as good as several."""
 
 _SHARE, _POWER = 0.37, 0.5
-"""Share of the image in the last mixture at one count per pixel, and the power of the counts with
-which it grows."""
+"""The last round denoises a mixture of the noisy image and the estimate. The noisy image has the
+share ``_SHARE * counts ** _POWER`` in it, given the counts per pixel, from 0.2 to `_MOST_SHARE`."""
 
 _MOST_SHARE = 0.85
 
 _SHARES_IN_VOLUMES = 0.65, 0.7
-"""Shares of the image in the last two rounds from `_FEW` counts on, in volumes."""
+"""In volumes with at least `_FEW` counts: shares of the noisy image in the last two rounds."""
 
 _CORRECTIONS = 3
-"""Corrections after which interpolated sums have the right sums again."""
+"""How many interpolations are added: each is of what the sums of blocks still lack."""
 
 _LEAST_GAIN = 1e-6
-"""Least gain over the read noise: channels below are denoised as if they had this gain."""
+"""Least gain, relative to the read noise; smaller gains are raised to it."""
 
 
 class Round(NamedTuple):
@@ -47,11 +47,11 @@ class Round(NamedTuple):
     Attributes
     ----------
     method : str
-        Which of `methods.STEPS` denoises the stabilized image.
+        The name in `methods.ROUND_METHODS` of what denoises the stabilized image.
     side : int
         Side of the blocks of pixels whose sums are denoised; 1 for the pixels themselves.
     share : float
-        Share of the noisy image in the mixture; 1 in the first round.
+        Share of the noisy image in its mixture with the estimate so far; 1 in the first round.
     """
 
     method: str
@@ -76,17 +76,18 @@ def plan_rounds(noise: NoiseModel, channels, method, statistics, axes):
 
 
 def effective_counts(mean, square, gain, read=0.0, offset=0.0):
-    """Return the counts per pixel whose Poisson noise alone is as strong as that where light is.
+    """Return the counts per pixel whose Poisson noise alone is as strong as all noise in the light.
 
-    That is the square of the light over the variance: the count, if there is no read noise. The
-    light is its mean weighted by itself, so that an empty background does not count.
+    They are the squared intensity above the offset over the variance of the noise: the mean count
+    if there is no read noise. The intensity is averaged with itself as weight, so that a dark
+    background does not lower it.
 
     Parameters
     ----------
     mean, square : float
-        Of the pixels, and of their squares, with noise.
+        Mean of the noisy pixels, and of their squares.
     gain, read, offset : float
-        Of the noise.
+        Gain, standard deviation of the read noise, and offset.
     """
     light = mean - offset
     if not 0 < light < np.inf:
@@ -135,16 +136,16 @@ class PoissonUnits:
         ]
 
     def forward(self, pixels):
-        """Return the sums of blocks of pixels, with noise of standard deviation 1."""
+        """Return the sums of blocks of pixels, stabilized to noise of standard deviation 1."""
         return _stacked(
             stabilizer.forward(_sums(pixels[..., c], self.side))
             for c, stabilizer in enumerate(self._stabilizers)
         )
 
     def inverse(self, units):
-        """Return denoised units as (H, W, C) intensities."""
+        """Return the (H, W, C) intensities of denoised stabilized values."""
         return _stacked(
-            _spread(stabilizer.inverse(units[..., c]), self.side, self.shape)
+            _interpolated(stabilizer.inverse(units[..., c]), self.side, self.shape)
             for c, stabilizer in enumerate(self._stabilizers)
         )
 
@@ -152,19 +153,19 @@ class PoissonUnits:
 def keep_means(estimate, noisy, parameters, valid):
     """Scale each channel, in place, to the mean of the noisy image where there is light.
 
-    Denoising in stabilized units alone would darken textures. Zero of the scale is where the
-    variance of the noise would be 0. A background below the offset, where the estimate is the
-    offset, must not darken what is bright.
+    Denoising in stabilized units alone would darken textures. The scale starts at the intensity at
+    which the noise would have variance 0. Pixels with an estimate at the offset are left out, or a
+    background whose noisy values are below the offset would darken the bright parts.
     """
     for c, (gain, read, offset) in enumerate(parameters):
-        lift = read**2 / gain  # of the offset above that zero
+        lift = read**2 / gain  # height of the offset above that intensity
         light = np.maximum(estimate[..., c] - offset, 0)
         lit = light > 0 if valid is None else (light > 0) & valid
         n = max(1, np.count_nonzero(lit))
         estimated = float(light.sum(where=lit, dtype=np.float64)) / n + lift
         given = float(noisy[..., c].sum(where=lit, dtype=np.float64)) / n - offset + lift
         if estimated > 0 and given > 0:
-            # Not (light + lift) * given / estimated - lift, which would round where lift is large.
+            # (light + lift) * given / estimated - lift, but without rounding errors of a large lift
             light += (light + lift) * ((given - estimated) / estimated)
         estimate[..., c] = light + offset
 
@@ -183,8 +184,8 @@ def _sums(channel, side):
     return blocks.sum(axis=tuple(range(1, blocks.ndim, 2)))
 
 
-def _spread(sums, side, shape):
-    """Return a smooth channel of `shape` whose blocks of pixels have the given sums."""
+def _interpolated(sums, side, shape):
+    """Return a smooth channel of `shape` whose blocks of pixels nearly have the given sums."""
     if side == 1:
         return sums
     left = sums / sums.dtype.type(side**sums.ndim)

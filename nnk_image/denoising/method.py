@@ -20,16 +20,16 @@ class Method:
         same bits, for every number of threads. A part of an image, with the `Statistics` of the
         whole, is treated as in the whole.
     progress_units : callable
-        ``progress_units(shape, channels, white)`` returns how many times it processes all rows,
-        for white or for correlated noise.
+        ``progress_units(shape, channels, white)`` returns how many times it processes all rows of
+        an image with white or with correlated noise.
     reach : callable
         ``reach(shape, channels, spacing)`` returns the `Reach`: the overlap that a tile needs,
         and where tiles may begin.
     bytes_per_pixel : callable
-        ``bytes_per_pixel(channels, itemsize)`` returns what it holds at the peak beside an image
-        whose numbers have that size (measured).
+        ``bytes_per_pixel(channels, itemsize)`` returns the measured peak memory in bytes, without
+        the image itself, whose values have `itemsize` bytes.
     uneven : bool
-        Whether it follows levels that differ across the image.
+        Whether it supports noise levels that differ across the image.
     """
 
     denoise: Callable[..., Any]

@@ -9,5 +9,5 @@ METHODS = {
 }
 """Name -> `Method`. A new method is a file that defines one, and a line here."""
 
-STEPS = METHODS | {"wide": patches.method("wide")}
-"""The methods, and another one for sums of pixels with low counts."""
+ROUND_METHODS = METHODS | {"wide": patches.method("wide")}
+"""Methods of a `Round`: also 'wide', a 'fast' with a wider search, for sums of low counts."""

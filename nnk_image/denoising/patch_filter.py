@@ -20,28 +20,29 @@ from nnk_image.base.geometry import strides_of
 from nnk_image.base.reach import LANES, Reach
 
 GRID_ROWS_PER_CHUNK = 8
-"""Rows of reference patches in a chunk. The chunks' sums are added chunk by chunk, so that
+"""Rows of reference patches in a chunk. The sums of the chunks are added in a fixed order, so that
 rounding, and with it the last bits of the result, never depends on the number of threads."""
 
 MOST_POSITIONS = 2**31 - 1
-"""Largest distance, in pixels counted row by row, within a search window of the C core."""
+"""Largest difference of two positions, in row-major order, in a search window: int32 in C."""
 
 PASS_ROWS = 6
-"""Time of a pass or a search, in sweeps of the graph methods, for progress reports (measured)."""
+"""For progress reports: the time of a pass or a search, relative to that in which a graph method
+processes all rows once (measured)."""
 
-_FIRST = 0.25
-"""The square of the factor of the first estimate, equation 13 of Herbreteau and Kervrann."""
+_FIRST_A = 0.25
+"""The `a` of the first estimate, whose `b` is ``1 + a``, see nnk_patch_pass: the square of the
+factor in equation 13 of Herbreteau and Kervrann."""
 
 _MOST_NOISE = 1.5
-"""Noise of a group in the first estimate, at most, over what its patches vary by. The most similar
-fifth of a window's patches of pure noise vary by a third less than all; more is noise that is not
-there, which the first estimate would turn into negative weights."""
+"""In the first estimate, the noise of a group is at most this many times the variation of its
+patches. Patches of pure noise that are the most similar fifth of a search window vary by a third
+less than all; a larger ratio overestimates the noise and would lead to negative weights."""
 
-
-_EXAGGERATION = 1.5
-"""Factor of the variance of the noise, times the pixels of a patch over the patches of a group, for
-filters across pixels in volumes: with few patches for many pixels they would fit the noise. Chosen
-by ``python -m benchmarks volumes --volume-tables correlated``; images gain nothing."""
+_OVERFITTING = 1.5
+"""Factor of the variance of the noise in volumes, times the pixels of a patch over the patches of a
+group: filters across so many pixels would otherwise fit the noise of few patches. Chosen by
+``python -m benchmarks volumes --volume-tables correlated``; images gain nothing."""
 
 
 class PatchGroups:
@@ -50,12 +51,12 @@ class PatchGroups:
     Attributes
     ----------
     patch, radius : tuple of int
-        Pixels of a patch, and reach of the search, along each axis (`Grouping.sizes`).
+        Side of a patch, and radius of the search, along each axis (`Grouping.sizes`).
     group : int
-        Members of a group.
+        Number of patches in a group.
     lines, columns : ndarray
-        The grid: numbers of lines of the image, and positions along them.  Every pixel is
-        covered.
+        First pixels of the reference patches: indices of lines of the image, and positions along
+        them. The reference patches cover every pixel.
     """
 
     def __init__(self, shape, grouping, spacing=None):
@@ -81,10 +82,10 @@ class PatchGroups:
         )
 
     def match(self, image, noise, executor, noisy=False):
-        """Find the groups on an image (H, W): nearest patches by squared difference.
+        """Find the groups in an image (H, W): the nearest patches by squared difference.
 
-        `noise` is that of the images to be filtered. Where `image` is `noisy` itself, what the
-        noise adds to the distances is taken off.
+        `noise` is that of the images to be filtered. If `image` is `noisy` itself, what the noise
+        adds to the squared distances is subtracted.
         """
         bias = noise.bias(self.patch, self.radius, image.dtype) if noisy else None
         self.core.set_noise(bias, noise.patch_variances(self.patch, image.dtype))
@@ -97,15 +98,15 @@ class PatchGroups:
         )
 
     def keep(self, where=None, share=1, elsewhere=0):
-        """Leave out groups, depending on where the center of their reference patch is.
+        """Choose the groups to filter, by the center of their reference patch.
 
         Parameters
         ----------
         where : (H, W) ndarray of bool, optional
-            By default everywhere.
+            By default True everywhere.
         share, elsewhere : {0, 0.5, 1}
-            What is kept of the groups there, and of the others: 0.5 is every second one, as the
-            white fields of a chessboard.
+            Share of the groups that is kept where `where` is True, and elsewhere: 0.5 keeps every
+            second one, as the white fields of a chessboard.
         """
         grid = *self._grid, self.columns
         shape = tuple(len(positions) for positions in grid)
@@ -118,10 +119,10 @@ class PatchGroups:
         self.core.keep(np.broadcast_to(wanted, shape).reshape(len(self.lines), -1))
 
     def first_estimate(self, noisy, noise, executor, where=None, rest=None):
-        """Return the estimate of channels (C, H, W) from themselves alone.
+        """Return the first estimate of noisy channels (C, H, W), which has no pilot yet.
 
-        A rough one is enough for what follows: every second group. `where` is as for `keep`, `rest`
-        as for `filter`.
+        A rough one is enough for the passes that follow, so that it uses every second group.
+        `where` is as for `keep`, `rest` as for `filter`.
         """
         self.keep(where, share=0.5)
         estimate, _ = self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)
@@ -131,8 +132,8 @@ class PatchGroups:
     def filter(self, y, z, x, noise, executor, tau=0.0, first=False, rest=None):
         """Make one pass on channels that share their filters; see nnk_patch_pass in nnk_patches.h.
 
-        One channel of a volume with white noise is filtered across the members of a group, which
-        gains 1 dB there; everything else across the pixels of a patch.
+        Filters combine the pixels of a patch; those of one channel of a volume with white noise
+        combine the members of a group, which gains 1 dB there.
 
         Parameters
         ----------
@@ -142,22 +143,22 @@ class PatchGroups:
             Of these channels.
         executor : RowExecutor
         tau : float
-            Noise left in the next working image.
+            Noise left in the next working image, relative to sigma.
         first : bool
             Whether x is noisy itself, and this is the first estimate.
         rest : (C, H, W) ndarray, optional
-            Values of the pixels that are in no group, if some groups are left out; default `x`.
+            Values for pixels in no group, if some groups were not kept; default `x`.
 
         Returns
         -------
         pilot, work : ndarrays like the images
-            On the last pass, tau = 0, they are the same.
+            The next pilot and working image; the same array if tau is 0, in the last pass.
         """
         n, n_sums = len(y), 2 * len(y) if tau > 0 else len(y)
         across_members = y.ndim > 3 and n == 1 and noise.is_white and not first
-        a, b, limit = (_FIRST, 1 + _FIRST, _MOST_NOISE) if first else (1.0, 1.0, math.inf)
+        a, b, limit = (_FIRST_A, 1 + _FIRST_A, _MOST_NOISE) if first else (1.0, 1.0, math.inf)
         if y.ndim > 3 and not first and not across_members:
-            a = b = max(1.0, _EXAGGERATION * math.prod(self.patch) / (n * self.group))
+            a = b = max(1.0, _OVERFITTING * math.prod(self.patch) / (n * self.group))
         covariance = noise.covariance(self.patch, y.dtype)
         options = across_members, a, b, tau, limit, covariance
         images = [image.reshape(n, -1) for image in (y, z, x)]
@@ -169,7 +170,7 @@ class PatchGroups:
         sums = np.zeros((n_sums + 1, *self.shape), y.dtype)
         self._add_up(work, sums, executor)
         weights = sums[n_sums]
-        for axis, side in enumerate(self.patch):  # from first pixels to all pixels of the patches
+        for axis, side in enumerate(self.patch):  # from the patches' first pixels to all pixels
             weights = _sums_before(weights, axis, side)
         alone = weights == 0
         weights[alone] = 1
@@ -179,10 +180,10 @@ class PatchGroups:
         return sums[:n], sums[n:n_sums] if tau > 0 else sums[:n]
 
     def _add_up(self, work, sums, executor):
-        """Add all groups to `sums`, by chunks of rows of the grid, in their order.
+        """Add the results of all groups to `sums`, in chunks of grid lines, in a fixed order.
 
-        ``work(part, (first, shape), g0, g1)`` adds the groups of grid lines [g0, g1) to `part`,
-        (len(sums), pixels) zeros for the box of the image that they reach.
+        ``work(part, (first, shape), g0, g1)`` adds those of grid lines [g0, g1) to `part`, an array
+        of zeros, (len(sums), pixels), for the box of the image that holds all their patches.
         """
         chunks = _chunks(len(self.lines), len(self._grid[-1]), GRID_ROWS_PER_CHUNK)
 
@@ -191,7 +192,7 @@ class PatchGroups:
             box = self._box(g0, g1)
             shape = tuple(part.stop - part.start for part in box)
             part = np.empty((len(sums), math.prod(shape)), sums.dtype)
-            part[...] = 0  # faster than np.zeros, whose pages are new each time
+            part[...] = 0  # faster than np.zeros, which gets new memory pages each time
             work(part, (tuple(part.start for part in box), shape), g0, g1)
             return box, part.reshape(-1, *shape)
 
@@ -203,7 +204,7 @@ class PatchGroups:
         executor.run(chunk, len(chunks), rows_per_chunk=1, counts_as=counts_as, consume=add)
 
     def _box(self, g0, g1):
-        """Return the slices of the image that the groups of grid lines [g0, g1) reach."""
+        """Return slices of the image that hold all patches of the groups of grid lines [g0, g1)."""
         sizes = [len(positions) for positions in self._grid]
         first, last = (np.unravel_index(g, sizes) for g in (g0, g1 - 1))
         box = []
@@ -236,12 +237,12 @@ def _sums_before(values, axis, n):
 
 
 def _grid(n, patch, step):
-    """Return positions 0, step, 2 step, ... and always the last one."""
+    """Return the positions 0, step, 2 step, ... of patches, and the last one that fits into n."""
     return np.unique(np.append(np.arange(0, n - patch + 1, step), n - patch))
 
 
 def _chunks(n_lines, plane, height):
-    """Split grid lines into ranges of at most `height`, none of which crosses planes."""
+    """Split grid lines into ranges of at most `height`, each within one plane of `plane` lines."""
     return [
         (g, min(g + height, start + plane))
         for start in range(0, n_lines, plane)

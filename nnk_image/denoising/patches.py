@@ -1,12 +1,12 @@
-"""'fast' and 'best': Wiener passes on groups of similar patches.
+"""'fast' and 'best': Wiener filters for groups of similar patches, in several passes.
 
-Where noise is correlated, and in volumes, the image at half size comes first: there patches reach
-twice as far, noise is nearly white, and its covariance is known exactly. Colors are weak and
-smooth: few passes in the groups of the denoised luminance are enough, and the two colors share one
-filter per group.
+If noise is correlated, and in volumes, the image is first denoised at half size: there a patch
+covers twice the distance, noise is nearly white, and its covariance is known exactly. Colors have
+little contrast and detail: few passes over the groups of the denoised luminance are enough, and
+all colors share one filter per group.
 
 Half size also saves time. Where an image has no finer detail, colors are not filtered at full size
-at all, which is better too. In color images with coarse noise, 'fast' makes one pass over the
+at all, which also improves them. In color images with coarse noise, 'fast' makes one pass over the
 luminance at full size, and every second group is enough for the colors.
 """
 
@@ -20,43 +20,46 @@ from nnk_image.base.channels import from_opponent, to_opponent
 from nnk_image.base.pyramid import double, half_shape, halve
 from nnk_image.base.reach import Reach
 from nnk_image.denoising import graph_smoothing
-from nnk_image.denoising.efforts import COLOR_LEFT, effort
+from nnk_image.denoising.efforts import COLOR_NOISE_LEFT, effort
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups, search_reach
 
-FLOAT32_SPREAD = 200
-"""Range of values, in units of the noise, up to which float32 is enough: rounding of the Gram
-matrices stays below 1 % of the noise that is left after the first pass."""
+FLOAT32_RANGE = 200
+"""Largest range of an image, in standard deviations of its noise, that is computed in float32:
+rounding of the Gram matrices stays below 1 % of the noise that is left after the first pass."""
 
-SMALLEST, _SMALLEST_OF_VOLUMES = 32, 8
-"""Side below which an image at half size has too few patches to help."""
+LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
+"""Sides in pixels: images and volumes with a shorter one are not denoised at half size, where they
+have too few patches to help."""
 
-_LUMINANCE_MERGED = 0.5
-"""Share of the half-size estimate in the luminance where noise is as coarse as can be; in colors it
-is 1. Between 0 and 1 it makes 0.06 dB on photographs of three cameras and five telephones, and
-0.2 dB on images with exactly known noise, which are best below 0.5."""
+_HALF_SIZE_WEIGHT = 0.5
+"""Weight of the half-size result in the luminance, times the `coarseness` of the noise; in colors
+it is 1. Values from 0 to 1 differ by 0.06 dB on photographs of three cameras and five telephones,
+and by 0.2 dB on images with exactly known noise, where values below 0.5 are best."""
 
-_COARSE = 0.3
-"""Coarseness of the noise above which the first groups are good enough for all passes: corrected by
-half size, the image in which they are found has little noise left."""
+_COARSE_NOISE = 0.3
+"""The `coarseness` of the noise above which 'fast' finds groups for the luminance only once: the
+image they are found in, corrected by the half-size result, has little noise left."""
 
 _HALVINGS = 2
-"""How often colors are halved."""
+"""How often colors are halved: 2 means that they are also denoised at a quarter of the size."""
 
-_DETAIL = (0.5, 1.5)
-"""Colors come from half size alone where the mean square of their detail exceeds that of the noise
-by less than the first number times `coarseness`, from full size where it exceeds it by more than
-the second. From (0.2, 0.8) to (0.6, 1.2), photographs of three cameras and five telephones, and
-colorful pictures with binomial noise, differ by at most 0.03 dB."""
+_DETAIL_LIMITS = (0.5, 1.5)
+"""How strong the detail that halving loses must be: its mean square minus that of the noise alone,
+relative to the latter times `coarseness`. Below the first number, colors are taken from half size,
+above the second from full size, and mixed in between. Limits from (0.2, 0.8) to (0.6, 1.2) differ
+by at most 0.03 dB on photographs of three cameras and five telephones, and on colorful pictures
+with binomial noise."""
 
 _BOX = 9
-"""Side of the boxes of pixels in which detail is measured."""
+"""Side, in pixels, of the boxes in which detail and the variance of the image are averaged."""
 
-_FLAT = 0.02
-"""Variance of a denoised image in a box below which the second look counts less: it leaves more
-noise, by which 'best' lost up to 7 dB in smooth pictures. At 0.1 it loses its gain on some."""
+_FLAT_VARIANCE = 0.02
+"""Variance of the denoised image in a box, in units of the noise's, below which `final_pass` has
+less weight. There it leaves more noise than the passes before; with full weight, 'best' lost up to
+7 dB in smooth pictures. With 0.1 instead, it gains nothing on some others."""
 
-_DOUBLED = 4
+_DOUBLE_REACH = 4
 """How far the interpolation from half size to full size reaches, in pixels of full size."""
 
 
@@ -73,9 +76,9 @@ def method(name):
 def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
-    dtype = np.float32 if image.high - image.low <= FLOAT32_SPREAD else np.float64
+    dtype = np.float32 if image.high - image.low <= FLOAT32_RANGE else np.float64
     noisy = to_opponent(image.pixels.astype(dtype), noise.opponent)
-    run = _Run(settings, statistics.spacing, executor)
+    run = _Denoising(settings, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if noisy.ndim == 3 and (settings.polished or not noise.is_white):
         luminance = graph_smoothing.polish(luminance, executor)
@@ -83,64 +86,64 @@ def denoise(name, image, noise, statistics, executor):
     if len(noisy) > 1:
         colors = run.colors(noisy[1:], noise.of_channels(slice(1, None)), luminance, groups)
         channels = np.concatenate([luminance, colors])
-    del noisy, luminance, groups  # a photograph has millions of pixels
+    del noisy, luminance, groups  # to free memory before the result is allocated
     return from_opponent(channels, noise.opponent)
 
 
-class _Run:
-    """Denoising of channels (C, H, W), with unit noise, by settings of class `Effort`."""
+class _Denoising:
+    """Denoises channels (C, H, W) with unit noise, with the settings of an `Effort`."""
 
     def __init__(self, settings, spacing, executor):
         self._settings, self._spacing, self._executor = settings, spacing, executor
 
-    def luminance(self, noisy, noise, again=True):
+    def luminance(self, noisy, noise, at_half_size_too=True):
         """Return a denoised channel (1, H, W), and the groups of its last search."""
         settings = self._settings
-        coarse = _Coarse.of(noisy, noise) if again else None
-        if coarse is not None:
-            coarse.denoised = self.luminance(coarse.noisy, coarse.noise, again=False)[0]
-        corrected = partial(_corrected, coarse=coarse, weight=1)
-        groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=coarse is None)
-        if settings.light and coarse is not None and coarse.coarseness > _COARSE:
-            rest, fine = _rest_and_detail(noisy, coarse)
+        half = _HalfSize.of(noisy, noise) if at_half_size_too else None
+        if half is not None:
+            half.denoised = self.luminance(half.noisy, half.noise, at_half_size_too=False)[0]
+        corrected = partial(_corrected, half=half, weight=1)
+        groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=half is None)
+        if settings.light and half is not None and half.coarseness > _COARSE_NOISE:
+            rest, fine = _rest_and_detail(noisy, half)
             estimate = groups.first_estimate(noisy, noise, self._executor, fine == 1, rest)
             groups.keep(fine == 1, elsewhere=0.5)
             pilot, _ = self._passes(groups, noisy, noisy, corrected(estimate), noise, (0.0,))
-            return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
+            return _merged(pilot, half, _HALF_SIZE_WEIGHT), groups
         pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
         found_on, work = pilot, noisy
-        for grouping, left in zip(settings.searches, settings.left, strict=True):
+        for grouping, left in zip(settings.searches, settings.noise_left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
             pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
-        if settings.second_look is not None and noise.is_white:
-            larger = self._groups(pilot[0], noise, settings.second_look)
+        if settings.final_pass is not None and noise.is_white:
+            larger = self._groups(pilot[0], noise, settings.final_pass)
             other, _ = self._passes(larger, noisy, noisy, pilot, noise, (0.0,))
             variance = _box_means(pilot[0] ** 2) - _box_means(pilot[0]) ** 2
-            pilot = pilot + np.clip(variance / _FLAT, 0, 1) / 2 * (other - pilot)
-        return _merged(pilot, coarse, _LUMINANCE_MERGED), groups
+            pilot = pilot + np.clip(variance / _FLAT_VARIANCE, 0, 1) / 2 * (other - pilot)
+        return _merged(pilot, half, _HALF_SIZE_WEIGHT), groups
 
     def colors(self, noisy, noise, guide, groups, halvings=_HALVINGS):
         """Return denoised colors (C, H, W), in groups of a denoised luminance of the same size."""
         grouping = self._settings.coarse_colors
-        coarse = _Coarse.of(noisy, noise) if halvings else None
-        if coarse is not None:
-            half = halve(guide)
-            found = self._groups(half[0], coarse.noise, grouping)
-            coarse.denoised = self.colors(coarse.noisy, coarse.noise, half, found, halvings - 1)
-        rest, fine = _rest_and_detail(noisy, coarse)
+        half = _HalfSize.of(noisy, noise) if halvings else None
+        if half is not None:
+            half_guide = halve(guide)
+            found = self._groups(half_guide[0], half.noise, grouping)
+            half.denoised = self.colors(half.noisy, half.noise, half_guide, found, halvings - 1)
+        rest, fine = _rest_and_detail(noisy, half)
         mixed = fine is not None and halvings == _HALVINGS
         if mixed and not self._settings.light:
             groups = self._groups(guide[0], noise, grouping)
         where = fine > 0 if mixed else None
         pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
         groups.keep(where, share=0.5 if self._settings.light and fine is not None else 1)
-        if coarse is not None:  # what is finer counts for less, the coarser the noise
-            pilot = _corrected(pilot * pilot.dtype.type(1 - coarse.coarseness), coarse, 1)
-        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, COLOR_LEFT)
+        if half is not None:  # the coarser the noise, the less reliable fine detail
+            pilot = _corrected(pilot * pilot.dtype.type(1 - half.coarseness), half, 1)
+        pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, COLOR_NOISE_LEFT)
         if mixed:
             pilot = rest + fine * (pilot - rest)
-        return _merged(pilot, coarse, 1)
+        return _merged(pilot, half, 1)
 
     def _groups(self, image, noise, grouping, noisy=False):
         groups = PatchGroups(image.shape, grouping, self._spacing)
@@ -153,11 +156,11 @@ class _Run:
         return pilot, work
 
 
-class _Coarse:
-    """Channels at half size, with unit noise; `levels` is what they were divided by.
+class _HalfSize:
+    """Channels at half size, divided by `levels`, the standard deviations of their noise there.
 
-    `coarseness` is 0 for white noise, whose variance `halve` keeps, and grows to 1 with the
-    variance of correlated noise at half size.
+    `coarseness` is ``1 - 1 / r``, where r is the factor by which halving raises the variance of
+    the noise: 0 for white noise, near 1 for very coarse noise.
     """
 
     def __init__(self, noisy, levels, noise):
@@ -167,10 +170,10 @@ class _Coarse:
 
     @classmethod
     def of(cls, noisy, noise):
-        """Return them, or None if they would be too small or, of an image, do not help."""
+        """Return the half-size channels, or None if too small, or of an image with white noise."""
         shape = noisy.shape[1:]
         is_image = len(shape) == 2
-        least = SMALLEST if is_image else _SMALLEST_OF_VOLUMES
+        least = LEAST_SIDE if is_image else _LEAST_SIDE_OF_VOLUMES
         if min(shape) < least or (is_image and noise.is_white):
             return None
         halved, levels = noise.halved(shape)
@@ -178,30 +181,29 @@ class _Coarse:
         return cls(halve(noisy) / levels, levels, halved)
 
 
-def _rest_and_detail(channels, coarse):
-    """Return what can be had from half size alone, and where there is finer detail.
+def _rest_and_detail(channels, half):
+    """Return the half-size result at full size, and where the image has finer detail.
 
     Returns
     -------
     rest : (C, H, W) ndarray
-        The denoised `coarse` at full size.
+        The result of `half`, interpolated.
     fine : (H, W) ndarray
-        From 0 to 1.  Detail is what exceeds the noise in the mean square, over about three
-        patches, of what `halve` loses.
+        0 where `halve` loses nothing but noise, 1 where it loses detail; by `_DETAIL_LIMITS`.
 
-    Both are None for volumes, and without a `coarse` image or coarse noise.
+    Both are None for volumes, for white noise, and if `half` is None.
     """
-    if coarse is None or channels.ndim > 3 or coarse.coarseness == 0:
+    if half is None or channels.ndim > 3 or half.coarseness == 0:
         return None, None
-    variances = np.maximum(4 - coarse.levels**2, 0.01)  # of the noise that is lost in a block
-    lost = 2 * halve(channels**2) - (coarse.levels * coarse.noisy) ** 2
+    variances = np.maximum(4 - half.levels**2, 0.01)  # of the noise in `lost`
+    lost = 2 * halve(channels**2) - (half.levels * half.noisy) ** 2
     detail = np.mean(lost / variances, axis=0)
-    if coarse.noise.variances is not None:
-        detail /= coarse.noise.variances
-    low, high = _DETAIL
-    fine = np.clip(((_box_means(detail) - 1) / coarse.coarseness - low) / (high - low), 0, 1)
+    if half.noise.variances is not None:
+        detail /= half.noise.variances
+    low, high = _DETAIL_LIMITS
+    fine = np.clip(((_box_means(detail) - 1) / half.coarseness - low) / (high - low), 0, 1)
     fine = fine.repeat(2, 0).repeat(2, 1)[: channels.shape[1], : channels.shape[2]]
-    return double(coarse.levels * coarse.denoised, channels.shape[1:]), fine
+    return double(half.levels * half.denoised, channels.shape[1:]), fine
 
 
 def _box_means(plane):
@@ -210,24 +212,24 @@ def _box_means(plane):
     return correlate1d(correlate1d(plane, box, 0), box, 1)
 
 
-def _merged(channels, coarse, share):
-    """Return channels merged with the denoised `coarse`, by its coarseness times `share`."""
-    return channels if coarse is None else _corrected(channels, coarse, coarse.coarseness * share)
+def _merged(channels, half, weight):
+    """Return channels merged with the denoised `half`, with weight `weight` times coarseness."""
+    return channels if half is None else _corrected(channels, half, half.coarseness * weight)
 
 
-def _corrected(channels, coarse, weight):
-    """Return channels corrected by `weight` times what a denoised `_Coarse` says."""
-    if coarse is None or coarse.denoised is None or weight == 0:
+def _corrected(channels, half, weight):
+    """Return channels moved towards the denoised `half`, whose values they get for weight 1."""
+    if half is None or half.denoised is None or weight == 0:
         return channels
-    change = coarse.levels * coarse.denoised - halve(channels)
+    change = half.levels * half.denoised - halve(channels)
     change *= channels.dtype.type(weight)
     return channels + double(change, channels.shape[1:])
 
 
 def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
-    luminance = 2 + sum(1 + len(left) for left in settings.left)
-    luminance += 2 * (settings.second_look is not None and white)
+    luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
+    luminance += 2 * (settings.final_pass is not None and white)
     half = math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     is_image = len(shape) == 2
     if white and is_image:
@@ -237,7 +239,7 @@ def _progress_units(name, shape, channels, white):
         at_full_size = 3
     units = at_full_size + luminance * half
     if channels > 1:
-        passes = 1 + len(COLOR_LEFT)
+        passes = 1 + len(COLOR_NOISE_LEFT)
         units += passes + (1 + passes) * half * (1 + half)
         units += is_image and not white
     units *= PASS_ROWS
@@ -247,20 +249,20 @@ def _progress_units(name, shape, channels, white):
 
 
 def _bytes_per_pixel(channels, itemsize):
-    """Return the bytes held per pixel; the size of the image's own numbers hardly matters."""
+    """Return the peak memory in bytes per pixel, nearly the same for float32 and float64 images."""
     return 80 + 45 * channels
 
 
 def _reach(name, shape, channels, spacing=None):
-    """Return the `Reach`; with colors, that of the luminance comes before theirs."""
+    """Return the `Reach`; that of the colors is added, because they need the denoised luminance."""
     settings = effort(name, len(shape), channels)
 
     def of_searches(shape):
         groupings = settings.first, *settings.searches
-        pairs = list(zip(groupings, (1, *map(len, settings.left)), strict=True))
+        pairs = list(zip(groupings, (1, *map(len, settings.noise_left)), strict=True))
         reach = Reach.none(len(shape))
-        if settings.second_look is not None:
-            pairs.append((settings.second_look, 1))
+        if settings.final_pass is not None:
+            pairs.append((settings.final_pass, 1))
             reach += Reach((_BOX // 2,) * 2, (1, 1))
         return sum((search_reach(shape, *pair, spacing) for pair in pairs), reach)
 
@@ -268,7 +270,7 @@ def _reach(name, shape, channels, spacing=None):
         return search_reach(shape, settings.coarse_colors, 3, spacing)
 
     half = half_shape(shape)
-    doubling = Reach((_DOUBLED,) * len(shape), (2,) * len(shape))
+    doubling = Reach((_DOUBLE_REACH,) * len(shape), (2,) * len(shape))
     whole = of_searches(shape) + doubling + of_searches(half).at_half_size()
     if len(shape) == 2:
         whole += graph_smoothing.reach()
@@ -276,6 +278,6 @@ def _reach(name, shape, channels, spacing=None):
         coarse = of_colors(half) + doubling + of_colors(half_shape(half)).at_half_size()
         groupings = settings.searches[-1], settings.coarse_colors
         widest = max(groupings, key=lambda grouping: 2 * grouping.radius + grouping.patch)
-        last = search_reach(shape, widest, 1 + len(COLOR_LEFT), spacing)
+        last = search_reach(shape, widest, 1 + len(COLOR_NOISE_LEFT), spacing)
         whole += last + doubling + coarse.at_half_size()
     return whole

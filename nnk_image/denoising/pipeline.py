@@ -1,4 +1,4 @@
-"""The one way an image is denoised: to units of the noise, a method, and back.
+"""Steps of every denoising: divide by the noise level or stabilize the noise, denoise, and invert.
 
 A method sees only images whose noise has variance 1. That makes it equivariant: adding a constant,
 or scaling image and noise together, does the same to the result. One function for each kind of
@@ -23,7 +23,7 @@ from nnk_image.denoising.low_counts import (
     plan_rounds,
     poisson_parameters,
 )
-from nnk_image.denoising.methods import STEPS
+from nnk_image.denoising.methods import ROUND_METHODS
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel
@@ -36,10 +36,11 @@ from nnk_image.noise.row_column import (
 from nnk_image.noise.standard import WHITE, StandardNoise
 
 LEAST_NOISE = 1e-6
-"""Noise below this share of half the image's range is left alone."""
+"""Channels whose sigma is below this share of half the image's range are returned unchanged."""
 
-_REMAINING = (0.35, 0.15)
-"""Share of the standard deviation of row and column offsets assumed to remain in each round."""
+_OFFSETS_LEFT = (0.35, 0.15)
+"""Row and column offsets are estimated once, and then corrected in two rounds: share of their
+standard deviation that is assumed to be left before each."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,11 @@ class Plan:
     Attributes
     ----------
     groups : tuple of ndarray of int
-        Numbers of the channels that are denoised together. Channels without noise are in none.
+        Indices of the channels that are denoised together. Channels without noise are in none.
     sources : tuple of int
         For each channel the one whose result it takes, -1 for a constant channel.
     rounds : tuple of Round
-        One, unless there are few counts per pixel.
+        A single one, except for Poisson noise with few counts per pixel.
     """
 
     groups: tuple[npt.NDArray[np.intp], ...]
@@ -61,12 +62,12 @@ class Plan:
     sources: tuple[int, ...] = ()
 
     def rows(self, shape, white: bool) -> int:
-        """Return how many rows all steps process, for progress reports."""
+        """Return how many rows all rounds process, for progress reports."""
         rows = 0
         for channels in self.groups:
             for name, side, _ in self.rounds:
                 part = tuple(-(-length // side) for length in shape)
-                units = STEPS[name].progress_units(part, len(channels), white or side > 1)
+                units = ROUND_METHODS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
 
@@ -93,7 +94,7 @@ def denoise_image(
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
-        rows += len(_REMAINING) * Plan(every, (Round("fast"),)).rows(image.shape, False)
+        rows += len(_OFFSETS_LEFT) * Plan(every, (Round("fast"),)).rows(image.shape, False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)
@@ -172,7 +173,7 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
 def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor):
     """Return the denoised (..., n) pixels of n channels.
 
-    Units are values minus the middle of the range of the whole image, over the noise level.
+    The method gets values minus the middle of the range of the whole image, over the noise level.
     """
     dtype, (low, high) = image.dtype, statistics.limits
     center = dtype.type(low / 2 + high / 2)
@@ -181,11 +182,11 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     units = np.subtract(units, center, dtype=dtype)
     units /= scales
-    most = (high / 2 - low / 2) / float(scales.min())  # in any part of the image
+    most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
     units = np.ascontiguousarray(filled(units, image.valid))
     unit_image = replace(image, pixels=units, low=-most, high=most)
-    denoised = STEPS[rounds[0].method].denoise(unit_image, unit_noise, statistics, executor)
-    del units, unit_image  # before the result takes as much
+    denoised = ROUND_METHODS[rounds[0].method].denoise(unit_image, unit_noise, statistics, executor)
+    del units, unit_image  # to free memory for the result
     denoised = denoised * scales
     denoised += center
     return denoised.astype(dtype, copy=False)
@@ -203,7 +204,7 @@ def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, exe
         if side > 1:
             unit_image = replace(unit_image, valid=None)
         own_noise = WHITE if side > 1 else unit_noise
-        denoised = STEPS[name].denoise(unit_image, own_noise, statistics, executor)
+        denoised = ROUND_METHODS[name].denoise(unit_image, own_noise, statistics, executor)
         estimate = units.inverse(denoised.astype(image.dtype, copy=False))
         keep_means(estimate, noisy, parameters, image.valid)
     return estimate
@@ -219,19 +220,18 @@ def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, exec
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     unit_image = _with_pixels(image, table.forward(noisy / level))
     even = replace(unit_noise, variances=None)
-    denoised = STEPS[rounds[0].method].denoise(unit_image, even, statistics, executor)
+    denoised = ROUND_METHODS[rounds[0].method].denoise(unit_image, even, statistics, executor)
     return table.inverse(denoised.astype(image.dtype, copy=False)) * level
 
 
 def _without_row_and_column_noise(image, noise, executor):
     """Return the image without its row and column offsets.
 
-    They are estimated from differences between rows; then the image is denoised, with what
-    remains of them counted as correlated noise, and the mean of what was removed from a row is
-    added to its offset.
+    They are first estimated from differences between rows. Then the image is denoised, with their
+    error as correlated noise, and the mean of what this removes from a row is added to its offset.
     """
     offsets = estimate_offsets(image, noise.rows, noise.columns)
-    for share in _REMAINING:
+    for share in _OFFSETS_LEFT:
         rest = without_offsets(image, offsets)
         statistics = Statistics.of(rest, noise)
         model = offsets_as_correlation(noise, rest, statistics.means, share)
@@ -244,8 +244,8 @@ def _without_row_and_column_noise(image, noise, executor):
 def without_single_axes(image: Image, noise: NoiseModel, spacing):
     """Return image, noise and spacing without axes of one pixel, as far as two axes remain.
 
-    So a volume of one slice is the image that it is. A column becomes a row, along which work is
-    fast, unless its noise tells the two apart.
+    So a volume of one slice is treated as an image. A column becomes a row, which is faster, unless
+    its noise depends on the direction.
     """
     axes = len(image.shape)
     single = tuple(axis for axis in range(axes - 2) if image.shape[axis] == 1)

@@ -1,4 +1,4 @@
-"""Check a denoised image by what was removed: noise does not know where the structure is."""
+"""Check a denoised image: what was removed must look like noise, not like part of the image."""
 
 from dataclasses import replace
 
@@ -18,11 +18,11 @@ _KURTOSIS, _KURTOSIS_OF_WHITE = (2.1, 4.25), (2.1, 5.0)
 """Values of `residual_kurtosis` between which only noise was removed. The upper limit is higher for
 white noise, which may be clipped, as on white paper."""
 
-_SIDE = 8  # of a block
-_FEWEST = 16  # blocks
+_SIDE = 8  # of a block, in pixels
+_FEWEST = 16  # number of blocks that a check needs
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
-_LEAST_VARIANCE = 1e-3  # of the noise in a block, relative to the mean, as where there is no light
-_LEAST_USABLE = 0.95  # share of the pixels of a block that are neither masked, clipped nor padding
+_LEAST_VARIANCE = 1e-3  # expected in a block, over the mean; a model may give 0 without light
+_LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
 
 def residual_structure(
@@ -87,7 +87,7 @@ def residual_structure(
     True
     """
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
-    spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)  # narrower: without blocks
+    spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)  # narrower ones have no blocks
     noise = None if sigma is None else given_noise(sigma, noisy)
     return structure_removed(noisy, clean.pixels, noise)
 
@@ -149,20 +149,20 @@ def residual_kurtosis(
 
 
 def is_noise(structure: float, kurtosis: float, noise: NoiseModel) -> bool:
-    """Whether what was removed may be noise of this model alone.
+    """Return whether what was removed may be noise of this model alone.
 
     White noise must pass one of the two checks, correlated noise both. NaN passes.
     """
     even = not structure > _MOST_STRUCTURE
     correlated = any(noise.neighbor_correlation())
     least, most = _KURTOSIS if correlated else _KURTOSIS_OF_WHITE
-    # Counts of photons may be few, and then have any kurtosis.
+    # Poisson noise may have any kurtosis if counts are low.
     normal = any(noise.gain) or not (kurtosis < least or kurtosis > most)
     return even and normal if correlated else even or normal
 
 
 def checked_pair(image, denoised, channel_axis, mask):
-    """Return a noisy image, of which pixels are valid that are so in both, and the denoised one."""
+    """Return the checked images; pixels of the noisy one are valid if they are valid in both."""
     noisy, clean = (check_image(a, channel_axis, mask) for a in (image, denoised))
     if noisy.pixels.shape != clean.pixels.shape:
         shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))
@@ -178,11 +178,11 @@ def checked_pair(image, denoised, channel_axis, mask):
 def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
     rows = -1, image.shape[-1]
-    # Values of masked pixels, of which blocks may have some, must not matter.
+    # Blocks may contain some masked pixels, whose values must not matter.
     noisy, filtered = (
         filled(a, image.valid).reshape(*rows, image.channels) for a in (image.pixels, denoised)
     )
-    size = image.half_range or 1.0  # squares of the largest numbers would be infinite
+    size = image.half_range or 1.0  # otherwise squares of very large values would be infinite
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
     before, after = (to_opponent(a)[0] for a in units)
     valid = None if image.valid is None else image.valid.reshape(rows)
@@ -206,18 +206,15 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
 
 
 def _variances_of_blocks(pixels, noise: NoiseModel):
-    """Return the (n,) variances of the noise in the blocks of (H, W, C) denoised pixels, at most 1.
-
-    Only ratios matter.
-    """
+    """Return (n,) noise variances of blocks of (H, W, C) denoised pixels, up to a common factor."""
     if noise.levels is not None:
         levels = noise.levels.reshape(pixels.shape[:2])
         return (_blocks(levels / levels.max()) ** 2).mean(axis=1)
     means = np.array([_blocks(channel).mean(axis=1) for channel in np.moveaxis(pixels, -1, 0)])
-    # A curve is one of the brightness of all channels, Poisson noise depends on its own channel.
+    # A curve is a function of the mean of all channels; Poisson noise depends on its own channel.
     brightness = means if any(noise.gain) else means.mean(axis=0)
-    found = deviations(noise, brightness)
-    return ((found / (found.max() or 1.0)) ** 2).mean(axis=0)
+    sigmas = deviations(noise, brightness)
+    return ((sigmas / (sigmas.max() or 1.0)) ** 2).mean(axis=0)
 
 
 def kurtosis_removed(image: Image, denoised) -> float:
@@ -241,7 +238,7 @@ def kurtosis_removed(image: Image, denoised) -> float:
 def _padding(pixels, luminance):
     """Return (H, W) bools: pixels of the commonest constant area, such as around a scan.
 
-    Constant areas of many values, as a JPEG file has them, are part of the picture.
+    Constant areas with other values, as in JPEG files, are part of the picture.
     """
     constant = constant_pixels(pixels)
     values, counts = np.unique(luminance[constant], return_counts=True)
@@ -249,7 +246,7 @@ def _padding(pixels, luminance):
 
 
 def _blocks(values):
-    """Cut (H, W) values into (n, side^2) blocks; those that do not fit are left out."""
+    """Cut (H, W) values into (n, _SIDE^2) blocks; incomplete ones at the end are left out."""
     height, width = (n // _SIDE for n in values.shape)
     inside = values[: height * _SIDE, : width * _SIDE]
     return inside.reshape(height, _SIDE, width, _SIDE).swapaxes(1, 2).reshape(-1, _SIDE**2)

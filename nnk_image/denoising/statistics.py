@@ -1,4 +1,4 @@
-"""Numbers that belong to a whole image and decide how each part of it is treated."""
+"""Statistics of a whole image, which every tile of it needs to be denoised like the whole."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from nnk_image.base.image import Image
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.model import NoiseModel
 
-_FAR = 5.0  # times the noise, below the offset
+_FAR = 5.0  # distance below the offset, in units of the noise there, see `_moments`
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is known of a whole image, given to a method with the image or a part of it.
+    """Statistics and options of a whole image, given to a method with the image or a part of it.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Statistics:
     means, squares : tuple of float
         Mean of each channel and of its squares, in the image's own units; used for Poisson noise.
     keys : tuple of (bool, float)
-        Of the channels, see `channel_keys`.
+        One per channel, which say what channels are constant or equal, see `channel_keys`.
     clipped : (2, C) ndarray or None
-        Limits at which the values of each channel were clipped, see `unclip`. Only for parts.
+        Limits at which the values of each channel were clipped, see `unclip`; only for tiles.
     """
 
     limits: tuple[float, float]
@@ -54,11 +54,11 @@ class Statistics:
 def _moments(values, gain, read, offset):
     """Return the mean of values and that of their squares.
 
-    Values of Poisson noise so far below the offset that noise cannot explain them, such as those
-    around a scan, count as the offset: as places without light.
+    With Poisson noise, values so far below the offset that noise cannot explain them, such as those
+    around a scan, are replaced by the offset: they have no light.
     """
     wide = values.astype(np.float64).ravel()
     if gain > 0:
         wide[wide < offset - _FAR * (gain + read)] = offset
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of the largest numbers
+    with np.errstate(over="ignore", invalid="ignore"):  # of sums of very large values
         return float(wide.mean()), float(np.square(wide, out=wide).mean())

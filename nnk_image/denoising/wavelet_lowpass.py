@@ -1,6 +1,6 @@
 """Denoising by keeping the lowest spectral graph wavelet bands of the NNK graph.
 
-The graph does not compare noisy pixels but what surrounds them: each pixel is described by a
+The graph does not compare noisy pixels but their neighborhoods: each pixel is described by a
 Gaussian mean of its neighborhood and by the derivatives of that mean along the axes.
 """
 
@@ -22,39 +22,38 @@ from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank
 
 SIGMA_D, SIGMA_F = 2.0, 1.1
-"""Widths of the graph; SIGMA_F in units of the noise, for grayscale and color alike."""
+"""Widths of the graph's kernel: in pixels, and in standard deviations of the noise, with or without
+color."""
 
 SCALE, COLOR_SCALE, RADIUS = 0.55, 0.9, 2
-"""Standard deviations, in pixels, of the Gaussians that describe neighborhoods; their radius."""
+"""Gaussians that describe neighborhoods, in pixels: standard deviation for the luminance, for the
+colors, and the radius at which both are cut off."""
 
 LEAST_SCALE = 0.15
-"""Least standard deviation of the derivatives' Gaussians, so that none vanishes across far slices.
-The means do not change: neighbors have weights of 2e-10."""
+"""Least standard deviation, in pixels, of the luminance's Gaussians, for slices far apart: with a
+smaller one derivatives vanish. Means are still those of single pixels (neighbors weigh 2e-10)."""
 
 BANDS, BANDS_KEPT = 7, 3
 CUTOFF = 0.97
-"""Where the bands end that a spectrum up to it would have."""
+"""Largest eigenvalue of the spectrum that the bands are designed for; they are constant beyond."""
 
 LAPLACIAN, BOUND = "regularized", 2.0
 """``(D + tau I)^-1 (D - W)``, whose eigenvalues never exceed the bound."""
 
 _TAU = 0.8
-"""The regularization tau over the mean degree in a graph of noise alone.  It depends on the shape
-and spacing only, so that parts of an image are filtered as the whole."""
+"""The regularization tau, relative to the mean degree of a graph of pure noise with the same axes
+and spacing. It does not depend on the image, so that parts are filtered like the whole."""
 
-_BOX = 16
-"""Largest side, in pixels, of that graph."""
+_NOISE_SIDE = 16
+"""Longest side, in pixels, of the noise that this graph is built on."""
 
 ORDER, APPROXIMATION = 16, "jackson"
 
 
 def denoise(image, noise, statistics, executor):
-    """Low-pass an `Image` with unit noise on its own NNK graph, or on another one.
-
-    That is `statistics.guide`.
-    """
+    """Low-pass an `Image` with unit noise on `statistics.guide`, or on its own NNK graph."""
     guide, spacing = statistics.guide, statistics.spacing
-    tau = _tau(tuple(min(n, _BOX) for n in image.shape), spacing, image.channels)
+    tau = _tau(tuple(min(n, _NOISE_SIDE) for n in image.shape), spacing, image.channels)
     if guide is not None:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor, tau)
         return _low_pass(operator, image.pixels, executor)
@@ -69,11 +68,11 @@ def denoise(image, noise, statistics, executor):
 
 @cache
 def _tau(shape, spacing, channels):
-    """Return the regularization for images of at least this shape."""
+    """Return the regularization tau for images of at least this shape."""
     noise = check_image(np.random.default_rng(0).normal(size=(*shape, channels)), -1)
     with RowExecutor() as executor:
         graph = _graph(noise, None, spacing, executor)
-    return round(_TAU * float(graph.degrees.mean()), 3) or 1.0  # of a single pixel
+    return round(_TAU * float(graph.degrees.mean()), 3) or 1.0  # the degree of a single pixel is 0
 
 
 def _progress_units(shape, channels, white):
@@ -96,9 +95,9 @@ def _graph(image, opponent, spacing, executor):
 
 
 def _neighborhoods(pixels, spacing, opponent=None):
-    """Describe the neighborhoods of (..., C) pixels: means of opponent channels, derivatives.
+    """Return features of (..., C) pixels: means of opponent channels, derivatives of the luminance.
 
-    The derivatives are those of the luminance, scaled so that their noise is as strong as its own.
+    The derivatives are scaled so that their noise is as strong as that of the luminance's mean.
     """
     luminance, *colors = to_opponent(pixels, opponent)
     fine = [max(SCALE / length, LEAST_SCALE) for length in spacing]
@@ -137,8 +136,8 @@ def _low_pass(operator, pixels, executor):
 def _coefficients():
     """Return the Chebyshev coefficients of ``sum_kept g_s^2 / sum g_s^2``.
 
-    Keeping wavelet bands and inverting the frame is one function of the Laplacian,
-    hence one polynomial.  It is scaled to be 1 at eigenvalue 0: constants stay.
+    Keeping wavelet bands and inverting the frame is one function of the Laplacian, hence one
+    polynomial. It is scaled to be 1 at eigenvalue 0, so that constant images do not change.
     """
     bank = filter_bank.design("abspline", BANDS - 1, CUTOFF)
 

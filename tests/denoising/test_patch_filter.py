@@ -312,7 +312,7 @@ def test_float32_is_enough(sigma, method, monkeypatch):
     clean = nnk_image.standard_image("astronaut")[100:228, 100:260].astype(float)
     image = clean + np.random.default_rng(31).normal(0, sigma, clean.shape)
     ours = denoise(image, sigma, method=method, channel_axis=-1)
-    monkeypatch.setattr(patches, "FLOAT32_SPREAD", 0)
+    monkeypatch.setattr(patches, "FLOAT32_RANGE", 0)
     expected = denoise(image, sigma, method=method, channel_axis=-1)
     assert ours.dtype == expected.dtype == np.float64
     assert (ours != expected).any()

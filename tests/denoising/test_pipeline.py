@@ -11,7 +11,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.method import Method
-from nnk_image.denoising.methods import STEPS
+from nnk_image.denoising.methods import ROUND_METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.standard import StandardNoise
@@ -23,9 +23,11 @@ GRAY = PIXELS[..., 0]
 def denoised(image, noise, monkeypatch, run):
     """An image denoised by a method that calls ``run(image, noise)``; the groups of the plan."""
     noise = noise.for_channels(image.channels)
-    method = replace(STEPS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise))
+    method = replace(
+        ROUND_METHODS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise)
+    )
     assert isinstance(method, Method)
-    monkeypatch.setitem(STEPS, "fast", method)
+    monkeypatch.setitem(ROUND_METHODS, "fast", method)
     statistics = Statistics.of(image, noise)
     steps = plan(image, noise, "fast", statistics)
     with RowExecutor() as executor:
