@@ -59,7 +59,7 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         # Errors of other files are the caller's.
         if isinstance(error, OSError) and error.filename in (None, str(draft), str(target)):
             reason, cure = error.strerror or error, "make room"
-            if isinstance(error, PermissionError):  # so says Windows of files that are open
+            if isinstance(error, PermissionError):  # on Windows also if a program has the file open
                 cure = "see that nothing has it open and that you may write there,"
             raise ImageFileError(
                 f"{path}: could not be written ({reason}) and was left as it was; "

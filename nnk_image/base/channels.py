@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct, idct
 
-_INDEPENDENT = 0.1
-"""Share of the mean variance that is added to that of each channel, because an estimated covariance
-is uncertain. At most a channel's own variance is added: its units may differ from the others'."""
+_REGULARIZATION = 0.1
+"""Share of the channels' mean variance that is added to the variance of each, because an estimated
+covariance is uncertain. A channel in other units may be much weaker: at most its own variance is
+added to it."""
 
 Array = npt.NDArray[Any]
 
@@ -54,13 +55,13 @@ def opponent_matrix(covariance: Array) -> Array:
     Parameters
     ----------
     covariance : (C, C) array_like
-        Of the noise in the channels, in any unit. For the identity the matrix is `cosine_matrix`,
-        up to a rotation of the color differences.
+        Covariance of the noise in the channels, in any unit. For the identity the result is
+        `cosine_matrix`, up to a rotation of the color differences.
     """
     n = len(covariance)
     matrix = cosine_matrix(n)
     mean = np.trace(covariance) / n or 1.0
-    own = np.clip(np.diagonal(covariance), 1e-12 * mean, _INDEPENDENT * mean)
+    own = np.clip(np.diagonal(covariance), 1e-12 * mean, _REGULARIZATION * mean)
     covariance = covariance + np.diag(own)
     weights = np.maximum(np.linalg.solve(covariance, np.ones(n)), 0)
     matrix[0] = np.sqrt(n) / weights.sum() * weights

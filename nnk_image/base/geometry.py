@@ -18,7 +18,7 @@ BLOCK_BYTES = 32
 
 
 def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the difference of the numbers of neighboring pixels, along each axis."""
+    """Return how far neighboring pixels are apart in row-major order, along each axis."""
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -26,8 +26,8 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 class Lines:
     """An image or volume as rows: its lines along the last axis, one below the other.
 
-    Between slices lie rows without pixels, as many as the window's radius: an offset that leaves
-    the image along any axis ends in such a gap, or in the border.  Two axes need no gaps.
+    The slices of a volume are separated by gaps, as many rows as the window's radius: an offset
+    that leaves the image along any axis ends in such a gap, or in the border.
     """
 
     rows: Integers  # of each line, in the order of the pixels

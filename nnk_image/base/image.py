@@ -35,10 +35,10 @@ class Image:
 
     pixels: Array  # (H, W, C) in the caller's dtype, or a float one; volumes have more axes
     dtype: np.dtype[Any]  # of everything computed from it: float32 or float64
-    valid: npt.NDArray[np.bool_] | None  # (H, W), pixels that take part; None: all
+    valid: npt.NDArray[np.bool_] | None  # (H, W), True for valid pixels; None: all are
     low: float  # smallest valid value
     high: float  # largest one
-    channel_axis: int | None  # where the caller had the channels, non-negative
+    channel_axis: int | None  # of the caller's array, non-negative; None: no channels
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,9 +78,9 @@ def check_image(
 ) -> Image:
     """Check an image and its mask; an `Image` is returned as it is.
 
-    Without `channel_axis` it is grayscale. `mask` is True for the pixels that take part, all of
-    which must be finite; masked arrays have their own mask as well. Errors advise to use a mask
-    if it is `maskable`.
+    Without `channel_axis` it is grayscale. `mask` is True for valid pixels, all of which must be
+    finite; the mask of a masked array is applied as well. If `maskable`, the error for values that
+    are not finite suggests a mask.
     """
     if isinstance(image, Image):
         return image
@@ -113,8 +113,8 @@ def spatial_shape(
 ) -> tuple[int, ...]:
     """Return the shape without channels of an image that has not been checked yet.
 
-    Unless `spaced`, three axes of which one may be that of colors are an error, which names the
-    argument that a `volume` needs.
+    Unless `spaced`, an array that may be a color image or a volume is an error, whose message
+    names the argument that makes it a volume, `volume`.
     """
     if isinstance(image, Image):
         return image.shape
@@ -135,7 +135,7 @@ def spatial_shape(
 
 
 def check_spacing(spacing: Any, axes: int) -> tuple[float, ...]:
-    """Return `spacing` as a tuple of positive floats, one per axis; all 1 where it is None."""
+    """Return `spacing` as a tuple of positive floats, one per axis; all are 1 if it is None."""
     if spacing is None or not np.iterable(spacing):
         spacing = (1.0 if spacing is None else spacing,) * axes
     if len(spacing) != axes:
@@ -145,7 +145,7 @@ def check_spacing(spacing: Any, axes: int) -> tuple[float, ...]:
 
 
 def relative_spacing(spacing: Any, axes: int) -> tuple[float, ...] | None:
-    """Return distances of pixels relative to the least, checked; None if all are equal."""
+    """Check `spacing`, and return it relative to the smallest distance; None if all are equal."""
     spacing = check_spacing(spacing, axes)
     least = min(spacing)
     return None if least == max(spacing) else tuple(s / least for s in spacing)
@@ -176,9 +176,9 @@ def data_range_of(image: Image) -> float:
 def feature_planes(image: Image, lines: Lines) -> tuple[bool, Array]:
     """Return whether float32 is exact, and (C, rows, stride) features as the C core reads them.
 
-    It is if it holds every product of differences of the features: those of 8-bit values, whose
-    graph is then that of the float64 image, bit for bit. Features are NaN on the border, in gaps
-    and where pixels are masked.
+    It is exact for 8-bit values, because it holds every product of their differences: their graph
+    is that of the float64 image, bit for bit. Features are NaN on the border, in gaps and where
+    pixels are masked.
     """
     exact = image.channels <= _MAX_EXACT_CHANNELS
     exact = exact and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32
@@ -273,7 +273,7 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
 def _finite_range(
     pixels: Array, valid: npt.NDArray[np.bool_] | None, maskable: bool
 ) -> tuple[float, float]:
-    """Smallest and largest value; an error that says where values are not finite."""
+    """Return the smallest and the largest value; ValueError says where values are not finite."""
     values = pixels if valid is None else pixels[valid]
     low, high = values.min(), values.max()
     if np.isfinite(low) and np.isfinite(high):
@@ -293,10 +293,10 @@ def _finite_range(
 def require_per_pixel(
     image: Any, channel_axis: int | None, bytes_of: Callable[[int, int], float], what: str
 ) -> None:
-    """Raise MemoryError unless what `what` needs for an image that is not checked yet is free.
+    """Raise MemoryError unless there is enough memory to process an image not checked yet.
 
     ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating type
-    in which the image is processed.
+    in which the image is processed. `what` names the operation in the message.
     """
     n_pixels = math.prod(spatial_shape(image, channel_axis, True))
     if not isinstance(getattr(image, "dtype", None), np.dtype):

@@ -56,7 +56,7 @@ class Layout:
         return cls(shape, axis, channels, working_dtype(np.dtype(image.dtype)))
 
     def with_channels(self, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
-        """Insert what belongs to the axis of the channels, if there is one."""
+        """Insert `channels` among items of the spatial axes, if there is a channel axis."""
         if self.axis is None:
             return tuple(spatial)
         return (*spatial[: self.axis], channels, *spatial[self.axis :])
@@ -77,7 +77,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Unread:
-    """A part of an array, which is read where it is used."""
+    """A part of an array, which is read when it is used."""
 
     source: Any
     slices: Slices
@@ -87,7 +87,7 @@ class Unread:
 
 
 def part_of(image: Any, layout: Layout, spatial: Slices) -> Any:
-    """Return a part of an image as an argument of a task, not read yet."""
+    """Return a part of an image as an argument of a task; it is read when the task runs."""
     slices = layout.slices(spatial)
     return image[slices] if isinstance(image, da.Array) else Unread(image, slices)
 

@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 
 SMALL = 1 << 26
-"""Needs of fewer bytes are not compared with what is free: asking would take longer."""
+"""Fewer bytes are not compared with the free memory, because asking the system takes long."""
 
 INDEX32_LIMIT = 2**31 - 1
 """Largest number that indices of 32 bits hold."""
@@ -42,7 +42,7 @@ def available() -> int:
 
 
 def _of_container(folder: Path = Path("/sys/fs/cgroup")) -> float:
-    """Bytes left of a container's limit; file caches, which can be given back, count as free."""
+    """Return the bytes left of a container's limit; file caches count as free."""
     try:
         limit = float((folder / "memory.max").read_text().replace("max", "inf"))
         used = int((folder / "memory.current").read_text())

@@ -71,12 +71,12 @@ class _OneBlasThread(ContextDecorator):
 
 
 one_blas_thread = _OneBlasThread()
-"""Context manager and decorator that keeps BLAS from spinning on small matrices; costs 20 us."""
+"""Context manager and decorator (20 us): more BLAS threads would only spin on small matrices."""
 
 
 @cache
 def _blas_libraries() -> Any:
-    from threadpoolctl import ThreadpoolController  # looking for libraries takes 2 ms
+    from threadpoolctl import ThreadpoolController  # finding the libraries takes 2 ms
 
     return ThreadpoolController()
 
@@ -114,7 +114,7 @@ class RowExecutor:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stop()
-        if kind is None and self._done < self._total:  # stages that were not needed are done
+        if kind is None and self._done < self._total:  # count stages that were skipped as done
             self.advance(self._total - self._done)
         if self._bar is not None:
             self._bar.close()
@@ -168,7 +168,7 @@ class RowExecutor:
         """Yield the results of the work on chunks, in their order."""
         self._start_helpers(n_threads - 1)
         tasks, results = enumerate(chunks), {}
-        n_ahead = 2 * n_threads  # few results wait for their turn
+        n_ahead = 2 * n_threads  # so that few results wait in memory for their turn
         for number in range(len(chunks)):
             for task, rows in islice(tasks, 1 if number else n_ahead):
                 self._tasks.put((task, partial(work, *rows)))
@@ -180,7 +180,7 @@ class RowExecutor:
             yield results.pop(number)
 
     def _next_outcome(self) -> Outcome:
-        """Return what comes of a task; this thread works as long as there are tasks."""
+        """Return the outcome of a task; the calling thread works on tasks too, if there are any."""
         with suppress(Empty):
             return self._outcomes.get_nowait()
         with suppress(Empty):
@@ -209,7 +209,7 @@ class RowExecutor:
         while self._helpers:
             if self._helpers[-1].ident is not None:  # it was started
                 self._helpers[-1].join()
-            self._helpers.pop()  # only now: an interrupted wait is repeated
+            self._helpers.pop()  # last, so that a wait that Ctrl-C interrupts is repeated
         self._tasks, self._outcomes = SimpleQueue(), SimpleQueue()
 
 
@@ -221,11 +221,11 @@ def _help(tasks: SimpleQueue[Any], outcomes: SimpleQueue[Outcome]) -> None:
             outcomes.put((number, function(), None))
         except BaseException as error:
             outcomes.put((number, None, error))
-        del task, function  # nothing of a task is kept while waiting for the next one
+        del task, function  # free their memory while waiting for the next task
 
 
 def _height_of_chunks(n_rows: int, width: int, n_threads: int) -> int:
-    """Return the number of rows in a chunk: for several threads an eighth of a share."""
+    """Return the number of rows in a chunk; of several threads each gets about eight chunks."""
     most, least = (max(1, n // max(1, width)) for n in (PIXELS_PER_CHUNK, LEAST_PIXELS_PER_CHUNK))
     if n_threads == 1:
         return most

@@ -6,8 +6,8 @@ import sys
 import time
 from datetime import timedelta
 
-_INTERVAL = 0.1  # seconds between two looks of the bar
-_CELLS = 24
+_INTERVAL = 0.1  # seconds between two updates of the bar
+_CELLS = 24  # characters of a full bar
 
 
 class Bar:
@@ -34,7 +34,7 @@ class Bar:
         if not self._visible:
             return
         width = shutil.get_terminal_size().columns - 1
-        # What else is printed begins where the line does.
+        # The carriage return lets other output overwrite the line.
         print(f"{line[:width]:{width}}\r", end="", file=sys.stderr, flush=True)
 
 

@@ -13,7 +13,7 @@ def half_shape(shape):
 def halve(channels):
     """Halve channels: sums of 2 x 2 pixels, divided by 2, so that white noise keeps its variance.
 
-    Where the number of rows or columns is odd, the last one stands for the one that is missing.
+    If the number of rows or columns is odd, the last one counts twice.
     """
     shape = channels.shape[1:]
     half = channels
@@ -25,7 +25,7 @@ def halve(channels):
 
 
 def double(half, shape):
-    """Double channels to `shape`; without odd sides, `halve` of the result gives them again."""
+    """Double channels to `shape`; `halve` of the result restores them, if no side is odd."""
     for axis, n in enumerate(shape, start=1):
         half = _double_axis(half, axis)[(slice(None),) * axis + (slice(n),)]
     return np.ascontiguousarray(half) / half.dtype.type(_norm(shape))

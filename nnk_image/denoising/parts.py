@@ -1,4 +1,4 @@
-"""Denoising an image in tiles, as dask tasks: each part as in the whole image."""
+"""Denoising an image in tiles, as dask tasks, with the same result as for the whole image."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from nnk_image.noise.given import check_magnitudes, given_noise
 from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.slices import SLAB
 
-_BESIDE = 2  # numbers held for each value of a tile, beside what the method holds
-_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLABS = 512, 4, 2  # where noise is estimated
+_COPIES_OF_TILE = 2  # arrays of the size of a tile in memory, in addition to the method's own
+_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLABS = 512, 4, 2
+"""Noise is estimated from 4 x 4 squares of 512 x 512 pixels; in volumes in each of 2 slabs."""
 
 
 class TiledDenoising:
@@ -60,7 +61,7 @@ class TiledDenoising:
         self.given = None if sigma is None else self.noise.to_json()
         itemsize = layout.dtype.itemsize
         per_pixel = chosen.bytes_per_pixel(layout.channels, itemsize)
-        per_pixel += _BESIDE * layout.channels * itemsize
+        per_pixel += _COPIES_OF_TILE * layout.channels * itemsize
         reach = chosen.reach(layout.shape, layout.channels, self.spacing)
         most_pixels = max_bytes / per_pixel
         self.side = largest_side(layout.shape, reach, most_pixels)
@@ -146,7 +147,7 @@ def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
 
 
 def measured(image: Image, executor: RowExecutor, noise: NoiseModel) -> tuple[Extremes, Statistics]:
-    """Measure a part of an image."""
+    """Return the extremes and the statistics of a part of an image."""
     return Extremes.of(image.pixels), Statistics.of(image, noise.for_channels(image.channels))
 
 
@@ -167,7 +168,7 @@ def together(
 
 
 def _keys_of_parts(parts: Sequence[tuple[tuple[bool, float], ...]]) -> tuple[Any, ...]:
-    """Return the keys of the channels of an image from those of its parts."""
+    """Return the `channel_keys` of an image from those of its parts."""
     channels = list(zip(*parts, strict=True))
     keys = []
     for own in channels:
@@ -190,7 +191,7 @@ def denoise_part(
 ) -> npt.NDArray[Any] | None:
     """Return the denoised pixels inside a part, or write them to slices of `target`.
 
-    `noise` is that of the image, and `strength` times as much is removed.
+    `noise` is that of the whole image; `strength` times as much is removed.
     """
     if noise.rician:
         check_magnitudes(image)
