@@ -1,7 +1,7 @@
 """Searches for candidates, the points that may become neighbors of a query.
 
-A search has one method, ``candidates(queries, n)``, which returns `Candidates`: CSR lists of at
-least the `n` most similar points it knows of for each query. A query that is itself one of the
+A search has one method, ``candidates(queries, n)``, which returns `Candidates`: for each query a
+list of at least the `n` most similar points that it finds. A query that is itself one of the
 points may be among them. `search_for` chooses the search.
 """
 
@@ -23,13 +23,13 @@ from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_row
 KD_TREE_FEATURES = 15
 """Largest number of features for which a kd-tree is faster than comparing all pairs."""
 
-_TIE = 1e-6  # a relative difference of distances below this may be rounding
-_MOST_TIES = 8  # to settle ties, at most this many times the candidates needed are requested
-_PIXELS_PER_QUERY = 64  # pixels that `RowExecutor` expects to take as long as a kd-tree query
+_TIE = 1e-6  # relative difference below which two distances count as equal, because of rounding
+_MOST_TIES = 8  # to settle ties, at most this many times the candidates needed are searched
+_PIXELS_PER_QUERY = 64  # for `RowExecutor`: a kd-tree query takes as long as so many pixels
 _WORK_AT_A_TIME = 1 << 31  # multiplications between checks for Ctrl-C: tenths of a second
-_WORK_OF_PAIR = 64  # multiplications that take as long as the rest of the work on two points
+_WORK_OF_PAIR = 64  # multiplications that take as long as all else of a comparison of two points
 _QUERIES_OF_BLOCK = 256  # queries that scikit-learn compares with all points at a time
-_CHUNK = 1 << 22  # similarities held in memory at a time
+_SIMILARITIES_AT_A_TIME = 1 << 22  # similarities in memory while the largest are searched
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Candidates:
         return len(self.indptr) - 1
 
     def candidates(self, queries: Array, n: int) -> "Candidates":
-        """Return these lists, whatever their lengths, as the search that the caller has done."""
+        """Return these lists, of any lengths, because the caller has done the search."""
         if len(self) != len(queries):
             raise ValueError(
                 f"neighbors= has candidates for {len(self)} queries, but there are {len(queries)}"
@@ -82,15 +82,15 @@ def search_for(
     if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
         return FittedSearch(neighbors, points)
     indices = neighbors[0] if isinstance(neighbors, tuple) else neighbors
-    return _named(indices, len(points))
+    return _given_candidates(indices, len(points))
 
 
 class NearestSearch:
-    """The nearest points: few features by scipy's kd-tree, many by scikit-learn's full comparison.
+    """The nearest points: scipy's kd-tree, or for many features scikit-learn's full comparison.
 
-    Of equally near points those of lower index are to be candidates. The searches do not promise
-    that, so where the last candidate is no nearer than the first one left out, more are requested;
-    among more than `_MOST_TIES` times as many the choice is arbitrary.
+    Of equally near points those of lower index become candidates. The searches do not ensure that,
+    so if the last candidate is no nearer than the first one left out, more are searched, up to
+    `_MOST_TIES` times as many; beyond that, the choice among equally near ones is arbitrary.
     """
 
     def __init__(self, points: Array, n_jobs: int | None) -> None:
@@ -124,8 +124,8 @@ class NearestSearch:
     def _query(self, queries: Array, n: int) -> tuple[Array, Array]:
         """Return distances (len(queries), n) and indices of the nearest points.
 
-        Blocks of queries are searched on the threads of this library, and Ctrl-C is answered in
-        between. Threads of scipy would go on, and write into arrays that no longer exist.
+        Blocks of queries are searched on the threads of this library, which stop at Ctrl-C between
+        blocks. Threads of scipy would go on, and write into arrays that no longer exist.
         """
         shape = len(queries), n
         distances, found = np.empty(shape), np.empty(shape, np.intp)
@@ -164,8 +164,8 @@ class FittedSearch:
         """Return the nearest `n` points of each query, or those in the transformer's graph."""
         if hasattr(self._estimator, "kneighbors"):
             indices = self._estimator.kneighbors(queries, n, return_distance=False)
-            return _named(indices, self._n_points)
-        return _named(self._estimator.transform(queries), self._n_points)
+            return _given_candidates(indices, self._n_points)
+        return _given_candidates(self._estimator.transform(queries), self._n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -185,7 +185,7 @@ class SimilaritySearch:
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
         found = np.empty((len(queries), n), np.int64)
-        rows = max(1, _CHUNK // len(self._points))
+        rows = max(1, _SIMILARITIES_AT_A_TIME // len(self._points))
         for i in range(0, len(queries), rows):
             found[i : i + rows] = _largest(self._similarities(queries[i : i + rows]), n)
         return Candidates.of_table(found)
@@ -229,7 +229,7 @@ def _all_pairs(points: Array, n_jobs: int | None) -> Any:
     return NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(points).kneighbors
 
 
-def _named(given: Any, n_points: int) -> Candidates:
+def _given_candidates(given: Any, n_points: int) -> Candidates:
     """Check candidates given as an (n, k) array of indices or a sparse (n, n_points) matrix."""
     if issparse(given):
         given = given.tocsr()

@@ -68,7 +68,7 @@ def _as_array(points: Any) -> Array:
     array = plain_array(points)
     if array.dtype == object and array.ndim == 2 and hasattr(points, "dtypes"):
         kinds = {getattr(dtype, "kind", None) for dtype in points.dtypes}
-        if kinds <= {*"buif"}:  # booleans beside numbers, or types that know absent values
+        if kinds <= {*"buif"}:  # booleans and numbers, or nullable types
             return np.asarray(points.to_numpy(np.float64, na_value=np.nan))
     return array
 

@@ -21,19 +21,19 @@ _ALIASES = {
     "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",
     "poly": "write kernel='polynomial'",
     "euclidean": "the Gaussian kernel of Euclidean distances is the default",
-}  # what to write for names that other libraries have
+}  # what to write instead of kernel names of other libraries
 
 KernelFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: a row of `KERNELS`, for 'polynomial' with its parameters, or a function.
+    """A kernel: an entry of `KERNELS`, for 'polynomial' with its parameters, or a function.
 
-    ``values(kernel, x)`` gives similarities, where x holds the inner products of points, scaled to
-    length 1 before if `unit`, or, if `by_distance`, their distances divided by sigma. It may
-    overwrite x, and is None for kernels that depend on the query. Similarity falls with the
-    distance if `by_distance`.
+    ``values(kernel, x)`` returns similarities, and may overwrite x. If `by_distance`, similarity
+    falls with the distance, and x holds distances divided by sigma. Otherwise x holds the inner
+    products of points, which are first scaled to length 1 if `unit`. `values` is None for
+    kernels that depend on the query.
 
     The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
@@ -155,7 +155,7 @@ def given_diagonal(diagonal: Any, n: int) -> NDArray[np.float64]:
 def unit_rows(points: Array) -> Array:
     """Scale points to length 1; points at the origin stay there."""
     _, exponents = np.frexp(np.abs(points).max(axis=1, keepdims=True))
-    points = np.ldexp(points, -exponents)  # exact; now squares neither overflow nor vanish
+    points = np.ldexp(points, -exponents)  # exact; squares then neither overflow nor underflow
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return points / np.where(norms > 0, norms, 1)
 

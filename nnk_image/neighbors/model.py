@@ -51,7 +51,7 @@ Sigma = float | NDArray[np.float64]
 
 
 class Queries(NamedTuple):
-    """Queries and their candidates; `own` says that they are the points themselves."""
+    """Queries and their candidates; `own` is True if the queries are the points themselves."""
 
     rows: Array
     candidates: Candidates
@@ -61,8 +61,8 @@ class Queries(NamedTuple):
 class NeighborhoodModel:
     """Points with a candidate search and a kernel: gives the neighborhoods of any queries.
 
-    Arguments are X and `KernelOptions`. The width is that of the points, whatever is queried; it
-    is computed when first needed, and kept. The attribute `points` is X as the C core reads it.
+    Arguments are X and `KernelOptions`. The width of the kernel is that of the points, whatever is
+    queried; it is computed when first needed, and kept. `points` is X as the C core reads it.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class NeighborhoodModel:
         self.params = check_method_params(given.method_params)
         width = check_sigma(given.sigma)
         self._scale = check_number("sigma_scale", given.sigma_scale, 1e-100)
-        resolve_n_jobs(given.n_jobs)  # refuses nonsense before scikit-learn sees it
+        resolve_n_jobs(given.n_jobs)  # raises our own error before scikit-learn does
         self.n_jobs = given.n_jobs
         self.points = check_features("X", X)
         self.n_neighbors = min(given.n_neighbors, len(self.points))
@@ -174,7 +174,9 @@ class NeighborhoodModel:
 
     def _sigma_from(self, given: Queries) -> Sigma:
         """Compute the width by the rule, from the distances of queries to their candidates."""
-        distances = np.empty(len(given.candidates.indices))  # NaN if missing, and of the query
+        distances = np.empty(
+            len(given.candidates.indices)
+        )  # NaN for missing ones and the query itself
         task = self._task(given, KERNELS["gaussian"], 1.0)
         self._run(lambda i0, i1: task.distances(distances, i0, i1), given.candidates, 1)
         return self._scale * sigma_of(self._rule, distances, given.candidates.indptr)
@@ -205,7 +207,7 @@ class NeighborhoodModel:
     def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:
         """Call ``work(i0, i1)`` for chunks of queries of some milliseconds each.
 
-        `width` is the number of candidates that each candidate is compared with.
+        `width` is the number of candidates that each candidate is compared with; for chunk sizes.
         """
         n = len(candidates)
         mean = len(candidates.indices) // max(1, n) + 1
@@ -297,7 +299,7 @@ def _check_square(matrix: Array) -> Array:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
     check_symmetric("X", matrix)
-    # The matrix is of use as long as some points are similar to themselves.
+    # Some points may have no similarity with themselves, but not all of them.
     if matrix.diagonal().max() <= 1e-8 * np.abs(matrix).max():
         check_diagonal("X", matrix)
     return matrix

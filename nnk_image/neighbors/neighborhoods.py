@@ -249,7 +249,7 @@ def nnk_graph(
 
 
 def _solve(X: Any, n_neighbors: int, queries: Any = None, **options: Any) -> Solved:
-    """Return weighted candidates of queries, or of the points; warn of what leaves too few."""
+    """Return weighted candidates of queries, or of the points; warn if too few are found."""
     model = NeighborhoodModel(X, n_neighbors, **options)
     warn_of_few_points(n_neighbors, len(model.points), queries is None)
     solved = model.solve(queries)

@@ -59,9 +59,9 @@ def warn(text: str) -> None:
 
 
 def without_metric(function: Function) -> Function:
-    """Let a function that is called with `metric`, as scikit-learn has it, say what to write.
+    """Decorate a function to say what to write instead of `metric`, an option of scikit-learn.
 
-    Of a class, whose own `__init__` it changes, errors name the subclass that is called.
+    Of a class, `__init__` is decorated; errors name the subclass that is called.
     """
     if isinstance(function, type):
         function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
@@ -94,7 +94,7 @@ def without_metric(function: Function) -> Function:
 class KernelOptions:
     """Options of `nnk_neighbors`, and `sigma_scale`, by which the kernel's width is multiplied.
 
-    Estimators that weight by a kernel have them too.
+    Estimators whose weights come from a kernel have these options too.
     """
 
     n_neighbors: int = 30

@@ -130,8 +130,8 @@ class Neighborhoods:
 class Solved:
     """Candidates of queries and their weights, 0 for those not chosen; the C core fills the arrays.
 
-    From ``start[i]`` to ``start[i + 1]`` there is room for the candidates of query i, in ascending
-    order: it has ``count[i]``, and -1 follows in `index`.
+    Query i has the entries from ``start[i]`` to ``start[i + 1]``. The first ``count[i]`` are its
+    candidates, in ascending order; in the others, `index` is -1.
     """
 
     def __init__(self, candidates: Candidates, n_points: int, sigma: Any) -> None:
@@ -172,7 +172,7 @@ class Solved:
         return Neighborhoods(*arrays, self.error, self.sigma, self.n_points, self.residual)
 
     def graph(self, rule: str | None) -> csr_array:
-        """Return the graph by a rule of `nnk_graph`, whose `symmetrize` may be None."""
+        """Return the graph; `rule` is the `symmetrize` of `nnk_graph`, which may be None."""
         weights = self._rows(self.weight > 0, self.weight)
         if rule is None:
             return weights

@@ -17,8 +17,8 @@ from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods
 
-_GROWTH = 2**0.5  # of the width, from one scale to the next
-_FEWEST = 3  # points: two have one link, whatever the scale
+_GROWTH = 2**0.5  # factor of the kernel's width from one scale to the next
+_FEWEST = 3  # points of a scale: two would have one link, whatever the width
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,7 +214,7 @@ class _MergedPoints:
             own = np.arange(len(nearest))
             first = (nearest[nearest] == own) & (own < nearest) & (similarity > max_coherence)
             chosen = np.flatnonzero(first)
-            if len(chosen) == 0:  # more equal distances than the search tells apart
+            if len(chosen) == 0:  # so many equal distances that no pair is mutual
                 chosen = np.array([similarity.argmax()])
             self._merge_pairs(chosen, nearest[chosen])
         return 0.0

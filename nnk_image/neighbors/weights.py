@@ -13,10 +13,10 @@ from nnk_image.neighbors.features import check_finite
 from nnk_image.neighbors.options import warn
 
 NOT_OPTIMAL = 1e-8
-"""Violation of optimality, relative to the query's largest similarity, that no positive
-semi-definite K reaches."""
+"""Weights that violate the conditions of a minimum by more, relative to the query's largest
+similarity, are not optimal: K is not positive semi-definite."""
 
-_ROUNDING = 1e-3  # part of the largest similarity that may be rounding, of float32 as well
+_ROUNDING = 1e-3  # relative to the largest similarity; less may be rounding errors, of float32 too
 
 
 def nnk_weights(
@@ -154,7 +154,7 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     own = np.diagonal(K, axis1=-2, axis2=-1)[..., None, :]
     similarity, other = b[..., :, None], b[..., None, :]
     behind = similarity * own <= K * np.maximum(other, 0)
-    hidden = np.where(own > 0, behind, similarity <= 0)  # what is 0 hides nothing
+    hidden = np.where(own > 0, behind, similarity <= 0)  # a candidate with K_jj = 0 hides none
     n = b.shape[-1]
     hidden[..., np.arange(n), np.arange(n)] = False
     return hidden
@@ -163,7 +163,7 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
 def solve_given(
     K: NDArray[np.float64], b: NDArray[np.float64], l1: float = 0.0, n_jobs: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return weights and violations of optimality of the problems (n, k, k), (n, k)."""
+    """Return weights and violations of optimality of n problems K (n, k, k) and b (n, k)."""
     theta, residual = np.zeros(b.shape), np.zeros(len(b))
     if b.size:
         k = b.shape[1]

@@ -9,7 +9,7 @@ from nnk_image.neighbors.options import warn
 
 RULES = ("kth", "local", "median")
 
-_SMALLEST, _LARGEST = 1e-140, 1e140  # their squares are normal numbers
+_SMALLEST, _LARGEST = 1e-140, 1e140  # limits of sigma: squares neither underflow nor overflow
 
 
 def check_sigma(sigma: object) -> float | str:
