@@ -14,7 +14,7 @@ from nnk_image.learning.inputs import Weights, check_weights
 from nnk_image.neighbors.options import warn
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
-_SHIFT = 1e-9  # part of the largest diagonal entry added to the diagonal to make it invertible
+_SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make it invertible
 
 
 def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
@@ -102,7 +102,7 @@ def _smallest(matrix: csr_array, k: int) -> Array:
         inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
         start = np.random.default_rng(0).standard_normal(n)
         vectors = eigsh(matrix, k + 1, sigma=-shift, OPinv=inverse, v0=start, ncv=2 * k + 20)[1]
-    # The constant vector lies in their span: keep what is orthogonal to it.
+    # The constant vector lies in the span of these: keep what is orthogonal to it.
     constant = np.full(n, n**-0.5)
     basis = np.linalg.qr(vectors @ null_space((constant @ vectors)[None])[:, :k])[0]
     return basis @ np.linalg.eigh(basis.T @ (matrix @ basis))[1]

@@ -7,8 +7,8 @@ import numpy as np
 from nnk_image.base.image import Array
 from nnk_image.neighbors.kernels import Kernel, given_diagonal, kernel_matrix, self_similarities
 
-_KEPT = 1 << 24  # most kernel values that are kept; larger matrices are computed again
-_BLOCK = 1 << 22  # kernel values held in memory at a time
+_MOST_KEPT = 1 << 24  # kernel values; larger matrices are not kept but computed anew for each use
+_BLOCK = 1 << 22  # kernel values in memory at a time if the matrix is not kept
 
 
 class Gram:
@@ -20,7 +20,7 @@ class Gram:
 
     def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
         self.kernel, self.sigma, self._own = kernel, sigma, own
-        # Distances are computed from products, which lose digits far from the origin.
+        # Distances are computed from inner products, which lose digits far from the origin.
         self._center = points.mean(axis=0, dtype=np.float64) if kernel.has_sigma else None
         self.points = self._centered(points)
         self._kept: Array | None = None
@@ -33,7 +33,7 @@ class Gram:
 
     def keep(self) -> None:
         """Compute the matrix once, if it is small."""
-        if len(self) ** 2 <= _KEPT:
+        if len(self) ** 2 <= _MOST_KEPT:
             self._kept = self.rows(self.points)
 
     def forget(self) -> None:
@@ -41,7 +41,7 @@ class Gram:
         self._kept = None
 
     def rows(self, queries: Array) -> Any:
-        """Return the kernel values (n, N) of queries, centered as the points are, and these."""
+        """Return the kernel values (n, N) of queries and points; queries must be centered too."""
         return kernel_matrix(self.kernel, self.sigma, queries, self.points)
 
     def rows_of(self, indices: Array) -> Any:
@@ -49,7 +49,7 @@ class Gram:
         return self.rows(self.points[indices]) if self._kept is None else self._kept[indices]
 
     def product(self, queries: Array | None, factor: Array) -> Array:
-        """Return ``K(queries, points) @ factor``; for None the points are the queries."""
+        """Return ``K(queries, points) @ factor``; without queries, they are the points."""
         if queries is None and self._kept is not None:
             return self._kept @ factor
         queries = self.points if queries is None else self._centered(queries)

@@ -18,10 +18,10 @@ from nnk_image.neighbors.options import warn
 from nnk_image.solvers.problem import Problem, check_axes, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
-_ABSORBED = 1e-6  # values whose computed chance is off 1 by more are computed with a leak
-_LEAK = 1e-12  # part of the diagonal added to it, which keeps the equations regular
-_DIRECT = 2000  # up to this number of unknowns elimination is always fast
-_STEPS, _TOL = 200, 1e-13  # of conjugate gradients; where they fail, elimination is used
+_LARGEST_ERROR = 1e-6  # of the probability in `harmonic`, 1 if exact; above, a leak is used
+_LEAK = 1e-12  # relative increase of the diagonal, which keeps the equations solvable
+_DIRECT = 2000  # up to this number of nodes, elimination is always fast
+_STEPS, _TOL = 200, 1e-13  # limits of conjugate gradients; if they fail, elimination is used
 
 
 def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Array:
@@ -91,10 +91,10 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     fixed = check_known(known, adjacency.shape[0])
     given = known_channels("values", plain_array(values), fixed).T.astype(np.float64, order="C")
     scale = np.abs(given).max() or 1.0
-    given /= scale  # whose squares neither overflow nor vanish
-    found, chance = harmonic(graph, adjacency, fixed, given)
-    reached = chance > 0
-    found[reached] /= chance[reached, None]
+    given /= scale  # so that squares neither overflow nor underflow
+    found, probability = harmonic(graph, adjacency, fixed, given)
+    reached = probability > 0
+    found[reached] /= probability[reached, None]
     if not reached.all():
         found[~reached] = given[fixed].mean(axis=0)
         warn(
@@ -109,25 +109,25 @@ def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> 
     """Return `given` at the known nodes and the mean over the neighbors elsewhere, (N, C).
 
     `adjacency` is that of the graph, from `check_graph`. Values are 0 in parts of the graph without
-    a known node. Where links are so weak that rounding hides them, the values of a node are right
-    up to a common factor, which is returned as well, (N,): the computed probability that a random
-    walk meets a known node. It is 1 almost everywhere, and 0 where no known node can be reached.
+    a known node. The second result, (N,), is the computed probability that a random walk meets a
+    known node: 0 where there is no path to one, else 1, but less where links are so weak that
+    rounding hides them. All values of a node have this factor as well.
     """
     component = connected_components(adjacency, directed=False)[1]
     reached = np.isin(component, component[known])
-    # The solution of a last column of ones is the chance that a walk meets a known node, 1.
+    # A last column of ones gives the probability that a walk meets a known node: 1, if exact.
     given = np.column_stack([given, known])
     if len(known) > _DIRECT:
         operand = graph if isinstance(graph, ImageGraph) else adjacency
-        found = _by_steps(operand, known, given)
-        if found is not None and (np.abs(found[reached, -1] - 1) <= _ABSORBED).all():
+        found = _iterated(operand, known, given)
+        if found is not None and (np.abs(found[reached, -1] - 1) <= _LARGEST_ERROR).all():
             return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
     found = _eliminated(adjacency, known, reached, given)
     return found[:, :-1], np.maximum(found[:, -1], 0)
 
 
 def _eliminated(adjacency: csr_array, known: Array, reached: Array, given: Array) -> Array:
-    """Return the values by elimination, also where links differ by many orders."""
+    """Return the values by elimination, which works even if links differ by orders of magnitude."""
     values = np.where(known[:, None], given, 0.0)
     free = np.flatnonzero(reached & ~known)
     if not len(free):
@@ -139,9 +139,9 @@ def _eliminated(adjacency: csr_array, known: Array, reached: Array, given: Array
     right = scaled[free] @ (root[:, None] * values)
     part = scaled[free][:, free]
     found = _solve(part, right, 0.0) / root[free, None]
-    lost = np.abs(found[:, -1] - 1) > _ABSORBED
+    lost = np.abs(found[:, -1] - 1) > _LARGEST_ERROR
     if lost.any():
-        # A leak keeps the equations regular; it scales all values of a node by one factor.
+        # A leak keeps the equations solvable; it scales all values of a node by one factor.
         found[lost] = (_solve(part, right, _LEAK) / root[free, None])[lost]
     values[free] = found
     return values
@@ -151,15 +151,15 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
     """Return ``((1 + leak) I - part)^-1 right``, or zeros if the matrix is singular."""
     matrix = ((1 + leak) * eye_array(part.shape[0]) - part).tocsc()
     try:
-        factors = factorized(matrix)  # the diagonal dominates each row: no pivoting
+        factors = factorized(matrix)  # diagonally dominant: no pivoting
     except RuntimeError:
         return np.zeros(right.shape)
     found = factors.solve(right)
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _by_steps(graph: ImageGraph | csr_array, known: Array, given: Array) -> Array | None:
-    """Return the values by conjugate gradients, or None if these need too many steps."""
+def _iterated(graph: ImageGraph | csr_array, known: Array, given: Array) -> Array | None:
+    """Return the values by conjugate gradients, or None if they do not converge in time."""
     columns = given.T.copy()
     problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, list(columns), columns.shape)
     with RowExecutor() as executor:

@@ -12,7 +12,7 @@ from nnk_image.base.image import Array
 from nnk_image.learning.inputs import Weights, check_points, check_weights
 from nnk_image.neighbors.kernels import unit_rows
 
-_RANK = 1e-10  # singular values below this part of the largest one count as 0
+_RANK = 1e-10  # singular values that are smaller, relative to the largest, count as 0
 
 
 class ManifoldMetrics(NamedTuple):

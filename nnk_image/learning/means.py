@@ -19,8 +19,8 @@ from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.weights import nnk_weights
 
-_SIGMA_CANDIDATES = 30  # of each point, from whose distances a rule computes the kernel's width
-_PROBLEMS = 1 << 22  # most numbers in the kernel matrices that are solved at a time
+_SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width if it is a rule
+_KERNEL_VALUES = 1 << 22  # in memory at a time, k^2 for each point that is coded with k atoms
 
 
 @without_metric
@@ -195,7 +195,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Return codes (n, n_clusters) of queries, given their kernel values with the atoms."""
         k = min(self.n_neighbors, b.shape[1])
         weights = np.zeros(b.shape)
-        step = max(1, _PROBLEMS // k**2)
+        step = max(1, _KERNEL_VALUES // k**2)
         for i in range(0, len(b), step):
             part = slice(i, i + step)
             near = _nearest(b[part], self._between, k)

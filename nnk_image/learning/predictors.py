@@ -18,7 +18,7 @@ from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import KernelOptions, without_metric
 from nnk_image.neighbors.result import Neighborhoods
 
-_FIRST_CANDIDATES = 32  # of k*-nearest neighbors at first; more are taken where all were chosen
+_FIRST_CANDIDATES = 32  # candidates in the first search; more if a query chooses all of them
 
 
 class KernelEstimator(BaseEstimator):
@@ -186,7 +186,7 @@ class KStarOptions(NeighborhoodPredictor):
     def _found(self, queries: Array | None) -> Neighborhoods:
         """Return neighbors among all points, unless `n_neighbors` limits the candidates.
 
-        Few candidates are taken at first, then more until every query leaves some of its own out.
+        Few candidates are searched at first, then more, until no query chooses all of them.
         """
         if self.n_neighbors is not None:
             return super()._found(queries)
