@@ -19,18 +19,18 @@ def conjugate_gradients(
     tol: float,
     max_iterations: int,
 ) -> tuple[Array, int, float]:
-    """Solve ``A x = b`` for an A that is symmetric and not negative.
+    """Solve ``A x = b`` for a symmetric positive semi-definite A.
 
-    ``residual(x)`` returns b - A x divided by `weights`, which define the inner product ``sum
-    weights a b``. ``step(r)`` returns the preconditioned residual z, and A z divided by `weights`.
-    The first guess `start` is not changed. Returns the solution, the number of iterations, and the
-    norm of the residual as computed from the solution, relative to that of `kept`, or of `start` if
-    `kept` solves the equations; it is infinite if numbers are so large that their squares overflow.
+    ``residual(x)`` returns ``(b - A x) / weights``; the inner product is ``sum(weights * a * b)``.
+    ``step(r)`` returns the preconditioned residual z, and ``A z / weights``. The first guess
+    `start` is not changed. Returns the solution, the number of iterations, and the norm of the
+    residual as computed from the solution, relative to that of `kept`, or of `start` if `kept`
+    solves the equations; it is infinite if numbers are so large that their squares overflow.
 
-    The product with the search direction is updated like the direction itself, so each step needs
-    only A z, which a polynomial preconditioner computes along the way.  When the residual seems
-    small enough, it is computed anew; if it is not, the steps begin again, unless rounding has
-    stopped them.
+    The product of A and the search direction is updated like the direction itself, so each step
+    needs only A z, which a polynomial preconditioner computes along the way. When the residual is
+    small enough, it is computed anew from x; if it is not after all, the steps begin again, unless
+    rounding has stopped them.
     """
 
     def total(a: Array) -> float:
@@ -53,7 +53,7 @@ def conjugate_gradients(
         while norm(r) / size > attainable and count < max_iterations:
             z, image = step(r)
             new = total(weighted * z)
-            beta = kind((new - total(old * z)) / energy)  # the preconditioner is rounded
+            beta = kind((new - total(old * z)) / energy)  # Polak-Ribiere, for rounding in z
             p, product = _onwards(p, beta, z), _onwards(product, beta, image)
             curvature, energy = total(weights * p * product), new
             if not (curvature > 0 and energy > 0):
@@ -71,7 +71,7 @@ def conjugate_gradients(
 
 
 def _onwards(p: Array, beta: Any, z: Array) -> Array:
-    """Return ``z + beta p`` in the memory of p."""
+    """Return ``z + beta p``, computed in place of p."""
     p *= beta
     p += z
     return p

@@ -16,7 +16,7 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
 from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 
-_EDGES_PER_PIXEL = 5  # that take about as long as a pixel, the unit for sizing chunks
+_EDGES_PER_PIXEL = 5  # edges that take about as long as a pixel, the unit of chunk sizes
 
 
 def gglr(
@@ -99,7 +99,7 @@ def gglr(
 
 
 def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> Array:
-    """Return the places of the nodes, (N, K)."""
+    """Return the coordinates of the nodes, (N, K)."""
     if coordinates is None:
         if not isinstance(problem.graph, ImageGraph):
             raise ValueError(
@@ -141,7 +141,7 @@ class _PlanarSystem:
         scale = problem.weight * np.stack(diagonal, axis=1) + self._data
         self._free = scale > 0
         self._free[problem.fixed, 0] = False
-        # Residuals over these are values and slopes in units of the signal, however weak the links.
+        # Divided by these, residuals are in units of the signal and its slopes for any weights.
         self._inner = np.sqrt(scale) * np.sqrt(scale[:, :1])
         self._unit, self._inverse = (
             np.divide(a, b, out=np.zeros_like(b), where=self._free)
@@ -174,7 +174,7 @@ class _PlanarSystem:
         return z, self._product(z)
 
     def _product(self, x: Array) -> Array:
-        """Return A x over `_inner` at the unknowns, 0 where nothing is to be solved."""
+        """Return A x divided by `_inner` at the unknowns, and 0 at fixed values."""
         out = np.zeros_like(x)
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data

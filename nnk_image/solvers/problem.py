@@ -1,4 +1,4 @@
-"""What all solvers share: checks of the arguments, channel by channel, and the report."""
+"""What all solvers share: checking the arguments, solving for each channel, and the report."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 Graph: TypeAlias = Any
 
 Solution: TypeAlias = tuple[Array, int, float, Array]
-"""A channel: its signal, the number of iterations, the error, and the state of the solver."""
+"""Of a channel: its signal, the number of iterations, the error, and the state of the solver."""
 
 _ROUGH = 1e-3
-"""Error above which a result that rounding kept from `tol` is too far from it to be used."""
+"""If rounding stops the iterations before `tol` is reached, errors above this give a warning."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Problem:
 
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
     `start` holds for each channel the `SolverInfo.state` given, or a signal (N,). Both are divided
-    by `scale`, a power of 2, so that squares neither overflow nor vanish. `shape` is that of the
+    by `scale`, a power of 2, so that squares neither overflow nor underflow. `shape` is that of the
     signal given, and `dtype` that of the result.
     """
 
@@ -89,9 +89,9 @@ class Problem:
 
     @cached_property
     def weight(self) -> float:
-        """What multiplies the variation: `strength`, or a unit if known values are kept.
+        """Factor of the variation: `strength`, or any if it is 0, so that known values are kept.
 
-        The unit is a power of 2 that brings the largest edge weight near 1.
+        It is then a power of 2 that brings the largest edge weight near 1.
         """
         largest = 0 if self.strength else _matrix(self.graph).data.max(initial=0)
         if not largest:
@@ -186,7 +186,7 @@ def check_problem(
             stacklevel=3,
         )
     dtype = working_dtype(signal.dtype)
-    # Weak links of a graph of float64 would vanish in float32.
+    # In float32, weights of weak links in a float64 graph would underflow.
     arithmetic = np.promote_types(dtype, graph.dtype)
     values = known_channels("signal", signal, mask).astype(arithmetic, order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
@@ -215,7 +215,7 @@ def _matrix(graph: ImageGraph | csr_array) -> csr_array:
 
 
 def _reached(graph: ImageGraph | csr_array, known: Array, tol: float) -> Array:
-    """Return which nodes have a path to a known one of weights above `tol` of an end's degree."""
+    """Return which nodes reach a known one by weights above `tol` times an end's degree."""
     if known.all():
         return known
     edges = _matrix(graph).tocoo()

@@ -14,7 +14,7 @@ from nnk_image.solvers.conjugate_gradients import conjugate_gradients
 from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 from nnk_image.spectral.operator import recurrence_of
 
-_DEGREE = 8  # of the preconditioner times the matrix: the orders of one block of the recurrence
+_DEGREE = 8  # of matrix times preconditioner: as many orders as the recurrence has in a block
 
 
 def smooth(
@@ -119,9 +119,10 @@ def smooth(
 
 
 class QuadraticSystem:
-    """``A = M + strength L`` over its diagonal D: ``S = I - diag(strength / D) W``.
+    """The equations ``A x = b`` of quadratic smoothing, with ``A = M + strength L``.
 
-    M is 1 at known nodes. A fixed node has a row of the identity, and so have nodes without edges.
+    M is diagonal, 1 at known nodes. Divided by the diagonal D of A, they have the matrix
+    ``I - diag(strength / D) W``. The row of a fixed node, or of one without edges, is the identity.
     """
 
     def __init__(self, problem: Problem, executor: RowExecutor) -> None:
@@ -155,17 +156,17 @@ class QuadraticSystem:
         return x.ravel(), count, error, x.ravel()
 
     def _residual(self, x: Array, drawn: Array) -> Array:
-        """Return ``(drawn - A x) / D``, 0 where nothing is to be solved."""
+        """Return ``(drawn - A x) / D`` at the unknowns, and 0 at fixed values."""
         product = self._recurrence.analyze(x, np.array([[1.0, 1.0]]), 2.0, self._executor)[0]
         free = self._inner > 0
         return np.divide(drawn, self._inner, out=np.zeros_like(x), where=free) - product * free
 
 
 def _preconditioner(least: float) -> Array:
-    """Chebyshev series on [0, 2] of a q with ``x q(x)`` near 1 on [least, 2], and of x q(x).
+    """Return Chebyshev series on [0, 2] of q(x), which is about 1 / x on [least, 2], and of x q(x).
 
-    ``x q(x) = 1 - T(x) / T(0)`` with the Chebyshev polynomial T of the interval: positive on all of
-    (0, 2].
+    ``x q(x) = 1 - T(x) / T(0)``, where T is the Chebyshev polynomial of the interval: it is
+    positive on all of (0, 2].
     """
     low = max(least, 2 / _DEGREE**2)
     peak = np.zeros(_DEGREE + 1)

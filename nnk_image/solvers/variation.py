@@ -19,8 +19,9 @@ _PER_CHUNK = 1 << 16
 """Nodes or edges per chunk for any n_jobs, so that sums are always rounded in the same order."""
 
 _STEPS_PER_CHECK = 10
-_LEAST = 1e-9  # divisor for edges between two fixed nodes
-_REACH_OF_UNKNOWN = 0.5  # standard deviations that the largest flow moves an unknown node by
+_DIVISOR_OF_FIXED = 1e-9  # avoids division by 0 for edges between two fixed nodes
+_REACH_OF_UNKNOWN = 0.5
+"""How far the largest flow moves an unknown node, in standard deviations of the known values."""
 
 
 def total_variation(
@@ -105,7 +106,7 @@ class _Flow:
         matrix = problem.adjacency()
         self._n, degrees = matrix.shape[0], np.diff(matrix.indptr)
         rows = np.repeat(np.arange(self._n, dtype=np.int32), degrees)
-        upper = matrix.indices > rows  # each edge once; in the other direction it ends at the node
+        upper = matrix.indices > rows  # each edge once, from the lower to the higher node
         tail, head = rows[upper], matrix.indices[upper]
         numbers = np.arange(len(tail), dtype=np.int32)
         start = np.concatenate([[0], np.cumsum(upper)])[matrix.indptr]
@@ -123,7 +124,7 @@ class _Flow:
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         with np.errstate(over="ignore"):
             limit = weight * matrix.data[upper]
-            step = (1 / np.where(both > 0, both, _LEAST)).astype(matrix.dtype)
+            step = (1 / np.where(both > 0, both, _DIVISOR_OF_FIXED)).astype(matrix.dtype)
         self._reach = reach.astype(matrix.dtype)
         if not (np.isfinite(limit).all() and np.isfinite(step).all()):
             raise ValueError(
@@ -161,7 +162,7 @@ class _Flow:
     ) -> float:
         """Set x to the signal of the flow u; return the duality gap divided by the objective.
 
-        Both may be 0, and are then known up to rounding.
+        If both are below the rounding error of the sums, it is 0.
         """
         problem, missing = self._problem, ~self._problem.known
         self._nodes(z, self._reach, u, limits, x)
@@ -169,7 +170,7 @@ class _Flow:
             lambda e0, e1: _core.variation_gap(self._edges, x, u, e0, e1), self._n_edges
         )
         gap, variation = parts.reshape(-1, 2).sum(axis=0)
-        if missing.any():  # no optimal value lies outside of those known
+        if missing.any():  # optimal values lie in the range of the known ones
             inflow = np.empty_like(x)
             self._nodes(np.zeros_like(x), np.ones_like(x), u, (-np.inf, np.inf), inflow)
             out, here = -inflow[missing], x[missing]
@@ -196,7 +197,7 @@ class _Flow:
         return float(parts.sum())
 
     def _sum(self, work: Callable[[int, int], Any], count: int) -> Array:
-        """Call ``work`` on chunks of nodes or edges; return what it gave for each."""
+        """Call ``work`` on chunks of nodes or edges; return its results, one for each chunk."""
         parts: list[Any] = []
         self._executor.run(work, count, rows_per_chunk=_PER_CHUNK, consume=parts.append)
         return np.array(parts, float)
