@@ -26,10 +26,10 @@ _ARGUMENT = re.compile(
     r"|((?<=give )|(?<=check )|(?<=leave out ))(axes|channel_axis|sigma))(?![\w./^-])"
 )
 _OPTIONS = {"channel_axis": "--axes", "n_jobs": "--jobs"}
-"""Arguments of the library in messages, and options of another name to name instead of them."""
+"""Options that replace arguments of the library (`_ARGUMENT`) in messages, if of another name."""
 
 STREAMS: dict[str, str] = {}
-"""What to call the files that stand for standard input and output, by their paths."""
+"""Path of a temporary file for standard input or output -> how messages name it."""
 
 
 def new_command(
@@ -84,7 +84,7 @@ def add_overwrite(command: Any) -> None:
 
 
 def named(text: object) -> str:
-    """Return a text with the names of standard input and output instead of their paths."""
+    """Replace the paths of temporary files in a text by the `STREAMS` that they stand for."""
     result = str(text)
     for path, name in STREAMS.items():
         result = result.replace(path, name)
@@ -92,12 +92,12 @@ def named(text: object) -> str:
 
 
 def say(text: str) -> None:
-    """Print at once what there is to report."""
+    """Print a line of the report, without buffering."""
     print(named(text), flush=True)
 
 
 def complain(message: object) -> None:
-    """Print one line on stderr, if the process has one."""
+    """Print a message as one line on stderr; arguments of the library become option names."""
 
     def option(argument: re.Match[str]) -> str:
         return _OPTIONS.get(argument[0], f"--{argument[0].replace('_', '-')}")
@@ -149,7 +149,7 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
 
 
 def check_reports(reports: Iterable[Report]) -> None:
-    """Raise if some images have failed, which gives the last line on stderr and the exit status."""
+    """Raise if images have failed: for the last line on stderr, and the exit status."""
     errors = ["error" in report for report in reports]
     if any(errors):
         raise ImageFileError(f"{sum(errors)} of {len(errors)} images failed")
@@ -164,7 +164,7 @@ def write_json(path: str | Path | None, report: Report) -> None:
 
 @contextmanager
 def plot(path: str | Path, number: int, size: tuple[float, float], **options: Any) -> Iterator[Any]:
-    """Give axes side by side to draw into, and write them in the format of the extension."""
+    """Yield matplotlib axes side by side; write the figure in the format of the extension."""
     from nnk_image.plotting.figures import new_figure
 
     figure = new_figure(figsize=size)
@@ -174,7 +174,7 @@ def plot(path: str | Path, number: int, size: tuple[float, float], **options: An
 
 
 def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the range of values: of 8 bits what there can be, else what there is."""
+    """Return the range of values: 0 to 255 for 8 bits, else the smallest and largest value."""
     if pixels.dtype == np.uint8:
         return 0.0, 255.0
     values = pixels[np.isfinite(pixels)] if pixels.dtype.kind == "f" else pixels
@@ -182,5 +182,5 @@ def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
 
 
 def wants_progress() -> bool:
-    """Whether to show a bar: to a person at a terminal, never in pipes."""
+    """Return whether to show a progress bar: only if stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()

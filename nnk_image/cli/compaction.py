@@ -51,7 +51,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure every image; write the figures and the picture."""
-    with warnings.catch_warnings(action="ignore"):  # of a range that is not that of the images
+    with warnings.catch_warnings(action="ignore"):  # about the range of this dummy image
         _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())
     outputs = {"plot": [options.plot], "json": [options.json]}

@@ -18,9 +18,9 @@ from nnk_image.io.standard import standard_image
 
 OUT = "nnk-image-demo.png"
 SHOWN = ("noisy", "non-local means", "nnk_image, fast")
-"""Rows of the table that the picture shows, beside the original."""
+"""Rows of the table whose images the picture shows, next to the original."""
 
-ZOOM_SIZE, ZOOM = 64, 4  # such that an enlarged part is as large as the photograph
+ZOOM_SIZE, ZOOM = 64, 4  # side in pixels and factor: enlarged parts are as wide as the photograph
 ZOOMED = np.s_[40 : 40 + ZOOM_SIZE, 96 : 96 + ZOOM_SIZE]
 MARGIN, TEXT = 8, 44  # pixels
 
@@ -71,7 +71,7 @@ def denoised(clean: Pixels, sigma: float) -> list[Row]:
     noisy = clean + np.random.default_rng(0).normal(0, sigma, clean.shape)
     rows = [Row("noisy", noisy, *scores(clean, noisy), 0.0)]
     for name, method in _methods(sigma).items():
-        method(noisy[:32, :32])  # so that first imports are not timed
+        method(noisy[:32, :32])  # so that the first imports are not timed
         start = time.perf_counter()
         result = method(noisy)
         seconds = time.perf_counter() - start

@@ -143,7 +143,7 @@ def _denoise_file(
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
     seconds = time.perf_counter() - start
-    # A copy loses nothing that the file says, and a JPEG is not encoded again.
+    # If nothing changed, a copy keeps all metadata, and does not encode a JPEG again.
     if changed or not copied(path, output, source.metadata):
         write(output, source.pixels, source.metadata)
     if compared is not None:
@@ -172,8 +172,8 @@ def _denoise_file(
 def _result(
     shape: tuple[int, ...], dtype: np.dtype[Any], models: list[nnk_image.NoiseModel], seconds: float
 ) -> common.Report:
-    """Return the part of a report that says what the image was and which noise was removed."""
-    # A map has a file of its own.
+    """Return the part of a report on the image, the noise that was removed, and the time."""
+    # A map is not included in the JSON: --map writes it.
     noise = [str(m) if m.levels is not None else json.loads(m.to_json()) for m in models]
     return {
         "shape": shape,
@@ -186,7 +186,7 @@ def _result(
 def _denoise_in_place(
     source: sources.Source, noise: nnk_image.NoiseModel | None, options: argparse.Namespace
 ) -> tuple[list[nnk_image.NoiseModel], bool]:
-    """Replace the pixels by the result; the noise of each part, and whether any sample changed."""
+    """Replace the pixels by the result; return the noise of each part, and if any pixel changed."""
     from nnk_image.denoising.api import denoise_and_report
 
     models, changed, dtype = [], False, source.pixels.dtype

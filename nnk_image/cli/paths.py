@@ -19,10 +19,10 @@ PLOTS = (".png", ".pdf", ".svg")
 """Extensions of plots."""
 
 MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
-"""Extensions of maps of the level, whose formats hold floating-point numbers."""
+"""Extensions of maps of the noise level: formats that hold floating-point numbers."""
 
 Files = dict[str, Any]
-"""The files to write for one image, by the options that name them; None without the option."""
+"""Option -> file to write for one image; None if the option is not given."""
 
 
 def for_each_image(
@@ -32,7 +32,7 @@ def for_each_image(
 ) -> list[Report]:
     """Call ``work(path, files, options)`` for each image that the options name; gather reports.
 
-    `formats` holds, for each option that names a file or a folder to write, the extensions.
+    `formats` holds the allowed extensions for each option that names a file or folder to write.
     """
     with standard_streams(options):
         given = vars(options)
@@ -58,8 +58,8 @@ def image_paths(
 ) -> list[Path]:
     """Return the image files that command line arguments name, each once.
 
-    They are files; folders, which stand for the images in them, sorted by name, at any depth if
-    `recursive`; and patterns. What is in `results`, folders within another, does not count.
+    Arguments are files; folders, which stand for the images in them, sorted by name, at any depth
+    if `recursive`; or patterns. Folders of `results` inside a folder are skipped.
     """
     found: list[Path] = []
     for argument in arguments:
@@ -102,11 +102,11 @@ def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Pat
 def paired_outputs(
     paths: Sequence[Path], arguments: Sequence[str], output: str | None, extensions: Sequence[str]
 ) -> dict[Path, Path]:
-    """Return where the result for each image goes; nothing if `output` is None.
+    """Return the file for the result of each image; none if `output` is None.
 
     `output` is a file for one image, and a folder, created if missing, for a folder or several
-    images. There they keep the names of their subfolders and their own, except for extensions
-    other than `extensions`, which become the first of these.
+    images. In the folder, results keep subfolders and names of the images; an extension that is
+    not among `extensions` becomes the first of these.
     """
     if output is None:
         return {}
@@ -159,10 +159,10 @@ def check_targets(
     options: Mapping[str, Iterable[str | Path | None]],
     formats: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Refuse, before the long computation, files of options that cannot be written.
+    """Check, before the long computation, that the files of all options can be written.
 
-    Nor may they exist, unless `overwrite`, or replace each other or what is `taken`; only the
-    output itself may replace an input.  `formats` holds the extensions for some options.
+    They must not exist, unless `overwrite`, nor replace each other or an input, `taken`; only
+    the option 'output' may replace inputs. `formats` holds allowed extensions of options.
     """
     inputs, seen = {path.resolve() for path in taken}, set[Path]()
     existing = []
@@ -179,7 +179,7 @@ def check_targets(
             if option == "plot":
                 from nnk_image.plotting.figures import new_figure
 
-                new_figure()  # raises without matplotlib
+                new_figure()  # raises if matplotlib is not installed
             if check_output(path).exists() and not overwrite:
                 existing.append(path)
     if existing:
@@ -192,10 +192,10 @@ def check_targets(
 
 @contextmanager
 def standard_streams(options: argparse.Namespace) -> Iterator[None]:
-    """Let files stand for the name ``-`` in the options: standard input, and standard output.
+    """Replace ``-`` in the options, standard input or output, by temporary files.
 
-    Reports go to standard error where the result goes to standard output. Without a name its
-    format is that of the input, or PNG.
+    Reports go to standard error if the result goes to standard output, in the format of the input,
+    or as PNG if that cannot be written.
     """
     output = vars(options).get("output")
     if "-" not in (*options.images, output):

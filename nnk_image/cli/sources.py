@@ -20,7 +20,7 @@ from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
 
 SPACE = "TZYX"
-"""Letters of the axes that the library takes for space, in their order."""
+"""Letters of the axes that the library treats as space, in their order; time is one of them."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -30,15 +30,15 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add(
         "--axes",
         metavar="LETTERS",
-        help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T time, Z Y X space, "
-        "S colors, C and others independent images (default: as the file says)",
+        help="the axes of a stack, such as ZYX, TZYX, ZCYX, ZYXS: T for time, Z Y X for space, S "
+        "for colors, C and others for independent images (default: as the file says)",
     )
     add(
         "--channels",
         choices=("colors", "independent", "bands"),
-        help="whether channels, C or S, show one scene in colors, different things, such as "
-        "stains, or are many bands or volumes of one scene, as in spectra and, with --axes CZYX, "
-        "diffusion MRI (default: S are colors, C independent)",
+        help="what the channels (C or S) are: colors of one scene; independent images, such as "
+        "stains; or many bands or volumes of one scene, as in hyperspectral images and, with "
+        "--axes CZYX, diffusion MRI (default: colors for S, independent for C)",
     )
     add("--slices", action="store_true", help="take each slice of a stack as an image by itself")
     add(
@@ -51,14 +51,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_noise_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of noise that is estimated."""
+    """Add the options of noise estimation."""
     command.add_argument("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
     command.add_argument(
         "--map",
         metavar="FILE",
-        help="estimate a level of white noise for each pixel, as of scanners, and write it (.tif, "
-        ".npy, .nii, .nii.gz); a folder for several images; not for photographs, whose grain is "
-        "correlated and stays",
+        help="estimate the level of white noise at each pixel, which varies in parallel MRI, and "
+        "write it (.tif, .npy, .nii, .nii.gz); a folder for several images; not for photographs, "
+        "whose noise is correlated and would remain",
     )
 
 
@@ -76,14 +76,14 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 class Source(NamedTuple):
-    """The content of a file, and how the library is to see it."""
+    """The content of a file, and how the library is to treat its axes."""
 
     pixels: npt.NDArray[Any]  # all that the file holds
     metadata: Metadata
     space: str  # letters of the axes that are processed together
     spacing: tuple[float, ...]  # along each of them, in units of that along X
-    places: list[tuple[Any, ...]]  # what to index `pixels` with, for each independent image
-    options: dict[str, Any]  # `channel_axis` and `spacing` of each, for functions of the library
+    places: list[tuple[Any, ...]]  # index of each independent image in `pixels`
+    options: dict[str, Any]  # `channel_axis` and `spacing` of each, as arguments of the library
 
     @property
     def parts(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -111,7 +111,7 @@ class Source(NamedTuple):
 def read_with_gaps(
     path: Path, options: argparse.Namespace, axes: str | None = None
 ) -> tuple[npt.NDArray[Any], Metadata]:
-    """Read a file; warn of values that are not finite, whose pixels the caller leaves out."""
+    """Read a file; warn of values that are not finite, whose pixels the caller must mask."""
     pixels, metadata = read(path, axes=axes, max_pixels=options.max_pixels)
     wrong = pixels.size - np.count_nonzero(np.isfinite(pixels))
     if 0 < wrong == pixels.size:
@@ -124,18 +124,18 @@ def read_with_gaps(
 
 
 def read_source(path: Path, options: argparse.Namespace) -> Source:
-    """Read a file, and say how the library is to see its axes.
+    """Read a file, and decide which of its axes are processed together.
 
-    Axes of length 1 are independent images, as are all that are neither of space nor of colors.
-    With ``options.slices`` time and depth are independent too. So are channels (C), unless
-    ``options.channels`` says that they are colors: two stains show different things, and
-    processing them together costs 1 to 2 dB, where similar channels would gain as little as 0.2 dB.
+    Images along all other axes are independent: those that are neither of space nor of colors, and
+    those of length 1; with ``options.slices`` also time and depth. Channels (C) are independent
+    unless ``options.channels`` is given: stains show different things, and to process them
+    together costs 1 to 2 dB, while similar channels would gain as little as 0.2 dB.
     """
     pixels, metadata = read_with_gaps(path, options, options.axes)
     shape = dict(zip(metadata.axes, pixels.shape, strict=True))
     wanted = "YX" if options.slices else SPACE
     colors = {"colors": "CS", "bands": "CS", "independent": ""}.get(options.channels, "S")
-    # Lines and single pixels too are images of two axes.
+    # Y and X are kept even if of length 1: lines and single pixels are images too.
     space = [axis for axis in shape if axis in "YX" or (axis in wanted and shape[axis] > 1)]
     together = [axis for axis in shape if axis in space or (axis in colors and shape[axis] > 1)]
     ranges = ([slice(None)] if axis in together else range(n) for axis, n in shape.items())
@@ -157,9 +157,9 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
 def spacing_of(
     path: Path, metadata: Metadata, given: tuple[float, ...] | None, space: list[str]
 ) -> tuple[float, ...]:
-    """Return the distance along each axis of space, given by the option or by the file, X as 1.
+    """Return the spacing of each axis relative to that of X, from the option or from the file.
 
-    Seconds and micrometers cannot be compared: only the user can give a distance along time.
+    Seconds and micrometers cannot be compared: only the user can give a spacing along time.
     """
     axes = [axis for axis in metadata.axes if axis in SPACE]
     if given is None:
@@ -179,12 +179,12 @@ def spacing_of(
     unit = lengths.get("X")
     if unit is None:
         return (1.0,) * len(space)
-    # Files round lengths, so their ratios are rounded too.
+    # Lengths in files are rounded: do not let equal ones differ by rounding errors.
     return tuple(float(f"{lengths.get(axis, unit) / unit:.4g}") for axis in space)
 
 
 def print_axes(path: Path, source: Source) -> None:
-    """Print how a stack is understood."""
+    """Print how the axes of a stack are treated."""
     metadata = source.metadata
     if metadata.is_picture:
         return

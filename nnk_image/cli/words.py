@@ -1,4 +1,4 @@
-"""Noise in words, for people who look at pictures."""
+"""Describe noise in plain words."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel, deviations
 
 _STRENGTHS = ((0.004, "very weak"), (0.02, "weak"), (0.05, "moderate"), (0.12, "strong"))
-"""Words for standard deviations up to a share of the range of values."""
+"""Largest standard deviation, as a share of the range of values, for each word."""
 
-GRAINY = 0.15  # correlation of neighbors from which grains are wider than a pixel
-_CHANGE = 1.25  # ratio of the levels in the dark and in bright parts that is worth a word
+GRAINY = 0.15  # correlation of neighboring pixels above which noise is called grainy
+_CHANGE = 1.25  # ratio of the levels in dark and in bright parts above which it is mentioned
 
 
 def described(noise: NoiseModel, low: float, high: float) -> str:
