@@ -21,8 +21,8 @@ from nnk_image.io.tiff import axes_of, check_in_parts, gathered_complaints, leng
 Slices = tuple[slice, ...]
 
 _MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
-_ATTRIBUTE = "nnk_image"  # of a zarr array that is written in parts
-_CONFIG = {"write_empty_chunks": True}  # chunks that exist are finished
+_ATTRIBUTE = "nnk_image"  # of a zarr array that is written in parts: the note for `resume`
+_CONFIG = {"write_empty_chunks": True}  # so that a chunk exists exactly if it was written
 _SPACE_AND_COLOR = set("TZYXS")
 _writing = threading.Lock()
 
@@ -32,7 +32,7 @@ class FileArray:
 
     def __init__(self, array: Any, path: Path, metadata: Metadata) -> None:
         self.path = path
-        self.metadata, axes = metadata, metadata.axes  # '': not named
+        self.metadata, axes = metadata, metadata.axes  # '' if they have no names
         self.channel_axis = axes.index("S") if "S" in axes else None
         self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
         small = self.stored.kind in "bui" and self.stored.itemsize <= 2
@@ -44,7 +44,7 @@ class FileArray:
 
 @contextmanager
 def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
-    """Open a file, perhaps with axes given by the user, as a `FileArray`; return others as is."""
+    """Open a file as a `FileArray`, with `given` axes if any; yield other sources unchanged."""
     if not isinstance(source, str | os.PathLike):
         yield source
         return
@@ -53,7 +53,7 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
     suffix = path.suffix.lower()
     with ExitStack() as stack:
         try:
-            path.stat()  # libraries report in many ways that nothing is there
+            path.stat()  # a missing file: libraries raise many different errors
             if suffix == ".npy":
                 array = np.lib.format.open_memmap(path, "r")
             elif suffix == ".zarr":
@@ -88,23 +88,23 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
 
 
 def version_of(array: Any) -> list[Any] | None:
-    """Return what changes with the file of an array; None for arrays in memory and others."""
+    """Return the version of the file behind an array; None for arrays without a known file."""
     if isinstance(array, FileArray):
         return _version(array.path)
-    if type(array).__module__.startswith("h5py"):  # dask gives each of its datasets another token
+    if type(array).__module__.startswith("h5py"):  # whose dask token differs each time
         with suppress(OSError, TypeError):
             return [*_version(Path(array.file.filename)), array.name]
     return None
 
 
 def _version(path: Path) -> list[Any]:
-    """Return the name and size of a file or folder, and when something in it changed last."""
+    """Return the name and size of a file or folder, and the last change of anything in it."""
     changed = max(each.stat().st_mtime_ns for each in chain([path], path.rglob("*")))
     return [path.name, path.stat().st_size, changed]
 
 
 def resume(path: Path, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
-    """Return the zarr array that a call with these arguments has begun, and what it has noted.
+    """Return the zarr array that a call with these arguments has begun, and its note.
 
     None if there is nothing at `path`; ImageFileError if there is something else.
     """
@@ -137,7 +137,7 @@ def create(path: Path, note: dict[str, Any], chunks: Sequence[int], **options: A
 
 
 def chunk_side(side: int, n: int) -> int:
-    """Return the side of chunks of which parts of a side consist, in an array of n pixels."""
+    """Return the side of chunks that divide parts of the given side, along an axis of n pixels."""
     pieces = -(-side // _MOST_CHUNK)
     while side < n and side % pieces:
         pieces += 1

@@ -1,4 +1,4 @@
-"""The door for files: `read` and `write` for images, volumes and sequences alike."""
+"""`read` and `write` for files of images, volumes and sequences."""
 
 import os
 import re
@@ -31,13 +31,13 @@ _FORMATS = {
     "NPY": (rb"\x93NUMPY", ".npy"),
     "NIFTI": (rb"\x1f\x8b|.{344}n[+i]1|(\x1c\x02\0\0|\0\0\x02\x1c)n[+i]2", ".nii .nii.gz"),
 }
-"""How files of each format begin, as regular expressions; extensions of those that are written."""
+"""Format -> regular expression of the first bytes, and the extensions that are written in it."""
 
-_HEAD = 348  # bytes that decide which format it is
+_HEAD = 348  # first bytes of a file, which identify the format
 
 _READERS = {"TIFF": tiff.read, "NPY": volumes.read_npy, "NIFTI": volumes.read_nifti}
 _WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
-"""All other formats are of pictures."""
+"""Writers by format; all other formats are written by `pictures`."""
 
 _FORMAT_OF = {name: kind for kind, (_, names) in _FORMATS.items() for name in names.split()}
 
@@ -50,8 +50,8 @@ READABLE = (*WRITABLE, ".pbm", ".gif", ".heic", ".heif")
 _RAW = (".nef", ".cr2", ".arw", ".dng", ".orf", ".rw2", ".raf", ".pef")
 """Extensions of raw files of cameras; many are TIFFs whose first page is a thumbnail."""
 
-_LARGEST_OF_UNIT_RANGE = 1.5  # denoised values from 0 to 1 may be somewhat beyond
-_MOST_TOO_LARGE = 0.01  # share of values beyond twice white, which noise alone does not reach
+_LARGEST_OF_UNIT_RANGE = 1.5  # largest value of images from 0 to 1, which noise may exceed
+_MOST_TOO_LARGE = 0.01  # share of values above twice white, more than noise alone would cause
 
 
 def read(
@@ -131,7 +131,7 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the text of `error` on one line; its kind where it has no text."""
+    """Return the text of `error` on one line, or its type if it has no text."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split()) or type(error).__name__
 
@@ -224,7 +224,7 @@ def check_writable(
     array: npt.ArrayLike = ((0.0,),),
     metadata: Metadata | Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise now what `write` would raise after a long computation, for an array like this one."""
+    """Raise at once the error that `write` would raise for an array like this one."""
     _prepared(path, array, metadata)
     check_output(path)
 
@@ -234,7 +234,7 @@ def _prepared(
     array: npt.ArrayLike,
     metadata: Metadata | Mapping[str, Any] | None,
 ) -> tuple[str, str, Save]:
-    """Return the format, the names of metadata that it cannot hold, and what writes the file."""
+    """Return the format, the names of metadata that it cannot hold, and the `Save` function."""
     kind = _format_for(path)
     pixels = plain_array(array)
     if pixels.ndim < 2 or pixels.size == 0 or pixels.dtype.kind not in "biuf":
@@ -272,7 +272,7 @@ def _format_for(path: str | os.PathLike[str]) -> str:
 
 
 def extension_by_content(path: str | os.PathLike[str]) -> str:
-    """Return an extension for the format of a file's content, if `write` writes it; else ''."""
+    """Return an extension for the format of a file's content, or '' if `write` cannot write it."""
     with _opened(path) as stream, suppress(FormatError):
         kind = _kind(stream)
         return next((extension for extension, k in _FORMAT_OF.items() if k == kind), "")
@@ -280,7 +280,7 @@ def extension_by_content(path: str | os.PathLike[str]) -> str:
 
 
 def copied(path: Path, target: Path, metadata: Metadata) -> bool:
-    """Copy a file if its content is what the name of the target announces; return whether it is."""
+    """Copy a file if its format is that of the target's extension; return whether it was copied."""
     same = extension_of(target) == extension_of(path) or metadata.format == "JPEG"
     if not same or _FORMAT_OF.get(extension_of(target)) != metadata.format:
         return False
@@ -290,7 +290,7 @@ def copied(path: Path, target: Path, metadata: Metadata) -> bool:
 
 
 def extension_of(path: str | os.PathLike[str]) -> str:
-    """Return the extension of a file in small letters, '.nii.gz' and '.ome.tif' as one."""
+    """Return the lowercase extension of a file, '.nii.gz' and '.ome.tif' as a whole."""
     name = Path(path).name.lower()
     double = re.search(r"\.(nii\.gz|ome\.tiff?)$", name)
     return double[0] if double else Path(name).suffix
@@ -320,7 +320,7 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
 
 
 def _wrong_scale(array: Pixels, dtype: np.dtype[Any]) -> str:
-    """Return what is wrong with the scale of floats for a type of integers; '' if nothing is."""
+    """Return an error text if the range of floats does not suit an integer type, else ''."""
     low, high, white = float(array.min()), float(array.max()), np.iinfo(dtype).max
     if 0 < high <= _LARGEST_OF_UNIT_RANGE:
         result, cure = "rounded to a black", f"multiply them by {white} if 1 is white"

@@ -1,4 +1,4 @@
-"""What a file says beside its pixels, and the conversions that all formats share."""
+"""Metadata of image files, and the conversions that all formats share."""
 
 import math
 import re
@@ -14,14 +14,14 @@ from nnk_image.base import memory
 
 Pixels = npt.NDArray[Any]
 Save = Callable[[IO[bytes]], object]
-"""Writes a file; made from an array and its metadata, which are known to fit the format."""
+"""Function that writes an array and its metadata, already checked, to an open file."""
 
 Lengths = tuple[dict[str, float], str | None]
-"""Spacing by the letter of the axis, and its unit."""
+"""Spacing of each axis by its letter, and the unit of length."""
 
 MICROMETERS: Mapping[str | None, float]
 MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
-"""Units of length that can be converted."""
+"""Micrometers in each unit of length that can be converted."""
 
 _UNIT_NAMES = {
     **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
@@ -30,11 +30,11 @@ _UNIT_NAMES = {
 
 
 EXIF_PREFIX = b"Exif\0\0"
-"""Begins the EXIF data of a JPEG; other formats store them without it."""
+"""First bytes of the EXIF data in a JPEG; other formats store the data without them."""
 
 
 class FormatError(ValueError):
-    """Why a file is refused, and the cure; the caller puts the path in front."""
+    """Why a file cannot be read or written, and what to do; the caller prepends the path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Metadata:
 
     @property
     def spacing_of(self) -> dict[str, float]:
-        """Spacing by the letter of the axis, where it is known."""
+        """Spacing of each axis by its letter, if known."""
         pairs = zip(self.axes, self.spacing, strict=True)
         return {axis: length for axis, length in pairs if length is not None}
 
@@ -117,14 +117,14 @@ class Metadata:
 
 
 def named_axes(shape: tuple[int, ...], given: str | None) -> tuple[str, bool]:
-    """Return axes for an array without names of its own, and whether they are assumed."""
+    """Return axes for an array whose file does not name them, and whether they are assumed."""
     if given is None:
         return _guessed_axes(shape), True
     return checked_axes(given, shape), False
 
 
 def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
-    """Return the axes given by a user in capitals, if they fit an array of `shape`."""
+    """Return the axes given by a user in capitals; FormatError if they do not fit `shape`."""
     axes = axes.upper()
     if not (axes.isalpha() and len(set(axes)) == len(axes) == len(shape) and {*"YX"} <= {*axes}):
         raise FormatError(
@@ -188,7 +188,7 @@ def picture_of(
     **about: Any,
 ) -> tuple[Pixels, Metadata]:
     """Return the upright pixels of (H, W) or (H, W, 1..4) samples, and their metadata."""
-    if isinstance(xmp, bytes):  # programs turn a picture as it asks: once upright, not again
+    if isinstance(xmp, bytes):  # the picture is turned below: viewers must not turn it again
         xmp = re.sub(rb"""(tiff:Orientation(?:=["']|>))\d""", rb"\g<1>1", xmp)
     else:  # nothing, or damaged
         xmp = None
@@ -202,7 +202,7 @@ def picture_of(
 
 
 def samples_of(array: Pixels, metadata: Metadata) -> Pixels:
-    """Return a picture with its transparency as one array, the opposite of `picture_of`."""
+    """Return a picture and its transparency as one array, the inverse of `picture_of`."""
     if metadata.alpha is None:
         return array
     alpha = np.asarray(metadata.alpha)
@@ -228,19 +228,19 @@ def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
     if np.isnan(values).any():
         raise ValueError("image contains NaN, which integers cannot hold; replace it first")
     values = values.astype(np.float32) if values.dtype.itemsize < 4 else values
-    # The largest integer of 32 or 64 bits may be no float of this type, and the next one too large.
+    # The largest integer of 32 or 64 bits may round up to a float that is too large.
     top = values.dtype.type(high)
     top = np.nextafter(top, values.dtype.type(0)) if int(top) > high else top
     return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
 
 
 def is_length(value: Any) -> bool:
-    """Whether a value may be the distance between pixels."""
+    """Return whether a value is possible as a distance between pixels."""
     return isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def plausible_dpi(dpi: Any) -> tuple[float, float] | None:
-    """Return a resolution as two floats; None where a file states nonsense or nothing."""
+    """Return a resolution as two floats; None if it is missing or not plausible."""
     try:
         x, y = (float(value) for value in dpi)
     except (TypeError, ValueError, ZeroDivisionError):

@@ -18,28 +18,28 @@ from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
 _DEEP = ("PNG", "PPM")  # formats that hold 16 bits
-# Writing should not blur a result again: close to the best that JPEG and AVIF offer.
+# Close to the highest quality of JPEG and AVIF, so that compression does not degrade results.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 95, "subsampling": 0},
     "AVIF": {"quality": 95, "subsampling": "4:4:4"},
     "WEBP": {"lossless": True, "exact": True},
 }
 
-# What the files of each format hold of EXIF, XMP and color profile.
+# Metadata that files of each format can hold.
 _EVERYTHING = ("exif", "xmp", "icc_profile")
 _HOLDS = dict.fromkeys(("PNG", "JPEG", "WEBP", "AVIF"), _EVERYTHING) | {"TIFF": _EVERYTHING[1:]}
 _NAMES = {"exif": "EXIF data", "xmp": "XMP data", "icc_profile": "the color profile"}
 _NAMES |= {"alpha": "the transparency"}
-_LARGEST = {"JPEG": {"exif": 65_000, "xmp": 65_000}}  # bytes
+_LARGEST = {"JPEG": {"exif": 65_000, "xmp": 65_000}}  # bytes of metadata that a format can hold
 
-# The tags of a TIFF that are those of EXIF too: from make and model to the place.
+# TIFF tags that are part of the EXIF data of other formats: make, model, ..., GPS position.
 _EXIF_IN_TIFF = (0x010F, 0x0110, 0x0132, 0x013B, 0x8298, ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
 
 
 def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metadata]:
     """Read the picture in a file of the format `kind`, upright."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module=r"PIL\.")  # what it says of damaged files
+        warnings.filterwarnings("ignore", module=r"PIL\.")  # about damaged files
         Image.init()
         if kind == "HEIF":
             with needing("is HEIF; convert it to PNG, or install pillow-heif", "heif"):
@@ -73,7 +73,7 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
 
 
 def _check_frames(image: Any, kind: str) -> None:
-    """Refuse documents; of animations and of the previews of phones the first frame is read."""
+    """Refuse documents; of animations and of files with phone previews, the first frame is read."""
     frames = getattr(image, "n_frames", 1)
     if frames < 2 or kind == "JPEG":
         return
@@ -86,7 +86,7 @@ def _check_frames(image: Any, kind: str) -> None:
 def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
     """Decode to grayscale or RGB, perhaps with transparency, without losing bits."""
     tiles = getattr(image, "tile", None)
-    rawmode = tiles[0][-1] if tiles else None  # of the stored samples, not decoded yet
+    rawmode = tiles[0][-1] if tiles else None  # format of the samples in the file
     transparent = image.has_transparency_data
     if kind == "PNG" and "16B" in str(rawmode) and (image.mode != "I;16" or transparent):
         stream.seek(0)
@@ -104,14 +104,14 @@ def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:
 
 
 def _upright_exif(image: Any) -> tuple[int, bytes | None]:
-    """Return the orientation, and the EXIF data of the picture when it has been turned upright."""
+    """Return the orientation, and the EXIF data for the picture after it is turned upright."""
     orientation = 1
-    with suppress(Exception):  # damaged EXIF data must not cost the user the picture
+    with suppress(Exception):  # read the picture even if its EXIF data is damaged
         tags = image.getexif()
         stored = tags.get(ExifTags.Base.Orientation, 1)
         orientation = int(stored) if stored in range(1, 9) else 1
         data = image.info["exif"]
-        if orientation == 1:  # kept byte for byte, for notes of makers cannot be moved
+        if orientation == 1:  # unchanged: moving maker notes would break them
             return 1, data
         del tags[ExifTags.Base.Orientation]
         for size in (ExifTags.Base.ExifImageWidth, ExifTags.Base.ExifImageHeight):
@@ -121,7 +121,7 @@ def _upright_exif(image: Any) -> tuple[int, bytes | None]:
 
 
 def exif_of_tiff(stream: Any) -> bytes | None:
-    """Return what the tags of a TIFF say that EXIF says in other files."""
+    """Return the tags of a TIFF that other formats store as EXIF data, as EXIF data."""
     with suppress(Exception):
         stream.seek(0)
         tags, exif = Image.Exif(), Image.Exif()
@@ -135,10 +135,10 @@ def exif_of_tiff(stream: Any) -> bytes | None:
 
 
 def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
-    """Return the metadata that a file of the format holds, and the names of the rest."""
+    """Return the metadata that a format can hold, and the names of what is lost."""
     most = dict.fromkeys(_HOLDS.get(kind, ()), math.inf) | _LARGEST.get(kind, {})
     if kind not in ("NPY", "NIFTI"):
-        most["alpha"] = math.inf  # written or refused
+        most["alpha"] = math.inf  # never lost silently: the writer raises if it cannot hold it
     values = ((name, getattr(metadata, name)) for name in _NAMES)
     lost = [name for name, value in values if value is not None and len(value) > most.get(name, 0)]
     names = " and ".join(_NAMES[name] for name in lost)
@@ -153,7 +153,7 @@ def _imagecodecs() -> Any:
 
 
 def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
-    """Return what writes a picture; refuse shape, depth or transparency that cannot be held."""
+    """Return the `Save` of a picture; FormatError if the format cannot hold it."""
     name = "PGM/PPM" if kind == "PPM" else kind
     if not metadata.is_picture or array.shape[2:] not in ((), (3,), (4,)):
         size = "x".join(map(str, array.shape))
@@ -190,14 +190,14 @@ def _write(stream: IO[bytes], samples: Pixels, metadata: Metadata, kind: str) ->
         options["pnginfo"] = PngImagePlugin.PngInfo()
         options["pnginfo"].add_itxt("XML:com.adobe.xmp", metadata.xmp)
     deep = samples.dtype == np.uint16 and samples.ndim == 3
-    target = io.BytesIO()  # for Pillow looks at the name and place of other streams
+    target = io.BytesIO()  # Pillow uses the name and position of other streams
     Image.fromarray(np.zeros((1, 1), np.uint8) if deep else samples).save(target, kind, **options)
     data = target.getvalue()
     stream.write(_deep_png_bytes(samples, data) if deep else data)
 
 
 def _deep_png_bytes(samples: Pixels, model: bytes) -> bytes:
-    """Encode with imagecodecs, with all that a PNG by Pillow has between header and pixels."""
+    """Encode with imagecodecs, and insert the metadata chunks of `model`, a PNG by Pillow."""
     data: bytes = _imagecodecs().png_encode(samples, level=4)
-    header = 33  # bytes, signature and IHDR
+    header = 33  # bytes: the signature and the chunk IHDR
     return data[:header] + model[header : model.rindex(b"IDAT") - 4] + data[header:]

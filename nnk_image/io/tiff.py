@@ -23,13 +23,13 @@ from nnk_image.io import metadata as meta
 from nnk_image.io import pictures
 from nnk_image.io.metadata import FormatError, Lengths, Metadata, Pixels, Save
 
-_ORDER = "TZCYXS"  # of axes in TIFF
-_LARGEST_TILE = 1 << 22  # pixels, of pages that are much smaller
-_LEAST_PLANE = 16  # bytes; a page has more, but may hold several channels
-_UNKNOWN = "QI"  # tifffile's letters for axes of which the file says nothing
+_ORDER = "TZCYXS"  # of the axes in a TIFF
+_LARGEST_TILE = 1 << 22  # pixels; larger tiles must not exceed 4 times the page
+_LEAST_PLANE = 16  # bytes in the file for each plane; a page needs more, but may hold several
+_UNKNOWN = "QI"  # letters of tifffile for axes that the file does not name
 _COLORS = (PHOTOMETRIC.MINISBLACK, PHOTOMETRIC.MINISWHITE, PHOTOMETRIC.RGB)
 _SAMPLES = {PHOTOMETRIC.RGB: 3, PHOTOMETRIC.YCBCR: 3, PHOTOMETRIC.CIELAB: 3}
-_SAMPLES |= {PHOTOMETRIC.SEPARATED: 4}  # others have 1
+_SAMPLES |= {PHOTOMETRIC.SEPARATED: 4}  # samples per pixel; 1 for others
 _UNLABELED = "has channels that are not labeled as grayscale, RGB or plain alpha; give axes"
 _IMAGEJ_DTYPES = ("uint8", "uint16", "int16", "float32")
 _NOT_IN_OME = ("float16", "int64", "uint64")
@@ -41,7 +41,7 @@ _DEFLATE = {"compression": "zlib", "compressionargs": {"level": 4}}
 
 
 class Original(NamedTuple):
-    """What of a TIFF is written again with an array of the same shape."""
+    """Properties of a TIFF that was read, to write an array of the same shape like it."""
 
     shape: tuple[int, ...]
     page: tuple[int, ...]
@@ -75,7 +75,7 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
                 raise FormatError(_UNLABELED)
             stream.seek(0)
             pixels, about = pictures.read(stream, "TIFF", limit)
-            dpi = _dpi(page)  # Pillow makes up what is not there, and turns the pixels alone
+            dpi = _dpi(page)  # Pillow invents missing ones, and turns only the pixels
             turned = page.tags.valueof("Orientation", default=1) in range(5, 9)
             return pixels, replace(about, dpi=dpi[::-1] if dpi and turned else dpi)
         if several and len(series) > 1:
@@ -101,7 +101,7 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 
 @contextmanager
 def gathered_complaints() -> Iterator[list[str]]:
-    """Gather what tifffile logs of damage, which would else go to standard error."""
+    """Gather tifffile's log messages about damage, which would otherwise go to standard error."""
     texts: list[str] = []
     thread, logger = threading.get_ident(), logging.getLogger("tifffile")
 
@@ -121,7 +121,7 @@ def gathered_complaints() -> Iterator[list[str]]:
 
 
 def _check_ome(file: tifffile.TiffFile) -> None:
-    """Refuse an OME-TIFF that announces more planes than it has bytes for, or several files."""
+    """Refuse an OME-TIFF with more planes than its bytes can hold, or in several files."""
     root = ElementTree.fromstring(file.ome_metadata or "<none/>")
     for pixels in root.iterfind(".//{*}Pixels"):
         planes = math.prod(int(pixels.get(f"Size{axis}", 1)) for axis in "ZCT")
@@ -182,7 +182,7 @@ def check_in_parts(page: Any) -> None:
 def _check_page(page: Any, is_picture: bool, colors: tuple[PHOTOMETRIC, ...] = _COLORS) -> None:
     """Refuse samples that are not plain numbers, or that cannot be unpacked."""
     problem, bits = None, page.bitspersample
-    lookup = page.photometric == PHOTOMETRIC.PALETTE and page.is_imagej  # gray shown in color
+    lookup = page.photometric == PHOTOMETRIC.PALETTE and page.is_imagej  # gray, shown in colors
     if page.dtype is None or np.dtype(page.dtype).kind not in "biuf":
         problem = f"has {bits}-bit samples of a rare kind; save it as integers or floats"
     elif page.photometric not in colors and not lookup:
@@ -204,7 +204,7 @@ def _check_page(page: Any, is_picture: bool, colors: tuple[PHOTOMETRIC, ...] = _
 
 
 def _is_labeled(page: Any, *others: EXTRASAMPLE) -> bool:
-    """Whether the samples of a pixel are its colors, perhaps with plain transparency or others."""
+    """Return if samples are colors, perhaps with unassociated alpha or one of `others`."""
     extra: int = page.samplesperpixel - _SAMPLES.get(page.photometric, 1)
     known: bool = {*page.extrasamples} <= {EXTRASAMPLE.UNASSALPHA, *others}
     return extra == 0 or (extra == len(page.extrasamples) == 1 and known)
@@ -285,7 +285,7 @@ def _options(file: tifffile.TiffFile, page: Any, series: Any) -> dict[str, Any]:
     }
     options |= _DEFLATE if page.compression != COMPRESSION.NONE else {}
     resolution = _resolution(page, "X"), _resolution(page, "Y")
-    if file.is_imagej or (0, 1) not in resolution:  # ImageJ would take a missing one for 1
+    if file.is_imagej or (0, 1) not in resolution:  # without one, ImageJ would assume 1
         options["resolution"] = resolution
         options["resolutionunit"] = tags.valueof("ResolutionUnit", default=RESUNIT.INCH)
     about = tags.valueof(_IMAGEJ_TAG)
@@ -296,11 +296,11 @@ def _options(file: tifffile.TiffFile, page: Any, series: Any) -> dict[str, Any]:
 
 
 def _description(file: tifffile.TiffFile, series: Any) -> str:
-    """Return the description of the first page, with the pages of OME listed in their order."""
+    """Return the description of the first page; that of OME is changed to list pages in order."""
     text: str = file.pages.first.description
     if not file.is_ome:
         by_tifffile = text.lstrip(" \0").startswith(('{"shape', "shape=("))
-        return "" if by_tifffile else text  # it holds for this layout only
+        return "" if by_tifffile else text  # tifffile's own is valid for this layout only
     root = ElementTree.fromstring(text)
     pixels = root.find(_OME_PIXELS)
     if pixels is None or not (old := pixels.findall("{*}TiffData")):
@@ -337,7 +337,7 @@ def _check_ome_dtype(dtype: np.dtype[Any]) -> None:
 
 
 def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
-    """Return what writes an array as its TIFF had it, or described for ImageJ or in OME's terms."""
+    """Return the `Save` of an array: as the TIFF it was read from, or as ImageJ or OME-TIFF."""
     original, samples = metadata.original, meta.samples_of(array, metadata)
     if samples.dtype == bool and (metadata.alpha is not None or "S" in metadata.axes):
         raise FormatError("TIFF cannot hold colors or transparency of type bool; convert to uint8")
@@ -357,7 +357,7 @@ def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
 
 
 def _check_axes(axes: str, length: int) -> None:
-    """Refuse axes that TIFF cannot hold; the last one is given with its length."""
+    """Refuse axes that TIFF cannot hold; `length` is that of the last one."""
     places = [_ORDER.find(axis) for axis in axes]
     if places != sorted(set(places)) or places[0] < 0:
         raise FormatError(
@@ -370,7 +370,7 @@ def _check_axes(axes: str, length: int) -> None:
 
 
 def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, Any]:
-    """Return the options of `tifffile.imwrite` for an array that no TIFF of its shape describes."""
+    """Return options of `tifffile.imwrite` for an array that was not read from such a TIFF."""
     lengths, unit, axes = metadata.spacing_of, metadata.unit, metadata.axes
     color = axes[-1] == "S"
     channels = samples.shape[-1] if color or samples.ndim > len(axes) else 1
@@ -385,7 +385,7 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
             options |= {"resolution": metadata.dpi, "resolutionunit": "INCH"}
         if not ome:
             return options | _DEFLATE | {"metadata": None, "software": False}
-    small = samples.nbytes < 2**32 - 2**25  # ImageJ knows no BigTIFF
+    small = samples.nbytes < 2**32 - 2**25  # ImageJ cannot read BigTIFF
     imagej = small and samples.dtype.name in _IMAGEJ_DTYPES and not ome
     imagej = imagej and not (color and samples.itemsize > 1)
     if imagej:
@@ -400,5 +400,5 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
         about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}
         about |= {"TimeIncrement": lengths["T"], "TimeIncrementUnit": "s"} if "T" in lengths else {}
     about = {name: value for name, value in about.items() if value is not None}
-    about["axes"] = axes + "S" * (samples.ndim > len(axes))  # transparency
+    about["axes"] = axes + "S" * (samples.ndim > len(axes))  # S for transparency
     return options | {"imagej": imagej, "ome": not imagej, "metadata": about}

@@ -10,10 +10,10 @@ from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
-_AXES = "XYZTC"  # of NIfTI, in the order of the file
+_AXES = "XYZTC"  # order of axes in a NIfTI file
 _UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
-_LONGEST = 2**15 - 1  # axis of NIfTI 1
+_LONGEST = 2**15 - 1  # longest axis that NIfTI-1 can hold
 _SILENT = logging.NullHandler()
 
 
@@ -34,7 +34,7 @@ def read_npy(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pi
 
 
 def npy_writer(array: Pixels, *_: Any) -> Save:
-    """Return what writes an array, of any shape and type."""
+    """Return the `Save` of an array, of any shape and type."""
     return lambda stream: np.save(stream, array)
 
 
@@ -59,7 +59,7 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     nibabel = _nibabel()
     kind = nibabel.Nifti2Image if b"n+2" in magic else nibabel.Nifti1Image
     with nibabel.imageglobals.LoggingOutputSuppressor():
-        nibabel.imageglobals.logger.addHandler(_SILENT)  # without any, logging has its own
+        nibabel.imageglobals.logger.addHandler(_SILENT)  # without a handler, logging would print
         image = kind.from_stream(content)
     proxy, shape = image.dataobj, image.shape[::-1]
     dtype = image.get_data_dtype()
@@ -75,7 +75,7 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     scale, shift = proxy.slope, proxy.inter
     if (scale, shift) == (1, 0):
         values = np.asanyarray(proxy)
-    else:  # float32 where the stored integers can be found again
+    else:  # float32 if the stored integers can be recovered from it
         exact = dtype.itemsize <= 2 and abs(shift) < 2**22 * abs(scale)
         values = np.asanyarray(proxy, dtype=np.float32 if exact else np.float64)
     array = meta.native(values.T)
@@ -89,16 +89,16 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
     length, time = header.get_xyzt_units()
-    factors = {"T": _SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: no known length
+    factors = {"T": _SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: unknown unit
     spacing: list[float | None] = []
     for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
-        factor = factors.get(axis, 0.0)  # and by str() 0.9, not 0.8999999
+        factor = factors.get(axis, 0.0)  # str() of the float32: 0.9, not 0.8999999
         spacing.append(factor * float(str(zoom)) if factor and 0 < zoom < np.inf else None)
     return tuple(spacing), _UNITS.get(length)
 
 
 def nifti_writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
-    """Return what writes a volume, with the header it came with if it has one."""
+    """Return the `Save` of a volume, with the header of the file it was read from, if any."""
     array, header = _with_header(array, metadata)
     return lambda stream: _write(stream, array, header, extension)
 
@@ -121,14 +121,14 @@ def _write(stream: IO[bytes], array: Pixels, header: Any, extension: str) -> Non
 
 
 def float_metadata(metadata: Metadata) -> Metadata:
-    """Return the metadata for other values, in float32, at the places of an image's pixels."""
+    """Return the metadata for a float32 map of an image, such as its noise levels."""
     original = None
     if metadata.format == "NIFTI" and metadata.original is not None:
         shape, header = metadata.original
         header = header.copy()
         header.set_data_dtype(np.float32)
         header.set_slope_inter(1, 0)
-        header["cal_min"] = header["cal_max"] = 0  # range of gray values in viewers
+        header["cal_min"] = header["cal_max"] = 0  # no display range: that of the image differs
         original = shape, header
     return Metadata(
         metadata.format, metadata.axes, False, metadata.spacing, metadata.unit, original=original
@@ -136,14 +136,14 @@ def float_metadata(metadata: Metadata) -> Metadata:
 
 
 def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
-    """Return an array with the axes of NIfTI, and the header that it came with or a new one."""
+    """Return the array in the axis order of NIfTI, and the header of its file or a new one."""
     if metadata.format == "NIFTI" and metadata.original is not None:
         shape, header = metadata.original
         if shape == array.shape:
             header, scaling = header.copy(), header.get_slope_inter()
             if array.dtype.kind in "iu" and scaling in ((None, None), (1, 0)):
                 stored = meta.to_samples(array, header.get_data_dtype())
-                if not np.array_equal(stored, array):  # integers are written as they are
+                if not np.array_equal(stored, array):  # write integers without scaling
                     header.set_data_dtype(array.dtype)
             return array, header
     axes = metadata.axes.replace("S", "C")
