@@ -12,9 +12,8 @@ import numpy.typing as npt
 from scipy.fft import dct, idct
 
 _REGULARIZATION = 0.1
-"""Share of the channels' mean variance that is added to the variance of each, because an estimated
-covariance is uncertain. A channel in other units may be much weaker: at most its own variance is
-added to it."""
+"""Share of the channels' mean variance that is added to each variance, as estimated covariances are
+uncertain. At most a channel's own variance is added: it may be small in other units."""
 
 Array = npt.NDArray[Any]
 

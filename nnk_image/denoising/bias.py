@@ -186,10 +186,7 @@ def _share_of_curve(removed):
 
 
 def _correction(means, deviations, gamma):
-    """Return what to add to means of noisy values so that they are the values without noise.
-
-    `deviations` are the standard deviations of the noisy values, `gamma` is of the tone curve.
-    """
+    """Return what to add to means of noisy values, with these deviations, to remove their bias."""
     ratios, factors, _ = _table(gamma)
     means = np.maximum(means, 0)
     ratio = deviations / np.maximum(means, 1e-3 * deviations + _TINY)

@@ -96,7 +96,7 @@ _IMAGES = {
 _IMAGES["wide"] = replace(
     _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
 )
-"""For sums of pixels with few counts: the wider search gains up to 0.06 dB and adds 7 % of time."""
+"""For sums of pixels with few counts: the wider search gains up to 0.06 dB, for 7 % of the time."""
 
 _VOLUMES = {
     "fast": Effort(

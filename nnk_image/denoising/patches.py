@@ -29,8 +29,7 @@ FLOAT32_RANGE = 200
 rounding of the Gram matrices stays below 1 % of the noise that is left after the first pass."""
 
 LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
-"""Sides in pixels: images and volumes with a shorter one are not denoised at half size, where they
-have too few patches to help."""
+"""Shortest side, in pixels, of images and of volumes with enough patches at half size to help."""
 
 _HALF_SIZE_WEIGHT = 0.5
 """Weight of the half-size result in the luminance, times the `coarseness` of the noise; in colors
@@ -45,11 +44,10 @@ _HALVINGS = 2
 """How often colors are halved: 2 means that they are also denoised at a quarter of the size."""
 
 _DETAIL_LIMITS = (0.5, 1.5)
-"""How strong the detail that halving loses must be: its mean square minus that of the noise alone,
-relative to the latter times `coarseness`. Below the first number, colors are taken from half size,
-above the second from full size, and mixed in between. Limits from (0.2, 0.8) to (0.6, 1.2) differ
-by at most 0.03 dB on photographs of three cameras and five telephones, and on colorful pictures
-with binomial noise."""
+"""Limits of the detail that halving loses: its mean square minus that of noise alone, in units of
+the latter times `coarseness`. Colors are taken from half size below the first limit, from full size
+above the second. From (0.2, 0.8) to (0.6, 1.2), results differ by at most 0.03 dB on photographs of
+three cameras and five telephones, and on colorful pictures with binomial noise."""
 
 _BOX = 9
 """Side, in pixels, of the boxes in which detail and the variance of the image are averaged."""

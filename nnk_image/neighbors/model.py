@@ -174,9 +174,7 @@ class NeighborhoodModel:
 
     def _sigma_from(self, given: Queries) -> Sigma:
         """Compute the width by the rule, from the distances of queries to their candidates."""
-        distances = np.empty(
-            len(given.candidates.indices)
-        )  # NaN for missing ones and the query itself
+        distances = np.empty(len(given.candidates.indices))  # NaN: missing, or the query itself
         task = self._task(given, KERNELS["gaussian"], 1.0)
         self._run(lambda i0, i1: task.distances(distances, i0, i1), given.candidates, 1)
         return self._scale * sigma_of(self._rule, distances, given.candidates.indptr)

@@ -20,8 +20,7 @@ _PER_CHUNK = 1 << 16
 
 _STEPS_PER_CHECK = 10
 _DIVISOR_OF_FIXED = 1e-9  # avoids division by 0 for edges between two fixed nodes
-_REACH_OF_UNKNOWN = 0.5
-"""How far the largest flow moves an unknown node, in standard deviations of the known values."""
+_REACH_OF_UNKNOWN = 0.5  # the largest flow moves an unknown node by so many standard deviations
 
 
 def total_variation(
