@@ -23,11 +23,13 @@ class TestDenoise:
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)
 
-    def test_a_model_is_told_written_and_used(self, capsys, photo, tmp_path):
+    def test_a_model_is_printed_written_and_used(self, capsys, photo, tmp_path):
         model, plot, out = (tmp_path / name for name in ("m.json", "m.png", "out.png"))
         status, text, err = run(capsys, "noise", photo, "--out", model, "--plot", plot)
         assert (status, err) == (0, "")
-        assert f"{photo}: strong noise, about 17 of 255 (+- 5 %): NoiseModel(sigma=16" in text
+        expected = nnk_image.estimate_noise(np.asarray(Image.open(photo)))
+        level = f"{expected.sigma[0]:.2g}"
+        assert f"{photo}: strong noise, about {level} of 255 (+- 5 %): {expected}" in text
         with Image.open(plot) as picture:
             assert picture.width > 300
         found = nnk_image.NoiseModel.from_json(model.read_text())
