@@ -14,8 +14,8 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.pruning import GraphSpec
 
-_LARGEST_SIGMA_F = 5  # times the range of the image; a larger one seems to be in other units
-_LARGEST_SPACING = 5  # times sigma_d; the weights of neighboring pixels are then 4e-6
+_LARGEST_SIGMA_F = 5  # as a multiple of the image's range; above it, warn of wrong units
+_LARGEST_SPACING = 5  # as a multiple of sigma_d; above it, no weight exceeds 4e-6: warn
 
 
 def image_graph(
@@ -184,10 +184,10 @@ def bilateral_graph(
 
 
 def _warn_of_other_units(spec: GraphSpec) -> None:
-    """Warn of a `sigma_f` for values up to 255 where the image has floats up to 1.
+    """Warn if `sigma_f` seems to be for values up to 255, but the image has floats up to 1.
 
-    An even larger one may be meant to ignore the intensities. Also warn of a `sigma_d` in pixels
-    where the spacing is in other units.
+    There is no warning above 255, which may be meant to ignore the intensities. Also warn if
+    `sigma_d` seems to be in pixels, but the spacing is in other units.
     """
     low, high = spec.image.low, spec.image.high
     up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
@@ -207,7 +207,7 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
 
 
 def build_graph(spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> ImageGraph:
-    """Choose the edges of the graph of a `GraphSpec`; its matrix is made when it is asked for."""
+    """Choose the edges of the graph that `spec` describes; its matrix is made when first used."""
     return ImageGraph(
         EdgePlanes(spec, executor, directed),
         spec.image.shape,

@@ -19,16 +19,16 @@ def nnk_weighted(
     """Replace an image graph's weights by those of non-negative kernel regression.
 
     The given graph is directed: row i holds the neighbors that pixel i of the (H, W, C) image
-    chose. Values of masked pixels do not matter. Unless `directed`, the larger weight of the two
-    ends of an edge counts. Weights of 0 are left out.
+    chose. Values of masked pixels do not matter. Each end of an edge yields a weight for it; unless
+    `directed`, the edge gets the larger one. Edges of weight 0 are left out.
     """
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
     places = graph.positions() / graph.sigma_d
-    levels = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
-    features = np.hstack([places, levels.reshape(graph.n_nodes, -1)])
-    most = int(np.diff(graph.adjacency.indptr).max(initial=1))
+    intensities = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
+    features = np.hstack([places, intensities.reshape(graph.n_nodes, -1)])
+    max_neighbors = int(np.diff(graph.adjacency.indptr).max(initial=1))
     options: dict[str, Any] = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
-    solved = NeighborhoodModel(features, most, **options).solve()
+    solved = NeighborhoodModel(features, max_neighbors, **options).solve()
     adjacency = solved.graph(None if directed else "max")
     adjacency = adjacency.astype(graph.adjacency.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0

@@ -17,7 +17,7 @@ from nnk_image.graph.planes import StoredEdges
 from nnk_image.graph.window import check_window
 
 FORMAT = "nnk_image.ImageGraph 1"
-"""The member `format` of a graph's file."""
+"""Value of the entry `format` in a graph's file."""
 
 _KINDS = ("nnk", "bilateral")
 _PARTS = (
@@ -53,7 +53,7 @@ def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
                 return _parts_of(arrays)
         except MemoryError:
             raise
-        except Exception as error:  # zipfile and zlib raise a dozen kinds
+        except Exception as error:  # zipfile and zlib raise many types of exceptions
             reason = " ".join(str(error).split())
             raise ValueError(
                 f"{path}: not a graph file written by ImageGraph.save, or damaged ({reason}); "
@@ -106,7 +106,7 @@ def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
 
 
 def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
-    """Raise ValueError where edges do not fit the other parts."""
+    """Raise ValueError if the edges contradict the other entries of the file."""
     shape, valid = parts["shape"], parts["valid"]
     degree = np.diff(matrix.indptr)
     rows = np.repeat(np.arange(len(degree)), degree)

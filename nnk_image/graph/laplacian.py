@@ -1,4 +1,4 @@
-"""The four Laplacians of a graph, and what an adjacency must be to have one."""
+"""The four Laplacians of a graph, and checks of the adjacency that they are computed from."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
 def sparse_adjacency(graph: Any) -> Any:
     """Return the scipy.sparse adjacency of a graph of scipy, PyGSP or networkx, or of an array.
 
-    Nodes of networkx are numbered in their order, and edges without a `weight` have 1.
+    Nodes of a networkx graph are numbered in its own order; its edges without `weight` get 1.
     """
     if issparse(graph):
         return graph
-    if issparse(getattr(graph, "W", None)):  # of PyGSP
+    if issparse(getattr(graph, "W", None)):  # PyGSP
         return graph.W
     if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
         from networkx import to_scipy_sparse_array
@@ -39,7 +39,7 @@ def sparse_adjacency(graph: Any) -> Any:
 
 
 def check_adjacency(adjacency):
-    """Return a copy of what `sparse_adjacency` takes as canonical float CSR.
+    """Convert a graph that `sparse_adjacency` accepts to a new adjacency in canonical float CSR.
 
     TypeError or ValueError unless it is symmetric, not empty, finite, without negative weights and
     self loops.
@@ -66,7 +66,7 @@ def check_adjacency(adjacency):
 
 
 def check_symmetric(adjacency):
-    """Return the adjacency minus its transpose; raise ValueError unless it is rounding errors."""
+    """Return the adjacency minus its transpose; raise ValueError if it exceeds rounding errors."""
     difference = adjacency - adjacency.T
     if difference.nnz:
         largest = abs(difference).max()
@@ -80,32 +80,32 @@ def check_symmetric(adjacency):
 
 
 def degrees(adjacency):
-    """(N,) ndarray of row sums."""
+    """Return the row sums as an (N,) ndarray."""
     return adjacency @ np.ones(adjacency.shape[0], adjacency.dtype)
 
 
 def laplacian(adjacency, kind="combinatorial"):
-    """Laplacian matrix; see `ImageGraph.laplacian`."""
+    """Return a Laplacian matrix; see `ImageGraph.laplacian`."""
     check_choice("laplacian", kind, KINDS)
     check_symmetric(adjacency)
-    diagonal, square = node_terms(degrees(adjacency), kind)
+    diagonal, divisor = node_terms(degrees(adjacency), kind)
     if kind == "normalized":
-        scale = diags_array(1 / np.sqrt(square))
+        scale = diags_array(1 / np.sqrt(divisor))
         adjacency = scale @ adjacency @ scale
-    elif square is not None:
-        adjacency = diags_array(1 / square) @ adjacency
+    elif divisor is not None:
+        adjacency = diags_array(1 / divisor) @ adjacency
     result = csr_array(diags_array(diagonal) - adjacency)
-    result.sort_indices()  # products of scipy are not sorted
+    result.sort_indices()  # scipy leaves the columns of matrix products unsorted
     return result
 
 
 def node_terms(degree, kind, tau=None):
-    """Diagonal a and divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
+    """Return the diagonal a and the divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
 
-    ``D - W``; random walk ``I - D^-1 W``; regularized ``(D + tau I)^-1 (D - W)``, tau by
-    default `regularization`.  The last two are similar to symmetric matrices, ``S^1/2 L
-    S^-1/2``; for the random walk that is the normalized Laplacian.  Where a node has no edges, a is
-    0 and s is 1; for the combinatorial Laplacian s is None, all 1.
+    By default tau is the `regularization` of the degrees. The random-walk and the regularized
+    Laplacian are similar to the symmetric matrix ``S^1/2 L S^-1/2``; for the random walk that is
+    the normalized Laplacian, so both have the same a and s. A node without edges has a = 0 and
+    s = 1. For the combinatorial Laplacian s is None, which stands for 1 everywhere.
     """
     if kind == "combinatorial":
         return degree, None
@@ -113,13 +113,13 @@ def node_terms(degree, kind, tau=None):
         tau = 0
     elif tau is None:
         tau = regularization(degree)
-    square = degree + degree.dtype.type(tau)
-    square[~(degree > 0)] = 1
-    return degree / square, square
+    divisor = degree + degree.dtype.type(tau)
+    divisor[~(degree > 0)] = 1
+    return degree / divisor, divisor
 
 
 def regularization(degree):
-    """tau of the regularized Laplacian: the mean degree of the nodes that have edges."""
+    """Return the default tau of the regularized Laplacian: the mean degree of nodes with edges."""
     linked = degree > 0
     # ravel() gives the same values in the same order as the mask would, but is faster.
     values = degree.ravel() if linked.all() else degree[linked]

@@ -1,4 +1,4 @@
-"""The image graph as a data type: its edges, what it was made with, how to hand it on."""
+"""The image graph as a data type: edges, parameters, and conversion to other libraries."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class StoredEdges(NamedTuple):
 
     @property
     def stored(self) -> StoredEdges:
-        """The same."""
+        """These edges, under the name that `EdgePlanes` has for its matrix."""
         return self
 
     @property
@@ -39,8 +39,8 @@ class StoredEdges(NamedTuple):
 class EdgePlanes:
     """Edges as planes of bits, one per offset of the window, and the kernel that weighs them.
 
-    The executor chooses the edges; its `n_jobs` also serves to write the matrix later. `directed`
-    keeps the edges that each pixel chose instead of their union.
+    The executor runs the choice of the edges; the matrix is written later, with the same `n_jobs`.
+    `directed` keeps the edges that each pixel chose instead of their union.
     """
 
     def __init__(self, spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> None:
@@ -55,10 +55,10 @@ class EdgePlanes:
 
     @cached_property
     def stored(self) -> StoredEdges:
-        """The matrix, made when it is first asked for.
+        """The matrix, made when it is first used.
 
-        The edges of each image row are counted, the counts summed up to where each row starts, and
-        then all rows are written independently.
+        The edges of each image row are counted, the cumulative sums of the counts say where each
+        row starts, and then all rows are written independently.
         """
         with RowExecutor(self._n_jobs) as executor:
             adjacency, n_zeros = self._matrix(executor.run)
@@ -67,7 +67,7 @@ class EdgePlanes:
         return StoredEdges(adjacency, n_zeros if self.directed else n_zeros // 2)
 
     def _matrix(self, run: Callable[..., None]) -> tuple[csr_array, int]:
-        """Sorted CSR rows with the kernel's weights, and how many of these are 0."""
+        """Return the matrix with sorted columns, and the number of stored weights that are 0."""
         n_nodes, rows = math.prod(self.shape), (self._height, self._row_work)
         row_start = np.zeros(self._height + 1, np.int64)
         run(lambda y0, y1: _core.count_rows(self.bits, row_start[1:], y0, y1), *rows)

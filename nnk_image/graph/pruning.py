@@ -1,6 +1,6 @@
 """Algorithm 4: which pixels of the window are neighbors.
 
-A `GraphSpec` holds what a graph is to be made of, checked and laid out for the C core.
+A `GraphSpec` holds the image and the parameters of a graph, checked and laid out for the C core.
 `choose_edges` prunes the window of every pixel; the edges are bits, one plane per offset.
 """
 
@@ -23,10 +23,10 @@ from nnk_image.base.image import (
 from nnk_image.graph.window import check_window, sides_of, window_on
 
 DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
-"""Side of the window by the number of axes: each holds some 100 pixels."""
+"""Default side of the window by number of axes; each window holds about 100 pixels."""
 
 EDGE_SWEEPS = 2
-"""Sweeps over all rows of `choose_edges`, for progress bars."""
+"""Number of passes of `choose_edges` over all rows, for progress bars."""
 
 
 class GraphSpec:
@@ -40,14 +40,14 @@ class GraphSpec:
     kind, spacing
         As given.
     side : int or tuple of int
-        Of the window.
+        Side of the window in pixels.
     lines : Lines
-        How the image lies in memory.
+        How the image is laid out in rows.
     two_sigma2, mu : float
         ``2 sigma_f^2``, the divisor within the kernel's exponential, and ``sigma_f^2 / sigma_d^2``,
         the factor of the thresholds.
     exact : bool
-        Whether float32 holds every product of differences of the features.
+        Whether float32 represents every product of feature differences exactly.
     planes : (C, rows, stride) ndarray
         The features with a border of NaN (feature planes in the C core's headers).
     """
@@ -64,7 +64,7 @@ class GraphSpec:
         kind="nnk",
         spacing=None,
     ):
-        # What is cheap to check comes first, the size before anything is copied.
+        # Cheap checks come first; memory is checked before anything is copied.
         self.kind = kind
         shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
@@ -84,13 +84,13 @@ class GraphSpec:
 
     @property
     def row_work(self):
-        """Work in a row, as a number of gray pixels with the default window: for chunks of rows."""
+        """Cost of a row in gray pixels with the default window, which sets the size of chunks."""
         return int(self.lines.width * self.window.work * self.image.channels)
 
     def thresholds(self, delta):
-        """Thresholds ``mu Delta`` in the type of the features."""
+        """Return the thresholds ``mu Delta`` in the type of the features."""
         values = self.mu * delta
-        if self.exact:  # products are integers: at most t exactly where at most floor(t)
+        if self.exact:  # products are integers: they are <= t if and only if <= floor(t)
             values = np.minimum(np.floor(values), 2.0**24)
         return values.astype(self.planes.dtype)
 
@@ -103,7 +103,7 @@ class GraphSpec:
 
 
 def _kernel_numbers(spec):
-    """``2 sigma_f^2`` and mu; ValueError if numbers computed from them over- or underflow."""
+    """Return ``2 sigma_f^2`` and mu; ValueError if results with them would over- or underflow."""
     limits = np.finfo(spec.image.dtype)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         two_sigma2 = 2 * np.float64(spec.sigma_f) ** 2
@@ -126,14 +126,14 @@ def _require_memory(image, channel_axis, n_offsets, kind):
     neighbors = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):
-        """Feature planes, edge planes, and CSR rows with the fewest possible neighbors."""
+        """Bytes per pixel of feature planes, edge planes and CSR rows with the fewest neighbors."""
         return itemsize * channels + n_offsets / 8 + neighbors * (4 + itemsize)
 
     require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
 
 
 def choose_edges(spec, executor, directed=False):
-    """Which pairs of pixels the graph links, as planes of bits (`_core.Edges`)."""
+    """Choose which pairs of pixels the graph links; returns planes of bits (`_core.Edges`)."""
     if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
@@ -154,14 +154,14 @@ def choose_edges(spec, executor, directed=False):
 
 
 def new_edges(shape, window, lines, backward=True):
-    """Edge planes of an image, not yet written; an undirected graph needs no `backward` ones."""
+    """Allocate the edge planes of an image; undirected edges need no `backward` planes."""
     step = window.forward.astype(np.int64) @ np.array(strides_of(shape))
     layout = lines.width, lines.rows, lines.first_node
     return _core.Edges(*layout, window.dy, window.dx, step, backward)
 
 
 def _all_pairs(spec, executor):
-    """Every edge of the bilateral graph."""
+    """Link every pair of valid pixels within the window, for the bilateral graph."""
     height, width = spec.lines.height, spec.lines.width
     edges = new_edges(spec.image.shape, spec.window, spec.lines, backward=False)
     bits, valid = np.zeros((height, -(-width // 64) * 64), bool), spec.image.valid

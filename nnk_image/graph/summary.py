@@ -1,4 +1,4 @@
-"""An image graph in figures: as numbers, and as text."""
+"""Statistics of an image graph, as numbers and as text."""
 
 import numpy as np
 from scipy.ndimage import correlate1d
@@ -7,10 +7,10 @@ from nnk_image.graph.window import sides_of
 
 
 def summary(graph):
-    """Return the figures of a graph as plain numbers, for JSON.
+    """Return the statistics of a graph as plain numbers, for JSON.
 
     Among them is ``reduction``: the fraction of the pairs within the window that are not linked,
-    0 for the bilateral graph but for weights too small for their type.
+    0 for the bilateral graph unless weights underflow.
     """
     counts, degrees = graph.neighbor_counts, graph.degrees
     matrix = graph.adjacency
@@ -26,8 +26,8 @@ def summary(graph):
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
         "reduction": _reduction(graph),
-        "neighbors": _spread(counts[present]),
-        "degree": _spread(degrees[present]),
+        "neighbors": _mean_min_max(counts[present]),
+        "degree": _mean_min_max(degrees[present]),
         "n_isolated": int((counts[present] == 0).sum()),
         "n_masked": 0 if graph.valid is None else int((~graph.valid).sum()),
         "n_underflow": graph.n_underflow,
@@ -35,7 +35,7 @@ def summary(graph):
     }
 
 
-def _spread(values):
+def _mean_min_max(values):
     return {
         "mean": float(values.mean(dtype=float)),
         "min": values.min().item(),
@@ -44,7 +44,7 @@ def _spread(values):
 
 
 def _reduction(graph):
-    """Share of the pairs of pixels within the window that are not linked."""
+    """Return the fraction of the pairs of pixels within the window that are not linked."""
     valid = np.ones(graph.shape, int) if graph.valid is None else graph.valid.astype(int)
     in_window = valid
     for axis, side in enumerate(sides_of(graph.window, valid.ndim)):
@@ -54,7 +54,7 @@ def _reduction(graph):
 
 
 def lines_of(graph):
-    """Return the figures of a graph as text, by name."""
+    """Return the statistics of a graph as lines of text, by name."""
     figures = summary(graph)
     least, most = figures["neighbors"]["min"], figures["neighbors"]["max"]
     degree = figures["degree"]

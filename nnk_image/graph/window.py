@@ -1,7 +1,6 @@
 """The window around a pixel: offsets by distance and threshold factors, in any number of axes.
 
-Everything in Algorithm 4 that depends on positions only: computed once per
-window size and kept.
+This is all of Algorithm 4 that depends on positions only; it is computed once per window size.
 """
 
 import math
@@ -17,27 +16,27 @@ from nnk_image.base.geometry import Lines
 MAX_WINDOW = 63
 """Largest window side: neighbors hardly change beyond 7, cost grows with the area."""
 
-MAX_OFFSETS = MAX_WINDOW**2
-"""Most pixels of a window, whatever its sides."""
+MAX_WINDOW_PIXELS = MAX_WINDOW**2
+"""Largest number of pixels in a window: the product of its sides."""
 
-NEAR = 120
-"""Number of nearest offsets that are tried as pruners for many pixels at once, in SIMD vectors
-(measured): all of an 11 x 11 window.  Farther ones are tried pixel by pixel.  In volumes, and where
-pixels are not squares, all are tried in vectors."""
+N_NEAR = 120
+"""Number of nearest offsets that are tried as pruners for many pixels at once, in SIMD vectors;
+farther ones are tried pixel by pixel.  120 (measured) are all of an 11 x 11 window.  In volumes,
+and if the spacing is not 1, all offsets are tried in vectors."""
 
-_TIE = 1e-12
-"""Relative increase of the thresholds where pixels are not squares, so that ties stay ties."""
+_TIE_TOLERANCE = 1e-12
+"""Relative increase of thresholds if the spacing is not 1, so that rounding breaks no ties."""
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
     """A window of odd sides and what Algorithm 4 precomputes for it (thesis section 3.1.2.2).
 
-    `offsets` are (n, axes) by increasing distance, 0 left out; `forward` those after 0 in row-major
-    order, in that order: the others are their negatives. `dy` and `dx` are the forward offsets in
-    rows (`Lines`) and in pixels along them. `pair_delta` are the threshold factors of the candidate
-    pairs of the compiled near pass, `far_delta` are 0, 1, .. as far as the far pass may meet them,
-    and `max_delta` is the largest of any pair; `core` holds the same for the C core.
+    `offsets`, (n, axes), are those of all pixels but the center, by increasing distance. `forward`
+    holds those that follow the center in row-major order; the others are their negatives. `dy` and
+    `dx` are the forward offsets in rows (`Lines`) and in pixels along a row. `pair_delta` holds the
+    threshold factor (`pair_deltas`) of each pair tried in vectors, `far_delta` all factors 0, 1, ..
+    that pairs tried pixel by pixel can have. No factor exceeds `max_delta`. `core` is for C.
     """
 
     radii: tuple[int, ...]
@@ -53,7 +52,7 @@ class Window:
 
     @property
     def work(self):
-        """Work per pixel, about, as a multiple of that with the default window's 120 offsets."""
+        """Approximate cost per pixel, relative to the default window's 120 offsets; at least 1."""
         return max(1, len(self.offsets) / 120)
 
     def spatial_kernel(self, sigma_d):
@@ -63,9 +62,9 @@ class Window:
 
 
 def check_window(window, axes=2):
-    """`window` as an int, odd, from 3 to `MAX_WINDOW`, or as a tuple of such, one per axis.
+    """Return `window` as an odd int from 3 to `MAX_WINDOW`, or as a tuple of them, one per axis.
 
-    In a tuple 1 is allowed too: no neighbors along that axis.
+    In a tuple 1 is allowed too, and means no neighbors along that axis.
     """
     each = isinstance(window, tuple | list)
     sides, least = (list(window), 1) if each else ([window] * axes, 3)
@@ -84,28 +83,28 @@ def check_window(window, axes=2):
         raise ValueError(
             f"window={window} contains no neighbor: at least one side must be 3 or more"
         )
-    if math.prod(sides) > MAX_OFFSETS:
+    if math.prod(sides) > MAX_WINDOW_PIXELS:
         raise ValueError(
             f"window={window} holds {math.prod(sides)} pixels in {axes} axes, "
-            f"but at most {MAX_OFFSETS} are possible: choose smaller sides"
+            f"but at most {MAX_WINDOW_PIXELS} are possible: choose smaller sides"
         )
     return tuple(sides) if each else sides[0]
 
 
 def sides_of(window, axes):
-    """Sides of a checked window, one per axis."""
+    """Return the sides of a window from `check_window`, one per axis."""
     return window if isinstance(window, tuple) else (window,) * axes
 
 
 def window_on(shape, window, spacing):
-    """Return the `Window` for images of a shape, and their `Lines`; the window is checked."""
+    """Return `Window` and `Lines` for images of a shape; `window` comes from `check_window`."""
     if not 1e-100 < min(spacing) <= max(spacing) < 1e100:  # squares must not overflow
         raise ValueError(
             f"spacing={spacing} is too small or too large to compute with: give spacing and "
             "sigma_d in another unit"
         )
     radii = tuple(side // 2 for side in sides_of(window, len(shape)))
-    if len(shape) > 2:  # nothing is farther away than the other end of the axis
+    if len(shape) > 2:  # offsets longer than an axis link nothing
         within = tuple(min(r, n - 1) for r, n in zip(radii, shape, strict=True))
         radii = within if any(within) else radii  # a window cannot be empty
     lines = Lines.of(shape, radii)
@@ -123,9 +122,9 @@ def _window(radii, spacing, strides, border):
     offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    # Only in images of square pixels can offsets be tried pixel by pixel.
-    plain = len(radii) == 2 and all(s == 1 for s in spacing)
-    near = min(NEAR, len(offsets)) if plain else len(offsets)
+    # Offsets can be tried pixel by pixel only in images of two axes whose spacing is 1.
+    unit_pixels = len(radii) == 2 and all(s == 1 for s in spacing)
+    near = min(N_NEAR, len(offsets)) if unit_pixels else len(offsets)
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
     rows = np.array(strides)
     all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
@@ -135,7 +134,7 @@ def _window(radii, spacing, strides, border):
         near,
         all_dy,
         np.ascontiguousarray(offsets[:, -1]),
-        (order - len(forward)).astype(np.int32),  # -1 minus the number of the negative, below 0
+        (order - len(forward)).astype(np.int32),  # numbers of `plane` in nnk_window
         starts,
         pruners,
     )
@@ -147,32 +146,32 @@ def _window(radii, spacing, strides, border):
 
 
 def pair_deltas(offsets, spacing):
-    """Threshold factors ``(o_k - o_j) . o_j`` as a matrix [j, k], in units of `spacing`.
+    """Return the matrix [j, k] of threshold factors ``(o_k - o_j) . o_j``, `spacing` included.
 
-    Neighbor j can prune k where the factor is not negative and j is not k.
+    Neighbor j can prune k if the factor is not negative and j is not k.
     """
     scaled = offsets * np.array(spacing)
     gram = scaled @ scaled.T
     squares = np.diag(gram)
     delta = gram - squares[:, None]
     if all(s == 1 for s in spacing):
-        return delta  # whole numbers
+        return delta  # integers, computed without rounding
     delta[abs(delta) < 16 * np.finfo(float).eps * np.sqrt(np.outer(squares, squares))] = 0
-    return delta * (1 + _TIE)  # where values are integers, ties are common
+    return delta * (1 + _TIE_TOLERANCE)  # ties are common if the image's values are integers
 
 
 def _pairs(squares, delta, near):
-    """For each offset those among the `near` first ones that may prune it.
+    """List, for each offset, those among the first `near` ones that may prune it.
 
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
-    ``pruners[starts[k] : starts[k + 1]]``.  A pruner that lies in the direction of the
-    candidate has a large threshold factor for its own distance.  It also prunes most often, so
-    it comes first.  None of them comes after k, even where rounding hides which is nearer: what
-    the C core has decided already is all that it may ask for.
+    ``pruners[starts[k] : starts[k + 1]]``.  Those with the largest threshold factor relative to
+    their squared distance come first: they lie in the direction of k and prune most often.  Only
+    offsets before k are listed, even if rounding hides which is nearer, because the C core decides
+    about offsets in order.
     """
     starts, pruners = [0], []
     for k in range(len(delta)):
-        (j,) = np.nonzero(delta[: min(near, k), k] >= 0)  # those after k are not nearer
+        (j,) = np.nonzero(delta[: min(near, k), k] >= 0)
         j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
         padding = -len(j) % _core.PAIRS_AT_ONCE
         pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)

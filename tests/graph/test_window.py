@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image import _core
-from nnk_image.graph.window import MAX_WINDOW, NEAR, _pairs, check_window, pair_deltas, window_on
+from nnk_image.graph.window import MAX_WINDOW, N_NEAR, _pairs, check_window, pair_deltas, window_on
 
 SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
 
@@ -57,11 +57,11 @@ def test_threshold_factors(size):
 @pytest.mark.parametrize("size", [3, 5, 7, 11, 13])
 def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
     offsets, delta = window_of(size).offsets, delta_of(window_of(size))
-    starts, pruners = _pairs((offsets**2).sum(axis=1), delta, min(NEAR, len(offsets)))
+    starts, pruners = _pairs((offsets**2).sum(axis=1), delta, min(N_NEAR, len(offsets)))
     assert (np.diff(starts) % _core.PAIRS_AT_ONCE == 0).all()
     for k in range(len(offsets)):
         listed = pruners[starts[k] : starts[k + 1]]
-        np.testing.assert_array_equal(np.unique(listed), np.nonzero(can_prune(size)[:NEAR, k])[0])
+        np.testing.assert_array_equal(np.unique(listed), np.nonzero(can_prune(size)[:N_NEAR, k])[0])
 
 
 def test_spatial_kernel():
