@@ -27,12 +27,12 @@ from nnk_image.graph.window import sides_of
 from nnk_image.io import arrays
 from nnk_image.noise.model import NoiseModel
 from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.spectrum import PRODUCTS, bound_of, largest_number
+from nnk_image.spectral.spectrum import N_PRODUCTS, bound_of, bound_statistic
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 __all__ = ["analyze", "denoise", "filter"]
 
-_BYTES_PER_PIXEL, _BYTES_PER_BAND = 300, 8  # held by wavelets: for the graph, for each band
+_BYTES_PER_PIXEL, _BYTES_PER_BAND = 300, 8  # memory of wavelets per pixel: graph, each band
 
 
 def denoise_tiles(
@@ -137,7 +137,7 @@ def denoise_tiles(
 
 
 def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:
-    """Return the array to write to, the noise, and the tiles that are not finished."""
+    """Return the array to write to, the noise, and the tiles that are still to be denoised."""
     if not isinstance(target, str | os.PathLike):
         _check_target(target, image)
         return target, lazy.compute(job.noise)[0], job.tiles
@@ -169,7 +169,7 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
 
 
 def _check_target(target: Any, image: Any) -> None:
-    """Raise TypeError or ValueError unless parts of an array can be written."""
+    """Raise TypeError or ValueError unless `target` is an array that tiles can be written to."""
     if not hasattr(target, "shape") or isinstance(target, da.Array):
         raise TypeError(
             "target must be a path that ends in .zarr, or an array of the image's shape, not "
@@ -355,7 +355,7 @@ def _transformed(
     axes = len(layout.shape)
     if isinstance(options.get("lmax"), str):
         raise ValueError(f"lmax={options['lmax']!r} must be a number or None in tiles")
-    # Wavelets on a single pixel check the arguments.
+    # Check the arguments by building wavelets on a single pixel.
     pixel = np.zeros((1,) * axes, layout.dtype)
     with RowExecutor() as executor:
         edges = build_graph(GraphSpec(pixel, **graph), executor)
@@ -372,7 +372,7 @@ def _transformed(
     side = largest_side(layout.shape, reach, most_pixels)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
-        tiles = cut(layout.shape, side, Reach.of_polynomial(PRODUCTS + 1, sides))
+        tiles = cut(layout.shape, side, Reach.of_polynomial(N_PRODUCTS + 1, sides))
         largest = [
             lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in tiles
         ]
@@ -390,10 +390,10 @@ def _transformed(
 def _largest(
     image: Image, executor: RowExecutor, graph: dict[str, Any], kind: str, inside: Slices
 ) -> float:
-    """Return the `largest_number` of a core."""
+    """Return the `bound_statistic` of the core of a tile, its part without overlap."""
     edges = build_graph(GraphSpec(image, **graph), executor)
     recurrence = GridRecurrence.of_graph(edges, image.dtype, executor, keep=False)
-    return largest_number(recurrence, kind, executor, inside)
+    return bound_statistic(recurrence, kind, executor, inside)
 
 
 def _bound(largest: Any, kind: str, tau: float | None, dtype: np.dtype[Any]) -> float:

@@ -2,12 +2,12 @@
 
 A *block* is 8 (float32) or 4 (float64) adjacent pixels of a row.  For each block and each offset of
 the window that any of its pixels has an edge to, the matrix holds which pixels have it and the
-weights of these edges.  Two such blocks make an *entry* (`nnk_grid_operator` in nnk_core.h).
+weights of these edges.  It stores two offsets at a time as an *entry* (see `nnk_grid_operator`).
 
-The entries of a wavelet transform are kept.  Denoising uses an operator once, and the entries of a
-large image would be most of the memory in use: they are made anew for every use from the planes of
-edges, some rows at a time.  Those of volumes are kept: an order reads whole slices ahead, so that
-most rows would be held anyway.
+A wavelet transform keeps its entries.  Denoising uses an operator once, and the entries of a large
+image would take most of the memory: they are recomputed from the planes of edges for every use,
+some rows at a time.  Entries of volumes are always kept, because each order of the recurrence reads
+whole slices ahead, so that most rows would be in memory anyway.
 """
 
 import numpy as np
@@ -18,17 +18,17 @@ from nnk_image.base.checks import ready_for_c
 from nnk_image.base.geometry import BLOCK_BYTES, Lines
 from nnk_image.graph.pruning import new_edges
 
-KEPT = 1 << 27
-"""Most bytes of entries of an image that are kept for an operator that is used once."""
+MAX_KEPT_BYTES = 1 << 27
+"""An operator that is used once keeps its entries up to this size, and recomputes larger ones."""
 
 _ENTRY_BYTES = 8  # of an entry besides its weights: two offsets, and a bit per edge
-_PAST_ROW = 16  # numbers after a row's weights that the C core may read (64 bytes)
-_ENTRIES_BESIDE = 8  # that take as long as the other work on a block
-_HELD = 1 << 20  # bytes of entries that stay in cache while they are made and used
+_PADDING_WEIGHTS = 16  # after the weights of a row, because the C core may read 64 bytes more
+_FIXED_COST = 8  # of a block besides its entries, in units of the time that an entry takes
+_BYTES_AT_ONCE = 1 << 20  # entries made before they are used, few enough to stay in cache
 
 
 class MatrixWeights:
-    """Entries of the adjacency matrix of an `ImageGraph`, as `EdgePlanes` has them."""
+    """Edges and weights read from the matrix of an `ImageGraph`; same interface as `EdgePlanes`."""
 
     def __init__(self, graph, window, dtype, executor):
         adjacency = graph.adjacency
@@ -71,17 +71,17 @@ class BlockMatrix:
     has_gaps : bool
         Whether there are gaps; images of two axes have none.
     border : int
-        Rows that an order of the recurrence follows behind the one before, at least 1.
+        Number of rows by which each order of the recurrence lags behind the one before, at least 1.
     blocks : int
         SIMD blocks in a row.
     stride : int
         Numbers in a row of a padded image, whose rows are whole blocks with zeros on both sides.
     work : (H,) ndarray
-        Approximate share of the recurrence's time that is spent in the rows up to each one.
+        Approximate fraction of the recurrence's time that is spent in the rows up to each one.
     """
 
     SETUP_SWEEPS = 2
-    """Sweeps over all rows of setting up, for progress bars."""
+    """Number of passes over all rows to set up an operator, for progress bars."""
 
     def __init__(self, shape, window, dtype, weights, executor, keep=True):
         self.shape, self.dtype = shape, dtype
@@ -102,12 +102,12 @@ class BlockMatrix:
 
         work = int(self.width * window.work)
         executor.run(count, self.height, work, counts_as=self.n_lines)
-        of_rows = before[:, -1] + np.array([0, _PAST_ROW], np.int64)  # entries, weights
+        of_rows = before[:, -1] + np.array([0, _PADDING_WEIGHTS], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
-        work = np.cumsum(of_rows[:, 0] + _ENTRIES_BESIDE * self.blocks)
+        work = np.cumsum(of_rows[:, 0] + _FIXED_COST * self.blocks)
         self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
-        if keep or self.has_gaps or self._bytes(in_all) <= KEPT:
+        if keep or self.has_gaps or self._bytes(in_all) <= MAX_KEPT_BYTES:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
             self._kept = self._new_operator(row_start, in_all)
         self._degrees = degrees = self.zeros()
@@ -126,7 +126,7 @@ class BlockMatrix:
 
     @property
     def degrees(self):
-        """Row sums of the adjacency, added in the order of the recurrence."""
+        """Row sums of the adjacency, added in the same order as the terms of the recurrence."""
         return self.inside(self._degrees)
 
     def signless(self, x, scale, executor):
@@ -140,7 +140,7 @@ class BlockMatrix:
         return self.inside(out)
 
     def set_laplacian(self, diagonal, row_scale=None):
-        """Choose ``L = diag(diagonal) - diag(row_scale) W`` by images; no row scale is all 1."""
+        """Set ``L = diag(diagonal) - diag(row_scale) W`` by two images; None stands for 1."""
         images = self.padded(diagonal), np.empty(0) if row_scale is None else self.padded(row_scale)
         self._laplacian = [image.reshape(-1).view(np.uint8) for image in images]
         if self._kept is not None:
@@ -187,11 +187,11 @@ class BlockMatrix:
         return _ENTRY_BYTES * n_entries + self.dtype.itemsize * n_weights
 
     def _new_operator(self, row_start, numbers):
-        """Return an operator with room for so many entries and weights, in one array.
+        """Allocate an operator; `numbers` are those of its entries and weights.
 
-        The C library returns freed memory to the system by the size of the largest array that a
-        process has had.  With two smaller arrays it did so after each call, and each call took a
-        fifth longer on two threads.
+        Both are in one array.  When the C library returns freed memory to the system depends on the
+        size of the largest array that a process has had: with two smaller arrays it did so after
+        each call, and each call took a fifth longer on two threads.
         """
         memory.require(
             self._bytes(numbers), f"the operator of {'x'.join(map(str, self.shape))} pixels"
@@ -216,13 +216,13 @@ class BlockMatrix:
         )
 
     def _visit(self, work, executor):
-        """Call ``work(operator, y0, y1)`` for all rows, with an operator that has their entries."""
+        """Call ``work(operator, y0, y1)`` on chunks of rows, once their entries are filled in."""
 
         def visit(y0, y1):
             if self._weights is None:
                 work(self._kept, y0, y1)
                 return
-            step = max(1, _HELD // self._bytes(self._most))
+            step = max(1, _BYTES_AT_ONCE // self._bytes(self._most))
             operator = self._hold(step) if self._kept is None else self._kept
             for y in range(y0, y1, step):
                 end = min(y + step, y1)
@@ -233,5 +233,5 @@ class BlockMatrix:
 
 
 def _all_offsets(window):
-    """Row and column offsets of the whole window but (0, 0), in row-major order."""
+    """Return row and column offsets of the window without its center, in row-major order."""
     return tuple(np.concatenate([-o[::-1], o]) for o in (window.dy, window.dx))

@@ -5,9 +5,9 @@
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape
     signless(x, scale, executor)    ``scale (D + W) x``
-    set_laplacian(diagonal, row_scale)  choose ``L = diag(diagonal) - diag(row_scale) W``
-    analyze, synthesize     a bank of Chebyshev series of L on [0, lambda_max], and its
-                            adjoint for symmetric L
+    set_laplacian(diagonal, row_scale)  set ``L = diag(diagonal) - diag(row_scale) W``
+    analyze, synthesize     apply a bank of Chebyshev series of L on [0, lambda_max], or its
+                            adjoint if L is symmetric
 """
 
 import numpy as np
@@ -21,16 +21,16 @@ from nnk_image.graph.window import window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
-_EDGES_PER_PIXEL = 20  # that take about as long as a pixel, the unit for sizing chunks
-_NONE = np.empty(0)
+_EDGES_PER_PIXEL = 20  # edges that take about as long as a pixel, the unit of the size of chunks
+_ABSENT = np.empty(0)  # stands for no `start` in the C core
 
 
 class GridRecurrence(BlockMatrix):
-    """The recurrence on the adjacency in SIMD blocks."""
+    """The recurrence on the pixel grid, with the adjacency in SIMD blocks."""
 
     @classmethod
     def of_graph(cls, graph, dtype, executor, keep=True):
-        """Take the graph of an `ImageGraph` straight from its planes of bits where it has them."""
+        """Set up the recurrence on an `ImageGraph`, from its planes of bits if it has them."""
         spacing = graph.spacing or (1.0,) * len(graph.shape)
         window, _ = window_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges
@@ -41,11 +41,11 @@ class GridRecurrence(BlockMatrix):
 
     @staticmethod
     def sweeps(order):
-        """Sweeps over all rows that `analyze` counts as, for progress bars."""
+        """Return how many passes over all rows `analyze` counts as, for progress bars."""
         return -(-order // ORDERS_PER_BLOCK)
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All Chebyshev series on one signal: (n_bands, *shape)."""
+        """Apply all Chebyshev series to one signal: (n_bands, *shape)."""
         n_bands, order = len(coefficients), coefficients.shape[1] - 1
         n_images = n_bands + (3 if order > ORDERS_PER_BLOCK else 1)
         n_bytes = n_images * signal.size * self.dtype.itemsize
@@ -59,21 +59,21 @@ class GridRecurrence(BlockMatrix):
             rows = n_rows * (k + 1) // len(parts) - n_rows * k // len(parts)
             goes_on = k + 1 < len(parts)
             sweeps.run(4 / lambda_max, 2.0, result, c, start, False, goes_on, rows)
-            start = _NONE
+            start = _ABSENT
         return result
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
-        """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
+        """Apply each series to its band and add up the results, by Clenshaw's recurrence."""
         order = coefficients.shape[1] - 1
         sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
-            sweeps.run(4 / lambda_max, 2.0, bands, c, _NONE, True)
-        sweeps.run(2 / lambda_max, 1.0, bands, coefficients[:, :1], _NONE, True)
+            sweeps.run(4 / lambda_max, 2.0, bands, c, _ABSENT, True)
+        sweeps.run(2 / lambda_max, 1.0, bands, coefficients[:, :1], _ABSENT, True)
         return np.ascontiguousarray(self.inside(sweeps.last))
 
 
 class CsrRecurrence:
-    """The recurrence on the rows of an adjacency as from `check_adjacency`, in its dtype."""
+    """The recurrence on an adjacency in CSR format (see `check_adjacency`), in its dtype."""
 
     def __init__(self, adjacency):
         self.shape, self.dtype = adjacency.shape[:1], adjacency.dtype
@@ -92,11 +92,11 @@ class CsrRecurrence:
         return (self.degrees * x + self._adjacency @ x) * scale
 
     def set_laplacian(self, diagonal, row_scale=None):
-        """Choose ``L = diag(diagonal) - diag(row_scale) W``; no row scale is all 1."""
+        """Set ``L = diag(diagonal) - diag(row_scale) W``; a `row_scale` of None stands for 1."""
         self._laplacian = diagonal, np.empty(0, self.dtype) if row_scale is None else row_scale
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All Chebyshev series on one signal: (n_bands, N)."""
+        """Apply all Chebyshev series to one signal: (n_bands, N)."""
         result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
         older, old = np.empty(0, self.dtype), np.ascontiguousarray(signal)
         for c in np.ascontiguousarray(coefficients.T)[1:]:
@@ -105,7 +105,7 @@ class CsrRecurrence:
         return result
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
-        """Sum of the series applied to one signal each, by Clenshaw's recurrence."""
+        """Apply each series to its band and add up the results, by Clenshaw's recurrence."""
         rows = np.ascontiguousarray(coefficients.T)
         older = old = np.zeros(self.shape, self.dtype)
         for c in rows[:0:-1]:

@@ -1,11 +1,11 @@
 """Polynomials of a Laplacian applied to signals.
 
-A `LaplacianOperator` is one Laplacian of a graph; everything else (filters, wavelets,
-denoising) is polynomials evaluated here, by the recurrence of `chebyshev.py`.
+A `LaplacianOperator` is one Laplacian of a graph.  Filters, wavelets and denoising are polynomials
+of it, evaluated by the recurrence of `chebyshev.py`.
 
 With ``X = (2 / lambda_max) L - I`` and Chebyshev coefficients c (numpy's convention), a
 bank of polynomials is ``p_s(L) = sum_k c[s, k] T_k(X)``, evaluated by ``T_k = 2 X
-T_{k-1} - T_{k-2}``; its adjoint by Clenshaw's recurrence.
+T_{k-1} - T_{k-2}``; its adjoint is evaluated by Clenshaw's recurrence.
 """
 
 import math
@@ -18,26 +18,26 @@ from nnk_image.graph.laplacian import KINDS, node_terms, regularization
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
 from nnk_image.spectral.chebyshev import CsrRecurrence, GridRecurrence
-from nnk_image.spectral.spectrum import bound_of, largest_number, shift_of
+from nnk_image.spectral.spectrum import bound_of, bound_statistic, shift_of
 
 
 class LaplacianOperator:
     """The Laplacian of a graph as an operator on signals; `of_graph` makes one.
 
     The normalized Laplacian is evaluated through its similarity to the random walk's, ``p(L_sym) =
-    D^1/2 p(L_rw) D^-1/2``. The `bound` may be that of a whole image, of which this is a part;
-    `shift` is that of `shift_of`.
+    D^1/2 p(L_rw) D^-1/2``. For a part of an image, `bound` may be that of the whole; `shift` is
+    what `shift_of` returns.
 
     Attributes
     ----------
     shape : tuple
-        Of a signal: that of the image, (N,) for other graphs.
+        Shape of a signal: that of the image, (N,) for other graphs.
     dtype : numpy.dtype
-        float32 or float64: of the signals and all arithmetic.
+        Type of signals and of all arithmetic, float32 or float64.
     tau : float or None
-        As used, by default the mean degree; None but for the regularized Laplacian.
+        Constant of the regularized Laplacian, by default the mean degree; else None.
     bound : float
-        No eigenvalue exceeds it (0 for a graph without edges).
+        Upper bound on the eigenvalues (0 for a graph without edges).
     """
 
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
@@ -52,7 +52,7 @@ class LaplacianOperator:
             tau = regularization(degree)
         self.tau = tau
         if bound is None:
-            largest = largest_number(recurrence, kind, executor)
+            largest = bound_statistic(recurrence, kind, executor)
             if kind == "combinatorial":
                 largest = min(largest, float(degree.max()) + shift)
             bound = bound_of(largest, kind, tau, self.dtype)
@@ -62,7 +62,7 @@ class LaplacianOperator:
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
-        """Of any graph, in arithmetic of `dtype`; None is that of the weights."""
+        """Set up the Laplacian of any graph; a `dtype` of None is that of the weights."""
         check_choice("laplacian", kind, KINDS)
         if tau is not None:
             tau = check_positive("tau", tau, "regularization, in units of the degrees")
@@ -78,9 +78,9 @@ class LaplacianOperator:
         return cls(recurrence, kind, executor, tau, shift=shift_of(checked))
 
     def analyze(self, signal, coefficients, lambda_max, executor):
-        """All polynomials of a bank, (n_bands, order + 1), on one signal: (n_bands, *shape).
+        """Apply all polynomials of a bank to one signal: (n_bands, *shape).
 
-        The spectrum lies in [0, lambda_max].
+        `coefficients` are (n_bands, order + 1). The spectrum must lie in [0, lambda_max].
         """
         signal = self._to_random_walk(signal)
         if coefficients.shape[1] == 1:
@@ -91,10 +91,10 @@ class LaplacianOperator:
         return self._from_random_walk(result)
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
-        """Adjoint of `analyze`: ``sum_s p_s(L) bands[s]``."""
+        """Apply the adjoint of `analyze`: ``sum_s p_s(L) bands[s]``."""
         bands = np.ascontiguousarray(self._to_random_walk(bands))
         if coefficients.shape[1] == 1:
-            factors = coefficients[:, 0].astype(self.dtype)  # not by BLAS: one order everywhere
+            factors = coefficients[:, 0].astype(self.dtype)  # no BLAS: same order of sums anywhere
             result = sum(factor * band for factor, band in zip(factors, bands, strict=True))
         else:
             result = self._recurrence.synthesize(
@@ -103,22 +103,22 @@ class LaplacianOperator:
         return self._from_random_walk(result)
 
     def multiply(self, signal, executor):
-        """``(L / bound) x`` with L symmetric: the Laplacian, or the matrix it is similar to."""
-        x = signal if self._root is None else signal / self._root
+        """Return ``(L / bound) x``, L the Laplacian or the symmetric matrix it is similar to."""
+        x = signal if self._sqrt_divisor is None else signal / self._sqrt_divisor
         # T_1 = (2 / bound) L x - x
         product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, executor)[0]
-        return product if self._root is None else product * self._root
+        return product if self._sqrt_divisor is None else product * self._sqrt_divisor
 
     @cached_property
-    def _root(self):
-        _, square = node_terms(self._recurrence.degrees, self.kind, self.tau)
-        return None if square is None else np.sqrt(square)
+    def _sqrt_divisor(self):
+        _, divisor = node_terms(self._recurrence.degrees, self.kind, self.tau)
+        return None if divisor is None else np.sqrt(divisor)
 
     def _to_random_walk(self, x):
-        return x / self._root if self.kind == "normalized" else x
+        return x / self._sqrt_divisor if self.kind == "normalized" else x
 
     def _from_random_walk(self, x):
-        return x * self._root if self.kind == "normalized" else x
+        return x * self._sqrt_divisor if self.kind == "normalized" else x
 
 
 def recurrence_of(graph, dtype, executor, keep=True):
@@ -133,7 +133,7 @@ class WeightsOutOfRange(ValueError):
 
 
 def _check_magnitude(degree):
-    """Raise WeightsOutOfRange where degrees have no normal inverse or sum: weights out of range."""
+    """Raise WeightsOutOfRange if inverses or sums of the degrees would under- or overflow."""
     least, most = degree.min(), degree.max()
     if most == 0:
         return

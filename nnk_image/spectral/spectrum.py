@@ -1,4 +1,4 @@
-"""The interval that is guaranteed to hold a Laplacian's spectrum, and its largest eigenvalue."""
+"""Guaranteed upper bounds on the eigenvalues of a Laplacian, and estimates of the largest one."""
 
 import math
 from functools import reduce
@@ -9,15 +9,15 @@ from scipy.linalg import eigh_tridiagonal
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.graph.window import sides_of
 
-PRODUCTS = 2
-"""Products with D + W behind the bound of the combinatorial Laplacian."""
+N_PRODUCTS = 2
+"""Number of products with D + W in the bound of the combinatorial Laplacian."""
 
 _FREQUENCIES = np.linspace(0, np.pi, 301)
-"""Where the Fourier series of a spatial kernel is evaluated."""
+"""Angular frequencies at which the Fourier series of a spatial kernel is evaluated."""
 
 
-def largest_number(recurrence, kind, executor, inside=...):
-    """Compute what `bound_of` needs, for the pixels `inside`: of all of them, the largest counts.
+def bound_statistic(recurrence, kind, executor, inside=...):
+    """Compute the maximum over pixels that `bound_of` needs, for the pixels `inside` only.
 
     For the combinatorial Laplacian it is ``max_i (Q x)_i / x_i`` with Q = D + W and x = Q d.  For
     any positive x that is at least the largest eigenvalue of Q (L. Collatz 1942, H. Wielandt
@@ -27,10 +27,10 @@ def largest_number(recurrence, kind, executor, inside=...):
     if kind != "combinatorial" or (largest := float(degrees.max())) == 0:
         return float(degrees[inside].max())
     tiny = np.finfo(degrees.dtype).tiny
-    # A power of 2 changes no digit, so that a part of an image gives what the whole one does.
+    # A power of 2 causes no rounding, so that a part of an image gives the same as the whole.
     scale = degrees.dtype.type(2.0 ** -float(np.frexp(largest)[1]))
     x = degrees * scale
-    for _ in range(PRODUCTS):
+    for _ in range(N_PRODUCTS):
         before = np.maximum(x, tiny)
         x = recurrence.signless(before, scale, executor)
     return float((x / before)[inside].max()) / float(scale)
@@ -48,7 +48,7 @@ def shift_of(graph):
     if getattr(graph, "kind", None) != "bilateral":
         return math.inf
     axes = len(graph.shape)
-    ends = []  # for each axis a lower bound of the series, and its largest value
+    ranges = []  # for each axis a lower bound of the series, and its largest value
     for side, spacing in zip(
         sides_of(graph.window, axes), graph.spacing or (1.0,) * axes, strict=True
     ):
@@ -56,13 +56,13 @@ def shift_of(graph):
         kernel = np.exp(-(np.minimum(k * (spacing / graph.sigma_d), 40) ** 2) / 2)  # 0 beyond 40
         terms = kernel * np.where(k > 0, 2, 1)
         least = (np.cos(np.multiply.outer(_FREQUENCIES, k)) @ terms).min()
-        between = (k**2 @ terms) * _FREQUENCIES[1] ** 2 / 8  # how much lower it may be elsewhere
-        ends.append((least - between, terms.sum()))
-    return 1 - float(reduce(np.multiply.outer, ends).min()) + 1e-12  # room for rounding
+        margin = (k**2 @ terms) * _FREQUENCIES[1] ** 2 / 8  # it may be lower between frequencies
+        ranges.append((least - margin, terms.sum()))
+    return 1 - float(reduce(np.multiply.outer, ranges).min()) + 1e-12  # margin for rounding
 
 
 def bound_of(largest, kind, tau=None, dtype=None):
-    """Bound the eigenvalues from above, given the `largest_number` and the type of the degrees.
+    """Bound the eigenvalues from above, given the `bound_statistic` and the type of the degrees.
 
     It is 0 for a graph without edges, 2 for the normalized Laplacian and the random walk, and
     ``2 d / (d + tau)`` with d the largest degree for the regularized Laplacian.
@@ -73,7 +73,7 @@ def bound_of(largest, kind, tau=None, dtype=None):
         return 2 * largest / (largest + float(tau))
     if kind != "combinatorial":
         return 2.0
-    # The sums are rounded: leave room for that.
+    # Leave a margin for the rounding of sums.
     return largest * (1 + 32 * float(np.finfo(dtype).eps))
 
 

@@ -27,7 +27,7 @@ SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
 
 def keep_no_entries(monkeypatch):
     of_graph = GridRecurrence.of_graph
-    monkeypatch.setattr(block_matrix, "KEPT", 0)
+    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", 0)
     monkeypatch.setattr(GridRecurrence, "of_graph", lambda *a, **_: of_graph(*a[:3], keep=False))
 
 
@@ -141,8 +141,8 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
         spec = GraphSpec(image, 5, 2.0, 9.0)
         of = spec.image.shape, spec.window, spec.image.dtype
         matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
-        for kept in (block_matrix.KEPT, 0):
-            monkeypatch.setattr(block_matrix, "KEPT", kept)
+        for kept in (block_matrix.MAX_KEPT_BYTES, 0):
+            monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
             edges = EdgePlanes(spec, executor)
             matrices.append(BlockMatrix(*of, edges, executor, keep=False))
         x = abs(image) + 1

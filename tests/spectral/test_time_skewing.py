@@ -16,7 +16,7 @@ from nnk_image.spectral import block_matrix, chebyshev, time_skewing
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.time_skewing import tile_boundaries
 
-ENTRIES = pytest.mark.parametrize("kept", [block_matrix.KEPT, 0], ids=["kept", "made"])
+ENTRIES = pytest.mark.parametrize("kept", [block_matrix.MAX_KEPT_BYTES, 0], ids=["kept", "made"])
 METHODS = ("analyze", "synthesize")
 
 
@@ -82,7 +82,7 @@ class Example:
     def result(self, method, order, n_jobs=1):
         with RowExecutor(n_jobs) as executor:
             given = self.graph, self.kind, self.graph.dtype, executor
-            operator = LaplacianOperator.of_graph(*given, keep=block_matrix.KEPT > 0)
+            operator = LaplacianOperator.of_graph(*given, keep=block_matrix.MAX_KEPT_BYTES > 0)
         lead = 1 if method == "analyze" else 2
         values = np.random.default_rng(2).standard_normal((lead, self.image.size))
         return run(operator, method, values, random_bank(2, order), n_jobs)
@@ -95,7 +95,7 @@ def test_bits_of_any_order_and_number_of_threads(order, kept, tiles, small_steps
     for method in METHODS:
         expected = example.result(method, order)
         with monkeypatch.context() as patch:
-            patch.setattr(block_matrix, "KEPT", kept)
+            patch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
             for n_jobs in (1, 2, 3, 7):
                 np.testing.assert_array_equal(example.result(method, order, n_jobs), expected)
     assert max(tiles) == 7
@@ -113,7 +113,7 @@ def test_bits_of_any_window_and_laplacian(
     valid = np.random.default_rng(1).random((height, 45)) < 0.8
     example = Example(height, 45, window, dtype, valid, kind)
     expected = {method: example.result(method, order) for method in METHODS}
-    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
     for method in METHODS:
         for n_jobs in (1, 4):
             found = example.result(method, order, n_jobs)
@@ -128,7 +128,7 @@ def test_bits_where_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, mo
     valid[140:146] = True
     example = Example(300, 40, 7, valid=valid)
     expected = example.result("analyze", 8)
-    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
     np.testing.assert_array_equal(example.result("analyze", 8, n_jobs), expected)
     assert max(tiles) > 1
 
@@ -139,7 +139,7 @@ def test_bits_where_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatc
     """Tall tiles, so that their heads are done long before their ends."""
     example = Example(1500, 24, 11, np.float32)
     expected = example.result("synthesize", 20)
-    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
     for _ in range(3):
         np.testing.assert_array_equal(example.result("synthesize", 20, n_jobs), expected)
     assert max(tiles) == n_jobs
@@ -157,7 +157,7 @@ def test_bits_do_not_depend_on_who_is_late(late, kept, tiles, monkeypatch):
             time.sleep(0.05)
         go_on(*arguments)
 
-    monkeypatch.setattr(block_matrix, "KEPT", kept)
+    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
     monkeypatch.setattr(time_skewing.SkewedSweeps, "_go_on", delayed)
     for method in METHODS:
         np.testing.assert_array_equal(example.result(method, 13, 4), expected[method])
