@@ -1,4 +1,4 @@
-"""Spectral graph wavelets: filter banks, the transform, what of an image its low bands hold."""
+"""Spectral graph wavelets: filter banks, the transform, and energy compaction."""
 
 from nnk_image.wavelets.compaction import EnergyCompaction
 

@@ -1,4 +1,4 @@
-"""Energy compaction: how much of an image low wavelet bands, or block coefficients, hold."""
+"""Energy compaction: the share of an image's energy in low wavelet bands or block coefficients."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def energy_compaction(
 
 
 def _mean_removed(image: Image) -> Array:
-    """Deviations from each channel's mean, scaled to 1 at most; 0 where pixels are absent."""
+    """Subtract each channel's mean and divide by the largest deviation; masked pixels get 0."""
     scale = max(abs(image.low), abs(image.high)) or 1.0
     pixels = image.pixels / image.dtype.type(scale)
     where = np.ones(image.shape, bool) if image.valid is None else image.valid
@@ -258,7 +258,7 @@ def _mean_removed(image: Image) -> Array:
 def _block_energies(
     signal: Array, graphs: Mapping[str, ImageGraph], size: int, n_jobs: int | None
 ) -> dict[str, Any]:
-    """`blocks` and `moments` of an `EnergyCompaction`."""
+    """Compute `blocks` and `moments` of an `EnergyCompaction`."""
     signal = signal.reshape(*signal.shape[:2], -1).astype(float)
     coefficients = {
         name: block_gft(signal, graph, size, n_jobs=n_jobs) for name, graph in graphs.items()
@@ -266,7 +266,7 @@ def _block_energies(
     pixels = as_blocks(signal, size)
     cosines = dctn(pixels.reshape(*pixels.shape[:2], size, size, -1), axes=(2, 3), norm="ortho")
     square = np.arange(size) ** 2
-    order = np.argsort(np.add.outer(square, square).ravel(), kind="stable")  # by frequency
+    order = np.argsort(np.add.outer(square, square).ravel(), kind="stable")  # by DCT frequency
     every = {"dct": cosines.reshape(pixels.shape)[:, :, order]} | coefficients
     moments = np.einsum("rcnk,rcmk->nm", pixels, pixels, optimize=True)
     total = np.trace(moments)
@@ -291,7 +291,7 @@ def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
 
 
 def _energies(wavelets: SpectralGraphWavelets, signal: Array, orders: tuple[int, ...]) -> Array:
-    """(n_orders, n_bands) energies, relative to that of the signal."""
+    """Return the energies of the bands divided by that of the signal: (n_orders, n_bands)."""
     power = float((signal.astype(float) ** 2).sum())
     energies = [
         [float((band.astype(float) ** 2).sum()) / power for band in bands]

@@ -11,14 +11,14 @@ from nnk_image.base.checks import check_choice
 
 APPROXIMATIONS = ("interpolation", "projection", "jackson")
 
-_PROJECTION_POINTS = 2000  # the quadrature has converged for every design below this
-_MAX_INVERSE_ORDER = 8192
-_LEAST_RATIO = 1e-10  # of the smallest to the largest sum of squares of a frame
-_MOST_LOSS = 0.01  # part of the signal that rounding may change when the transform is inverted
+_MIN_QUADRATURE_POINTS = 2000  # enough for the projection of every design to converge
+_MAX_INVERSE_ORDER = 8192  # a polynomial inverse that needs a higher order is refused
+_MIN_FRAME_RATIO = 1e-10  # frame bounds A / B; below it, the transform cannot be inverted
+_MAX_ROUNDING_LOSS = 0.01  # fraction of the signal that rounding may change in the inverse
 
-# Designs of PyGSP, which spells them HalfCosine; the first ones take n_scales + 1 filters as Nf.
-_SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
-DESIGNS = (*_SIZED, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
+# Designs of PyGSP, whose classes are named like HalfCosine; only those in _ANY_SIZE take `Nf`.
+_ANY_SIZE = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
+DESIGNS = (*_ANY_SIZE, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
 
 
 class FilterBank:
@@ -30,7 +30,7 @@ class FilterBank:
         self.name = name
 
     def evaluate(self, eigenvalues):
-        """(n_bands, n) float64 values at n eigenvalues, checked; (n_bands,) at a single number."""
+        """Return checked values, (n_bands, n) at n eigenvalues or (n_bands,) at a single one."""
         shape = np.shape(eigenvalues)
         x = np.asarray(eigenvalues, float).ravel()
         values = np.asarray(self._evaluate(x), float)
@@ -102,26 +102,26 @@ def _pygsp_design(name, n_scales, lmax):
     from pygsp import filters, graphs
 
     class Spectrum(graphs.Graph):
-        """A graph that only says where its spectrum ends: all that designs ask for."""
+        """A graph with a given largest eigenvalue, which is all that a design reads of it."""
 
         lmax = property(lambda self: lmax)
 
     graph = Spectrum([[0.0, 1.0], [1.0, 0.0]])
     make = getattr(filters, name.title().replace("_", ""))
-    return make(graph, Nf=n_scales + 1) if name in _SIZED else make(graph)
+    return make(graph, Nf=n_scales + 1) if name in _ANY_SIZE else make(graph)
 
 
 def _designed(name, n_scales, lmax, x):
     """Return the values of a design of PyGSP at eigenvalues x.
 
-    Beyond lmax a design is undefined; some vanish there, and the bands would no longer determine
-    the signal.  So they stay constant.
+    Designs are not defined above lmax, and some vanish there, so that the bands would not determine
+    the signal.  So values above lmax are those at lmax.
     """
     return _pygsp_design(name, n_scales, lmax).evaluate(np.minimum(x, lmax))
 
 
 def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpolation"):
-    """Chebyshev coefficients (n_bands, order + 1) of functions on [0, lambda_max].
+    """Compute Chebyshev coefficients (n_bands, order + 1) of functions on [0, lambda_max].
 
     ``evaluate`` maps eigenvalues (n,) to values (n_bands, n). The approximation is interpolation at
     ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated Chebyshev series (converged
@@ -129,7 +129,7 @@ def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpola
     convention the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
     """
     check_choice("approximation", approximation, APPROXIMATIONS)
-    degree = order if approximation == "interpolation" else max(4 * order, _PROJECTION_POINTS)
+    degree = order if approximation == "interpolation" else max(4 * order, _MIN_QUADRATURE_POINTS)
     points = (chebyshev.chebpts1(degree + 1) + 1) * (lambda_max / 2)
     coefficients = _interpolate(evaluate(points))[:, : order + 1]
     if approximation == "jackson":
@@ -138,9 +138,9 @@ def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpola
 
 
 def _interpolate(values):
-    """Chebyshev coefficients from values at `chebpts1`, along the last axis.
+    """Compute Chebyshev coefficients from values at `chebpts1`, along the last axis.
 
-    numpy's chebinterpolate with a cosine transform in place of its dense matrix.
+    Like numpy's chebinterpolate, but by a cosine transform instead of a product with a matrix.
     """
     coefficients = dct(values[..., ::-1], axis=-1) / values.shape[-1]
     coefficients[..., 0] /= 2
@@ -148,22 +148,22 @@ def _interpolate(values):
 
 
 def _jackson(order):
-    """Jackson's damping factors, the first being 1."""
+    """Return Jackson's damping factors for orders 0 to `order`; the first is 1."""
     k, n = np.arange(order + 1), order + 2
     angle = np.pi / n
     return ((n - k) * np.cos(k * angle) + np.sin(k * angle) / np.tan(angle)) / n
 
 
 def inverse_coefficients(coefficients, dtype=np.float64):
-    """Chebyshev series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials p_s.
+    """Compute the Chebyshev series of ``1 / sum_s p_s^2``, which inverts a frame of polynomials.
 
     It ends where coefficients fall below rounding errors. `dtype` is that of the arithmetic in
     which it will be applied. ValueError if the sum of squares is nearly 0 somewhere, so that the
     bands do not determine the signal: with A and B its smallest and largest value, rounding may
-    change the signal by about ``B / A`` units of rounding, which must be less than `_MOST_LOSS`.
+    change the signal by about ``eps B / A``, which must be less than `_MAX_ROUNDING_LOSS`.
     """
     power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
-    least_ratio = max(_LEAST_RATIO, np.finfo(dtype).eps / _MOST_LOSS)
+    least_ratio = max(_MIN_FRAME_RATIO, np.finfo(dtype).eps / _MAX_ROUNDING_LOSS)
     order = 64
     while order <= _MAX_INVERSE_ORDER:
         values = chebyshev.chebval(chebyshev.chebpts1(order + 1), power)
@@ -175,7 +175,7 @@ def inverse_coefficients(coefficients, dtype=np.float64):
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]
         order *= 2
-    only_single = dtype == np.float32 and values.min() > _LEAST_RATIO * values.max()
+    only_single = dtype == np.float32 and values.min() > _MIN_FRAME_RATIO * values.max()
     raise ValueError(
         "these filters leave some frequencies (nearly) out, so their coefficients do not "
         f"determine the signal{' in float32; use float64,' if only_single else '; use'} a frame "
@@ -184,7 +184,7 @@ def inverse_coefficients(coefficients, dtype=np.float64):
 
 
 def frame_bounds(evaluate, lmax):
-    """Smallest and largest ``sum_s g_s(x)^2`` on [0, lmax]."""
+    """Return the smallest and the largest ``sum_s g_s(x)^2`` on a fine grid in [0, lmax]."""
     points = np.concatenate([np.linspace(0, lmax, 4001), np.geomspace(lmax * 1e-6, lmax, 2001)])
     power = (np.asarray(evaluate(points)) ** 2).sum(axis=0)
     return float(power.min()), float(power.max())

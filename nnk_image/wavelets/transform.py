@@ -15,12 +15,12 @@ from nnk_image.spectral.spectrum import lanczos
 from nnk_image.wavelets import filter_bank
 
 MAX_ORDER = 100_000
-"""Largest Chebyshev order: far beyond any use, to catch a slip before it costs hours."""
+"""Largest Chebyshev order: far beyond any use, so that a typing error does not cost hours."""
 
 LANCZOS_MARGIN = 1.01
-"""The number for lmax='lanczos' divided by the estimate of the largest eigenvalue."""
+"""For lmax='lanczos', the factor between the estimate of the largest eigenvalue and `lmax`."""
 
-_BEYOND = 1e-4  # of half the interval, by which rounding may take an eigenvalue out of it
+_TOLERANCE = 1e-4  # in units of bound / 2: rounding may move an eigenvalue out of [0, bound]
 
 
 class SpectralGraphWavelets:
@@ -332,7 +332,7 @@ class SpectralGraphWavelets:
             If an eigenvalue is outside [0, bound], where the polynomials grow without limit.
         """
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
-        if not (abs(x) <= 1 + _BEYOND).all():
+        if not (abs(x) <= 1 + _TOLERANCE).all():
             raise ValueError(
                 f"eigenvalues must be in [0, bound={self.bound:g}], where the polynomials "
                 "approximate the filters; beyond, they grow without limit"
@@ -355,7 +355,7 @@ class SpectralGraphWavelets:
     def _interval(
         self, lmax: float | str | None, bound: float | None, executor: RowExecutor
     ) -> tuple[float, float]:
-        """Design number and end of the interval, from what the caller gave of them."""
+        """Return `lmax` and `bound` with defaults filled in; ValueError if they are too small."""
         if isinstance(lmax, str) and lmax != "lanczos":
             raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
         given = None
@@ -387,7 +387,7 @@ class SpectralGraphWavelets:
         return value * self._operator.bound, residual * self._operator.bound
 
     def _check_signal(self, values: npt.ArrayLike, leading: tuple[int, ...], name: str) -> Array:
-        """Signal as a contiguous array of the transform's dtype; checks shape and values."""
+        """Check shape and values; return a contiguous array of the transform's dtype."""
         if np.ma.is_masked(values):
             raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
         array = np.asarray(values)
@@ -403,8 +403,8 @@ class SpectralGraphWavelets:
             raise ValueError(f"{name} of shape {array.shape} have no channel")
         with np.errstate(over="ignore"):
             ready = ready_for_c(array, self.dtype)
-        # Energies are squares, and the recurrence adds many terms: room is left for both.
-        # Coefficients of an image may themselves be larger than the image.
+        # Neither squares of values nor sums of many terms may overflow.  The limit for coefficients
+        # is larger, because they may exceed the image that they are computed from.
         limit = float(np.finfo(self.dtype).max) ** (0.75 if leading else 0.5)
         if not (-limit <= ready.min() and ready.max() <= limit):
             where = tuple(int(i) for i in np.argwhere(~(abs(ready) <= limit))[0])
