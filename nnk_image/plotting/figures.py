@@ -1,4 +1,4 @@
-"""What all pictures share: axes to draw into, colors, and images without ticks."""
+"""Shared by all plots: axes to draw into, colors, and images without ticks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 COLORS = {"bilateral": "tab:blue", "nnk": "tab:red", "dct": "tab:gray", "klt": "tab:green"}
-"""The color of each kind of graph, and of block transforms, in all pictures."""
+"""The color of each kind of graph and of each block transform, in all plots."""
 
 
 def new_figure(**options: Any) -> Figure:
-    """Return a new figure that pyplot does not know, for programs that save pictures."""
+    """Return a new figure that is independent of pyplot, for programs that save plots."""
     with needing("plots need matplotlib", "plot"):
         from matplotlib.figure import Figure
     return Figure(layout="constrained", **options)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Crop = tuple[slice, slice]
 
-_MAX_LINKS = 100_000  # more would be a solid block, and slow to draw
+_MAX_LINKS = 100_000  # more links would fill the plot, and be slow to draw
 
 
 def plot_neighbors(
@@ -206,7 +206,7 @@ def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) ->
 
 
 def _strength(weights: Array) -> Array:
-    """Return how strongly to draw each link, 0 to 1: roots, so that weak links can be seen."""
+    """Return the opacity of each link, 0 to 1: square roots keep weak links visible."""
     return np.sqrt(weights / weights.max()) if len(weights) else weights
 
 

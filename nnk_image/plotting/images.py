@@ -1,4 +1,4 @@
-"""Images side by side."""
+"""Plots of images side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise: its strength by brightness, and its spectrum."""
+"""Plots of noise: its standard deviation by intensity, and its spectrum."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def _middle_plane(values: Array) -> Array:
 
 
 def _spectrum(model: NoiseModel, size: int = 65) -> Array:
-    """Return the power over that of white noise, by frequency, as the mean of the channels."""
-    own = model.mean_correlation()
-    if own is None:
+    """Return the power by frequency, averaged over channels; white noise of equal variance is 1."""
+    correlation = model.mean_correlation()
+    if correlation is None:
         return np.ones((size, size))
-    own = _middle_plane(own)
-    size = max(size, *own.shape) | 1
-    around = np.pad(own, [((size - n) // 2,) * 2 for n in own.shape])
-    return np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(around)).real.clip(0))
+    correlation = _middle_plane(correlation)
+    size = max(size, *correlation.shape) | 1
+    padded = np.pad(correlation, [((size - n) // 2,) * 2 for n in correlation.shape])
+    return np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(padded)).real.clip(0))

@@ -1,4 +1,4 @@
-"""Wavelets: bands and energy compaction."""
+"""Plots of wavelet bands and of energy compaction."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def plot_compaction(
     for i, (ax, order) in enumerate(zip(row, first.orders, strict=False)):
         for name in first.energy:
             shares = np.array([result.cumulative[name][i] for result in results])
-            # A log scale of what is left, because the curves differ where shares are close to 1.
+            # 1 - share on a log scale, because the curves differ where shares are close to 1.
             left = np.maximum(1 - shares[:, :-1].mean(axis=0), 1e-16)
             style = {"color": COLORS.get(name), "marker": "o", "label": name}
             ax.semilogy(np.arange(1, len(left) + 1), left, **style)
