@@ -12,7 +12,7 @@ from importlib.util import module_from_spec as _module_from_spec
 
 
 def _load_compiled_copy():
-    """Put the installed package in the place of this folder, which has no compiled core."""
+    """Import the installed package instead of this source folder, which has no compiled core."""
     for folder in _sys.path:
         spec = _PathFinder.find_spec(__name__, [folder])
         places = spec and spec.submodule_search_locations
@@ -29,23 +29,23 @@ def _load_compiled_copy():
 if _PathFinder.find_spec("nnk_image._core", __path__) is None:
     _load_compiled_copy()
 
-import lazy_loader as _lazy  # noqa: E402  # may be missing too where nothing is installed
+import lazy_loader as _lazy  # noqa: E402  # after the check: it may not be installed either
 
 from nnk_image.base.extras import needing as _needing  # noqa: E402
 
 _load, _, __all__ = _lazy.attach_stub(__name__, __file__)
-_NEEDING = {
+_NAMES_THAT_NEED = {
     "dask": "tiled denoise_tiles",
     "sklearn": "KStarNeighborsClassifier KStarNeighborsRegressor NNKClassifier "
     "NNKGraphTransformer NNKMeans NNKMeansClassifier NNKRegressor",
 }
-for _package, _names in _NEEDING.items():
+for _package, _names in _NAMES_THAT_NEED.items():
     if _find_spec(_package) is None:
         __all__ = [name for name in __all__ if name not in _names.split()]
 
 
 def __getattr__(name):
-    if name in _NEEDING["sklearn"].split():
+    if name in _NAMES_THAT_NEED["sklearn"].split():
         with _needing("the estimators need scikit-learn, 1.6 or newer", "neighbors"):
             return _load(name)
     if name != "__version__":

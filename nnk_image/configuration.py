@@ -1,4 +1,4 @@
-"""The facts that a bug report needs."""
+"""Facts about the installation and the machine, for bug reports."""
 
 import platform
 from importlib import metadata
