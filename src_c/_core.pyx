@@ -23,7 +23,7 @@ MAX_ORDERS = NNK_MAX_ORDERS
 PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
 
 cdef enum:
-    PIXELS_PER_CALL = 1 << 21  # times orders: some 20 ms between two looks for Ctrl-C
+    PIXELS_PER_CALL = 1 << 21  # pixels times orders: about 20 ms between two checks for Ctrl-C
 
 
 # --- the vector variant ------------------------------------------------------------------
@@ -69,7 +69,7 @@ cdef int check(int status) except -1:
 # --- graphs ------------------------------------------------------------------------------
 
 cdef class Window:
-    """Offsets by distance and who can prune whom (nnk_window)."""
+    """Offsets by distance, and which ones can prune each of them (nnk_window)."""
 
     cdef nnk_window c
     cdef const int32_t[::1] dy, dx, plane, pair_start, pruner
@@ -120,7 +120,7 @@ cdef class Edges:
             self.c.backward = <uint64_t *> &self.backward[0, 0, 0]
 
     def release_backward(self):
-        """Give back the backward planes: an undirected graph needs only forward."""
+        """Free the backward planes: an undirected graph needs only the forward ones."""
         self.backward = None
         self.c.backward = NULL
 
@@ -161,13 +161,13 @@ def prune(Edges edges, Window window, const real[:, :, ::1] planes,
 
 
 def symmetrise(Edges edges, int64_t y0, int64_t y1):
-    """Union of the directed edges, into the forward planes."""
+    """Write the union of the directed edges to the forward planes."""
     with nogil:
         nnk_symmetrise(&edges.c, y0, y1)
 
 
 def all_pairs(Edges edges, const uint64_t[:, ::1] valid, int64_t y0, int64_t y1):
-    """Every pair of valid pixels within the window, into the forward planes."""
+    """Write every pair of valid pixels within the window to the forward planes."""
     with nogil:
         nnk_all_pairs(&edges.c, &valid[0, 0], y0, y1)
 
@@ -175,7 +175,7 @@ def all_pairs(Edges edges, const uint64_t[:, ::1] valid, int64_t y0, int64_t y1)
 def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned char[::1] indices,
                  bint wide, int64_t border, int32_t radius, const int32_t[::1] offset_at,
                  int64_t y0, int64_t y1):
-    """The planes of CSR rows; indptr and indices are byte views of int32, or int64 if `wide`."""
+    """Write the edges of CSR rows to the planes; indptr, indices: bytes of int32, int64 if `wide`."""
     cdef const unsigned char *columns = &indices[0] if indices.shape[0] else NULL
     cdef int status
     with nogil:
@@ -185,14 +185,14 @@ def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned ch
 
 
 def count_rows(Edges edges, int64_t[::1] counts, int64_t y0, int64_t y1):
-    """Edges of the pixels of each row."""
+    """Count the edges of the pixels of each row."""
     with nogil:
         nnk_count_rows(&edges.c, &counts[0], y0, y1)
 
 
 def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char[::1] indptr,
          unsigned char[::1] indices, bint wide, unsigned char[::1] data, int64_t y0, int64_t y1):
-    """CSR rows, all arrays but `row_start` as byte views; returns how many weights are 0."""
+    """Write CSR rows; all arrays but `row_start` are byte views. Returns how many weights are 0."""
     cdef nnk_csr_rows rows
     cdef int64_t underflown = 0
     cdef int status
@@ -213,7 +213,7 @@ def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char
 cdef class GridOperator:
     """An adjacency in SIMD blocks, and a Laplacian of it (nnk_grid_operator).
 
-    `fill_entries` and `copy_entries` write `entry` and `weight`; else they may be read-only.
+    Only `fill_entries` and `copy_entries` need write access to `entry` and `weight`.
     """
 
     cdef nnk_grid_operator c
@@ -248,7 +248,7 @@ cdef class GridOperator:
         self.set_laplacian(*laplacian)
 
     def set_laplacian(self, const unsigned char[::1] diagonal, const unsigned char[::1] row_scale):
-        """Attach diagonal and row scale, byte views of padded images; an empty scale is 1."""
+        """Attach diagonal and row scale, byte views of padded images; an empty scale stands for 1."""
         self.diagonal, self.row_scale = diagonal, row_scale
         self.c.diagonal = &diagonal[0]
         self.c.row_scale = NULL
@@ -257,7 +257,7 @@ cdef class GridOperator:
 
 
 def count_entries(Edges edges, int32_t lanes, int32_t[:, :, ::1] before, int64_t y0, int64_t y1):
-    """Entries and weights before each block of rows [y0, y1), and of the whole row."""
+    """Count entries and weights before each block of rows [y0, y1), and in the whole row."""
     cdef int status
     with nogil:
         status = nnk_count_entries(&edges.c, lanes, before.shape[1] - 1,
@@ -266,7 +266,7 @@ def count_entries(Edges edges, int32_t lanes, int32_t[:, :, ::1] before, int64_t
 
 
 def fill_entries(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_t y1):
-    """Entries of rows [y0, y1) with weights of the kernel."""
+    """Write the entries of rows [y0, y1) with weights of the kernel."""
     cdef int status
     cdef nnk_fill_entries *work = kernels.fill_entries_f32_f32
     if kernel.double_weights:
@@ -278,7 +278,7 @@ def fill_entries(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_
 
 def copy_entries(GridOperator op, Edges edges, const unsigned char[::1] indptr, bint wide,
                  const real[::1] data, int64_t y0, int64_t y1):
-    """Entries of rows [y0, y1) with the weights of the CSR rows `edges` was made from."""
+    """Write the entries of rows [y0, y1) with the weights of the CSR rows `edges` was made from."""
     cdef int status = NNK_OK
     if data.shape[0] == 0:
         return
@@ -291,7 +291,7 @@ def copy_entries(GridOperator op, Edges edges, const unsigned char[::1] indptr, 
 
 
 def degrees(GridOperator op, real[:, ::1] degree, int64_t y0, int64_t y1):
-    """Row sums of the adjacency, into a padded image."""
+    """Write the row sums of the adjacency to a padded image."""
     with nogil:
         if real is float:
             kernels.degrees_f32(&op.c, &degree[0, 0], y0, y1)
@@ -301,7 +301,7 @@ def degrees(GridOperator op, real[:, ::1] degree, int64_t y0, int64_t y1):
 
 def signless(GridOperator op, const real[:, ::1] degree, double scale, const real[:, ::1] x,
              real[:, ::1] out, int64_t y0, int64_t y1):
-    """``scale (D + W) x`` of a padded image, into rows [y0, y1) of another."""
+    """Write ``scale (D + W) x`` of a padded image x to rows [y0, y1) of another."""
     with nogil:
         if real is float:
             kernels.signless_f32(&op.c, &degree[0, 0], <float>scale, &x[0, 0], &out[0, 0], y0, y1)
@@ -310,11 +310,11 @@ def signless(GridOperator op, const real[:, ::1] degree, double scale, const rea
 
 
 cdef class ChebyshevSweep:
-    """Some orders of the recurrence, going down a segment of the blocks [b0, b1) (nnk_sweep).
+    """Several orders of the recurrence, in one sweep down a tile of the rows (nnk_sweep).
 
-    All images of type `real`; `older` is empty at the start, `start` where the bands are not
-    set there.  The tile's order k has rows [top + k border, bottom + k border): from the
-    first of the image if `top` is None, to the last if there is none `below`.
+    All images have the same type. `older` is empty in the first block of orders; `start` is empty
+    unless the block initializes the bands. The tile's order k has rows [top + k border,
+    bottom + k border): from the image's first if `top` is None, to its last if `below` is None.
     """
 
     cdef GridOperator op
@@ -354,14 +354,14 @@ cdef class ChebyshevSweep:
             self.below, self.c.row_end = below.above, bottom
             self.c.below, self.end = below.c.above, bottom + op.c.border
             self.body = self.end - 1
-        # The last order of the block is behind the front by the rows of the others.
+        # The last order of the block lags behind the front by `border` rows for each of the others.
         self.head = min(self.front + 2 * self.c.orders * op.c.border, self.body)
 
     def go_to(self, int64_t row):
-        """Let the front go on to a row; stops between chunks of rows on Ctrl-C.
+        """Advance the front to a row; Ctrl-C is answered between chunks of rows.
 
-        At `head` all is done that the tile above needs; up to `body` nothing is needed of the
-        tile below; at `end` all rows are done.
+        From `head` on, the tile above has all that it needs of this one; up to `body`, this one
+        needs nothing of the tile below; at `end` all rows are done.
         """
         cdef int64_t rows = max(1, PIXELS_PER_CALL // (self.op.c.stride * self.c.orders))
         while self.front < row:
@@ -386,7 +386,7 @@ cdef class ChebyshevSweep:
 
 
 cdef void *address(image) except? NULL:
-    """Where a contiguous image begins; NULL if it is empty."""
+    """Address of a contiguous image; NULL if it is empty."""
     cdef const unsigned char[::1] values
     if image.size == 0:
         return NULL
@@ -399,8 +399,8 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
              double scale, double shift, const real[::1] older, const real[::1] x,
              real[::1] result, real[:, ::1] bands, const double[::1] coefficients,
              bint clenshaw, int64_t i0, int64_t i1):
-    """One order of the recurrence on nodes [i0, i1) of any graph; `older` is empty at the start,
-    `row_scale` where it is 1."""
+    """Compute an order of the recurrence at nodes [i0, i1) of any graph; `older` is empty for the
+    first order, and `row_scale` if it is 1."""
     cdef nnk_csr_order order
     order.indptr, order.wide, order.scale, order.shift = &indptr[0], wide, scale, shift
     order.indices = &indices[0] if indices.shape[0] else NULL
@@ -437,7 +437,7 @@ cdef class EdgeList:
 
 def variation_nodes(EdgeList edges, const real[::1] z, const real[::1] r, const real[::1] v, double low,
                     double high, real[::1] x, int64_t i0, int64_t i1):
-    """Nodes [i0, i1) of a step; `v` has a number for each edge, and one more."""
+    """Compute nodes [i0, i1) in a step; `v` has a number for each edge, and one more."""
     with nogil:
         if real is float:
             nnk_variation_nodes_f32(&edges.c, &z[0], &r[0], &v[0], low, high, &x[0], i0, i1)
@@ -447,7 +447,7 @@ def variation_nodes(EdgeList edges, const real[::1] z, const real[::1] r, const 
 
 def variation_edges(EdgeList edges, const real[::1] x, double momentum, real[::1] u, real[::1] v,
                     int64_t e0, int64_t e1):
-    """Edges [e0, e1) of a step; above 0 where the momentum leads upwards."""
+    """Compute edges [e0, e1) in a step; returns a sum that is > 0 if the momentum leads uphill."""
     cdef double uphill
     with nogil:
         if real is float:
@@ -458,7 +458,7 @@ def variation_edges(EdgeList edges, const real[::1] x, double momentum, real[::1
 
 
 def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t e0, int64_t e1):
-    """What edges [e0, e1) add to the gap and to the total variation."""
+    """Return what edges [e0, e1) contribute to the duality gap and to the total variation."""
     cdef double[2] out
     out[0] = out[1] = 0
     with nogil:
@@ -472,7 +472,7 @@ def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t 
 def planes(const int32_t[::1] indptr, const int32_t[::1] indices, const real[::1] weights,
            const real[:, ::1] places, double stiffness, const real[:, ::1] f, real[:, ::1] out,
            int64_t i0, int64_t i1):
-    """Half the gradient at nodes [i0, i1); `indices` and `weights` are not empty."""
+    """Write half the gradient at nodes [i0, i1); `indices` and `weights` must not be empty."""
     cdef int32_t axes = places.shape[1]
     with nogil:
         if real is float:
@@ -514,7 +514,7 @@ cdef class Patches:
         self.c.bias = self.c.variances = NULL
 
     def set_noise(self, bias, variances):
-        """Noise that is correlated or uneven: contiguous arrays of the image's type, or None.
+        """Set the noise if it is correlated or uneven: contiguous arrays of the image's type or None.
 
         bias : 2 radius + 1 values along each axis
         variances : of the image's shape
@@ -524,12 +524,12 @@ cdef class Patches:
         self.kept = bias, variances
 
     def keep(self, wanted):
-        """Leave out the groups outside `wanted`, a bool mask (n_lines, n_columns) or True."""
+        """Filter only the groups in `wanted`, a bool mask (n_lines, n_columns), or True for all."""
         n_members = abs(np.asarray(self.n_members))
         self.n_members = np.where(wanted, n_members, -n_members)
 
     def groups(self):
-        """Numbers of the members' first pixels, int64 (n_lines, n_columns, group), and how many they are."""
+        """Positions of the members, int64 (n_lines, n_columns, group), and their number per group."""
         lines = np.asarray(self.lines)[:, None, None] * self.c.shape[NNK_AXES - 1]
         reference = lines + np.asarray(self.columns, np.int64)[:, None]
         return reference + np.asarray(self.members), np.asarray(self.n_members)
@@ -565,8 +565,8 @@ def patch_pass(Patches patches, bint across_members, double a, double b, double 
                int64_t g0, int64_t g1):
     """Filter the groups of grid lines [g0, g1), all channels of a group by one filter.
 
-    The sums are of the box of the image that begins at pixel `corner` and has this `shape`; an
-    empty `sum_z` is not wanted. `covariance` is contiguous and of the images' type, or None.
+    The sums cover the box of the image that begins at pixel `corner` and has this `shape`; if
+    `sum_z` is empty, it is not computed. `covariance` is contiguous, of the images' type, or None.
     """
     cdef int status
     cdef nnk_patch_pass step

@@ -1,4 +1,4 @@
-/* Memory that begins on a cache line, on every system. */
+/* Memory aligned to cache lines, on every system. */
 #ifndef NNK_ALIGNED_H
 #define NNK_ALIGNED_H
 
@@ -10,7 +10,7 @@
 
 enum { NNK_CACHE_LINE = 64 };
 
-/* Room for n_bytes, NULL if there is none; to be given back by free_aligned. */
+/* Allocate n_bytes, or return NULL; to be freed by free_aligned. */
 static inline void *new_aligned(size_t n_bytes)
 {
 #ifdef _WIN32

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Blocks of `size` rows and columns trade their off-diagonal quarters. */
+/* In each block of 2 `size` rows and columns, swap the two off-diagonal quarters. */
 static inline __attribute__((always_inline)) void trade_quarters(uint64_t row[64], int size, uint64_t low)
 {
     for (int block = 0; block < 64; block += 2 * size)

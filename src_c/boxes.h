@@ -12,10 +12,10 @@ static inline int64_t pixels_of(const int64_t shape[NNK_AXES])
     return n;
 }
 
-/* Lines of a patch. */
+/* Number of lines of a patch: rows of pixels along the last axis. */
 static inline int32_t patch_lines(const nnk_patches *p) { return p->patch[0] * p->patch[1] * p->patch[2]; }
 
-/* Pixels from the first one of a patch to the beginning of each of its lines, in an array of this shape. */
+/* Distance in pixels from the first one of a patch to each of its lines, in an array of this shape. */
 static inline void find_patch_lines(const int32_t patch[NNK_AXES], const int64_t shape[NNK_AXES], int64_t *lines)
 {
     for (int64_t t = 0; t < patch[0]; t++)
@@ -24,7 +24,7 @@ static inline void find_patch_lines(const int32_t patch[NNK_AXES], const int64_t
                 *lines++ = ((t * shape[1] + z) * shape[2] + y) * shape[3];
 }
 
-/* From a reference to each pixel of its search window, in reading order. */
+/* Distance in pixels from a reference to each pixel of its search window, in reading order. */
 static inline void find_shifts(const nnk_patches *p, int32_t *shifts)
 {
     const int32_t *r = p->radius;
@@ -39,7 +39,7 @@ static inline void find_shifts(const nnk_patches *p, int32_t *shifts)
 static inline int64_t place_in_box(const int64_t shape[NNK_AXES], const nnk_box *box, int64_t position)
 {
     if (shape[0] == 1 && shape[1] == 1 && box->shape[3] == shape[3])
-        return position - box->first[2] * shape[3]; /* an image, and lines of it */
+        return position - box->first[2] * shape[3]; /* the box is whole lines of a 2-D image */
     int64_t place = 0, stride = 1;
     for (int axis = NNK_AXES - 1; axis >= 0; axis--) {
         const int64_t above = position / shape[axis];

@@ -2,25 +2,25 @@
  *
  * A block of orders is computed in one sweep down the rows: order k follows
  * order k - 1 at a distance of `border` rows, so the rows of the operator are
- * read once per block of orders and while still in cache, and the orders in between live
- * in rings of a few rows.  Wide images are swept strip of columns by strip, or
- * these rows would not stay in cache.  A strip recomputes what it needs of its
- * neighbors' pixels.  Threads have tiles of the rows, which move down by
- * `border` rows with each order; of these a tile keeps the first 2 border rows
- * for the one above.  Every pixel is computed by the same operations wherever it
- * is computed, so results do not depend on blocks of orders, strips and tiles.
+ * read once per block of orders, and the orders in between are kept in ring
+ * buffers of a few rows each.  Wide images can be swept in strips of columns,
+ * so that these rows stay in cache; a strip recomputes the pixels of its
+ * neighbors that it needs.  Threads have tiles of the rows, which move down by
+ * `border` rows with each order; a tile keeps the first 2 border rows of each
+ * order for the tile above.  Every pixel is computed by the same operations,
+ * so results do not depend on blocks of orders, strips and tiles.
  */
 
 typedef struct {
     const nnk_grid_operator *op;
     const nnk_sweep *given;
-    T *rings; /* of each order ring_rows of ring_stride, from column ring_first on */
+    T *rings; /* for each order, ring_rows rows of ring_stride numbers, from column ring_first on */
     int64_t ring_start[NNK_MAX_ORDERS + 1], ring_rows[NNK_MAX_ORDERS], ring_stride, ring_first;
     T *clenshaw;         /* one padded row */
-    const T **neighbor; /* per offset: where its row of T_{k-1} begins */
+    const T **neighbor; /* per offset: the neighbor of pixel 0, in its row of T_{k-1} */
 } CAT(sweep, S);
 
-/* Where the rows of order k of the block (0-based) begin and end in this tile. */
+/* First row, and one past the last, of order k of the block (0-based) in this tile. */
 static inline int64_t CAT(first_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
     return s->given->above ? s->given->row_begin + (k + 1) * s->op->border : 0;
@@ -32,7 +32,7 @@ static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
 }
 
 /* Row y of order k of the block (0-based), pixel x at [pad + x]; -1 and -2 are the
- * inputs.  Of the others' rows there are only the strip's columns and what they need. */
+ * inputs.  Rows of other orders hold only the columns of the strip and those it depends on. */
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_sweep *g = s->given;
@@ -65,8 +65,8 @@ static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t 
     return s->clenshaw;
 }
 
-/* Where the neighbors of row y begin in order k, per offset; left as it is outside the image,
- * where there are no edges. */
+/* Set `neighbor` for row y in order k; unchanged for offsets that lead out of the image, where
+ * there are no edges. */
 static void CAT(set_neighbors, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
@@ -90,8 +90,8 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
     *to = g->b1 + overlap < s->op->blocks ? g->b1 + overlap : s->op->blocks;
 }
 
-/* Ask for columns [from, to) of row y of what the first order reads: where a strip's row begins, the
- * processor cannot guess.  Below the image that does nothing. */
+/* Prefetch columns [from, to) of row y of the inputs of the first order, because the processor cannot
+ * predict where the next row of a strip begins.  Below the image that does nothing. */
 static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
 {
     const nnk_grid_operator *op = s->op;
@@ -136,7 +136,7 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     }
 }
 
-/* n vectors of band += sum_k c[k] rows[k], or from start zeroth on; several share a c[k]. */
+/* n vectors of band += sum_k c[k] rows[k], or of band = start zeroth + that sum if `zeroth` is given. */
 static inline __attribute__((always_inline)) void
 CAT(accumulate, S)(T *band, int64_t x, const int n, const T *const *rows, const T *c, int32_t orders, const T *zeroth,
                    T start)
@@ -152,7 +152,7 @@ CAT(accumulate, S)(T *band, int64_t x, const int n, const T *const *rows, const 
     memcpy(band + x, sum, sizeof *sum * (size_t)n);
 }
 
-/* The same for a span of a row. */
+/* The same for `width` pixels. */
 static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows, const T *c, int32_t orders,
                                     const T *zeroth, T start)
 {
@@ -169,7 +169,7 @@ static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows
     }
 }
 
-/* Those orders of the block that the tile has of row y into every band, on the strip. */
+/* Add the orders of the block that this tile has computed in row y to every band, in the strip. */
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_sweep *g = s->given;
@@ -197,7 +197,7 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
     }
 }
 
-/* Row y of order k to the next block of orders; of an input (k < 0) those that the tile has of the first order. */
+/* Copy row y of order k to an input of the next block; for k < 0, the rows that the tile has of order 0. */
 static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void *image)
 {
     const nnk_sweep *g = s->given;
@@ -210,8 +210,8 @@ static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void
     memcpy((T *)image + y * op->stride + left, CAT(sweep_row, S)(s, k, y) + left, sizeof(T) * (size_t)(right - left));
 }
 
-/* The front goes over rows [y0, y1), order k border rows behind order k - 1; at the
- * end of the tile until the last order has come through. */
+/* Advance the front over rows [y0, y1), each order `border` rows behind the one before; at the
+ * end of the tile, go on until the last order is complete. */
 static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_sweep *g = s->given;
@@ -232,8 +232,8 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
     }
 }
 
-/* Places the rings, without their memory.  Of an order there are the rows from the newest to those
- * that the next two orders and the bands still read. */
+/* Compute the layout of the rings, without memory.  A ring holds the rows of its order from the newest
+ * back to the last that the next two orders or the bands still read. */
 static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_sweep *given)
 {
     CAT(sweep, S) s = {.op = op, .given = given};

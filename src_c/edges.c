@@ -34,7 +34,7 @@ void nnk_all_pairs(nnk_edges *e, const uint64_t *valid, int64_t y0, int64_t y1)
         }
 }
 
-/* The offset numbers of the row of pixel (y, x), whose number is `node`, as a bit in the word of each. */
+/* Set the bit of pixel (y, x), which is node `node`, in the word of each offset that it has an edge to. */
 static void mark_row(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int64_t border,
                      int32_t radius, const int32_t *offset_at, int64_t y, int64_t x, int64_t node, uint64_t *words)
 {
@@ -76,7 +76,7 @@ int nnk_edges_of_csr(nnk_edges *e, const void *indptr, const void *indices, int3
 static int64_t bits_set(const uint64_t *words, int64_t n)
 {
     int64_t sum = 0;
-    for (int64_t i = 0; i < n; i++) { /* in arithmetic: few baselines have an instruction */
+    for (int64_t i = 0; i < n; i++) { /* by arithmetic: few baseline processors have a popcount instruction */
         uint64_t v = words[i];
         v -= v >> 1 & 0x5555555555555555u;
         v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
@@ -101,12 +101,12 @@ void nnk_count_rows(const nnk_edges *e, int64_t *count, int64_t y0, int64_t y1)
     }
 }
 
-/* Byte counters: of every 8 pixels, or of every other 4 (`odd` the others). */
+/* One counter per byte, for 8 pixels each; with blocks of 4 pixels `even` and `odd` alternate. */
 typedef struct {
     uint64_t even, odd;
 } byte_counters;
 
-/* Add the edge blocks and the edges of the blocks of pixels from `first` on. */
+/* Add the counters of edge blocks and of edges to the pixel blocks from `first` on. */
 static void add_counters(byte_counters edge_blocks, byte_counters edges, int32_t lanes, int64_t first, int64_t blocks,
                          nnk_before *count)
 {
@@ -124,7 +124,7 @@ static void add_counters(byte_counters edge_blocks, byte_counters edges, int32_t
     }
 }
 
-/* How many of every `lanes` (4 or 8) bits are set. */
+/* Number of bits set in every group of `lanes` (4 or 8) bits, in place of the group. */
 static uint64_t group_sums(uint64_t v, int32_t lanes)
 {
     v -= v >> 1 & 0x5555555555555555u;
@@ -132,7 +132,7 @@ static uint64_t group_sums(uint64_t v, int32_t lanes)
     return lanes == 4 ? v : (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
 }
 
-/* Add edge blocks (to `entries`) and edges of n words, those of the 64 pixels from block `first` on. */
+/* Count edge blocks (in `entries`) and edges of n words, each for the 64 pixels from block `first` on. */
 static void count_groups(const uint64_t *words, int64_t n, int32_t lanes, int64_t first, int64_t blocks, nnk_before *count)
 {
     const uint64_t bytes = 0x0101010101010101u, low = lanes == 4 ? 0x0f0f0f0f0f0f0f0fu : ~0ull;

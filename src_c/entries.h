@@ -15,7 +15,7 @@ static inline uint32_t first_offset(uint64_t entry) { return entry & 0xffff; }
 static inline uint32_t second_offset(uint64_t entry) { return (uint32_t)entry >> 16; }
 static inline uint32_t edges_of(uint64_t entry) { return (uint32_t)(entry >> 32); }
 
-/* Where the next edge block and the next weight of a block go. */
+/* Where to write the next edge block and the next weight of a pixel block. */
 typedef struct {
     int64_t edge_block, weight;
 } next_edge_block;
@@ -28,12 +28,12 @@ static inline void begin_row(const nnk_grid_operator *op, int64_t y, next_edge_b
         next[b] = (next_edge_block){2 * (start.entry + before[b].entries), start.weight + before[b].weights};
 }
 
-/* Write an edge block, but for its weights.  The first of an entry is also written in place of the
- * second, in case none follows. */
+/* Write an edge block without its weights.  The first one of an entry is also written as the second, in
+ * case no other follows. */
 static inline void put_edge_block(uint64_t *entries, int64_t edge_block, int32_t size, uint64_t number, uint64_t edges)
 {
     uint64_t *entry = entries + edge_block / 2;
-    const uint64_t second = edge_block & 1; /* as likely as not: no branch on it */
+    const uint64_t second = edge_block & 1; /* 0 or 1 equally often, so a branch would be mispredicted */
     const uint64_t kept = *entry & ~(uint64_t)0xffff0000 & -second, first = number & (second - 1);
     *entry = kept | first | number << 16 | edges << (32 + (int)second * size);
 }

@@ -3,8 +3,8 @@
  *
  * x = n ln 2 + r, |r| <= ln 2 / 2, exp(r) = 1 + (r + r^2 q(r)) with q a
  * polynomial fitted to relative error below one unit in the last place, then
- * 2^n by the exponent bits.  Below the smallest normal result it returns 0.
- * For x <= 0 only: kernels never need more.
+ * 2^n is applied by the exponent bits.  Results below the smallest normal
+ * number are 0.  Only for x <= 0, which is all that kernels need.
  */
 #ifndef NNK_GAUSSIAN_H
 #define NNK_GAUSSIAN_H
@@ -48,7 +48,7 @@ static inline vec_f32 exp_vec_f32(vec_f32 x)
     return (vec_f32)(((veci_f32)y + ((veci_f32)t << 23)) & above);
 }
 
-/* factor exp(-square / two_sigma2), 0 where it is no normal number. */
+/* factor exp(-square / two_sigma2), or 0 if that is below the smallest normal number. */
 static inline vec_f64 gaussian_vec_f64(vec_f64 factor, vec_f64 square, double two_sigma2)
 {
     const vec_f64 weight = factor * exp_vec_f64(-(square / two_sigma2));

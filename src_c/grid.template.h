@@ -1,6 +1,6 @@
 /* The adjacency in SIMD blocks (nnk_grid_operator).  T, S: type and suffix. */
 
-/* Pairs and weights of row y, from block b on. */
+/* Find the entries and the weights of row y, from block b on. */
 static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t b, const uint64_t **entry, const T **weight)
 {
     const nnk_start start = entries_start(op, y);
@@ -9,7 +9,7 @@ static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t 
     *weight = (const T *)op->weight + start.weight + before.weights;
 }
 
-/* Blocks [b0, b1) of row y of W x into out.  neighbor[number]: where x begins for pixel 0 + offset. */
+/* Write blocks [b0, b1) of row y of W x to out.  neighbor[o] points to x at offset o from pixel 0. */
 static __attribute__((noinline)) void
 CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t b1,
                      const T *const *restrict neighbor, T *restrict out)
@@ -31,7 +31,7 @@ CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t
     }
 }
 
-/* The same with x = 1, operation by operation: W 1 - degree is exactly 0. */
+/* The same with x = 1, in the same order of operations, so that W 1 - degree is exactly 0. */
 static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++) {

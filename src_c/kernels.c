@@ -18,11 +18,11 @@
 #include "simd.h"
 #include "templating.h"
 
-#define RIDGE_f32 1e-6f /* of the trace: what Gauss-Jordan survives in each type */
+#define RIDGE_f32 1e-6f /* least ridge over the trace, for Gauss-Jordan to be stable in each type */
 #define RIDGE_f64 1e-14
-#define LEAST_TRACE 1e-24 /* over that of the noise: with less, a group of patches is constant */
-enum { REFERENCES = 16 }; /* of a line that are matched together: their keys fit into the cache */
-enum { BYTES_AHEAD = 2048 }; /* of weights asked for in advance: their stream takes the time */
+#define LEAST_TRACE 1e-24 /* over the noise's trace; a group of patches with less counts as constant */
+enum { REFERENCES = 16 }; /* references of a line matched together: their keys fit into the cache */
+enum { BYTES_AHEAD = 2048 }; /* distance at which weights are prefetched: reading them takes most time */
 
 #define T float
 #define S f32

@@ -1,11 +1,11 @@
 /* Groups of similar patches: find them.  T, S: type and suffix.  See nnk_core.h for the layouts. */
 
-/* What the references of a line need to find their members. */
+/* The search for the members of several references of one line. */
 typedef struct {
     const nnk_patches *p;
     const T *image;
-    int64_t line;                 /* its number */
-    int32_t first, n, candidates; /* references [first, first + n); places in a search window */
+    int64_t line;                 /* number of the line */
+    int32_t first, n, candidates; /* references [first, first + n); positions in a search window */
     int64_t *patch_lines;
     int32_t *shifts;              /* [candidates] in reading order: positions minus the reference's */
     T *columns;
@@ -40,7 +40,7 @@ CAT(column_distances, S)(const T *a, const T *b, const int64_t *lines, const int
     }
 }
 
-/* Bits that sort like the number itself; the smallest and the largest integer are not among them. */
+/* An integer that sorts like the number; never INT32_MIN or INT32_MAX. */
 static inline int32_t CAT(sortable, S)(float number)
 {
     int32_t bits;
@@ -48,8 +48,8 @@ static inline int32_t CAT(sortable, S)(float number)
     return bits ^ (bits >> 31 & INT32_MAX);
 }
 
-/* What the noise of two patches adds to their squared distance; the second begins `shift` pixels after
- * the first, which is offset `number` of the search window. */
+/* Contribution of the noise to the squared distance of two patches; the second begins `shift` pixels after
+ * the first, at offset `number` of the search window. */
 static T CAT(noise_distance, S)(const nnk_patches *p, int64_t at, int64_t shift, int64_t number)
 {
     const T bias = ((const T *)p->bias)[number];
@@ -57,8 +57,8 @@ static T CAT(noise_distance, S)(const nnk_patches *p, int64_t at, int64_t shift,
     return variances ? bias * (T)0.5 * (variances[at] + variances[at + shift]) : bias;
 }
 
-/* Keys of the references' candidates on one line of the search window, `number` the first of them; the
- * keys of those outside the image stay as they are.  `patch` is a constant where this is inlined. */
+/* Compute the keys of all candidates on one line of the search window, the first of which is `number`; the
+ * keys of those outside the image stay unchanged.  `patch` is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 CAT(candidate_line_sized, S)(const CAT(search, S) *s, int32_t number, const int32_t patch)
 {
@@ -75,7 +75,7 @@ CAT(candidate_line_sized, S)(const CAT(search, S) *s, int32_t number, const int3
         if (to - from < patch)
             continue;
         T *distances = s->columns + from - x0;
-        if (n_lines == patch) /* then both are constants */
+        if (n_lines == patch) /* then the compiler knows both */
             CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, patch, to - from,
                                      distances);
         else
@@ -102,7 +102,7 @@ static void CAT(candidate_line, S)(const CAT(search, S) *s, int32_t number)
 #undef LINE
 }
 
-/* Candidates on all lines of the search window. */
+/* Compute the keys of the candidates on all lines of the search window. */
 static void CAT(candidates, S)(const CAT(search, S) *s)
 {
     const nnk_patches *p = s->p;
@@ -117,11 +117,11 @@ static void CAT(candidates, S)(const CAT(search, S) *s)
                 if (t + dt >= 0 && t + dt <= n[0] - patch[0] && z + dz >= 0 && z + dz <= n[1] - patch[1] &&
                     y + dy >= 0 && y + dy <= n[2] - patch[2])
                     CAT(candidate_line, S)(s, number);
-    for (int32_t i = 0; i < s->n; i++) /* the reference itself always takes part */
+    for (int32_t i = 0; i < s->n; i++) /* the reference itself is always a member */
         s->keys[i * s->candidates + s->candidates / 2] = INT32_MIN;
 }
 
-/* Members of reference i: the nearest, the first in reading order among equals; returns how many. */
+/* Select the members of reference i: the nearest, then the first in reading order.  Returns how many. */
 static int32_t CAT(select_members, S)(const CAT(search, S) *s, int32_t i, int32_t *members)
 {
     const int32_t *keys = s->keys + i * s->candidates, n = count_up_to(keys, s->candidates, INT32_MAX - 1);
@@ -138,7 +138,7 @@ static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members,
     CAT(search, S) s = {.p = p, .image = image, .candidates = 1};
     for (int axis = 0; axis < NNK_AXES; axis++)
         s.candidates *= 2 * p->radius[axis] + 1;
-    int64_t span = 0; /* of the references of a line that are searched for together */
+    int64_t span = 0; /* largest distance of references of a line that are matched together */
     for (int32_t i = 0; i < p->n_columns; i += REFERENCES) {
         const int32_t end = i + REFERENCES < p->n_columns ? i + REFERENCES : p->n_columns;
         const int64_t this = p->columns[end - 1] - p->columns[i];
