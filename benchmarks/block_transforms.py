@@ -9,7 +9,7 @@ from benchmarks.timing import Table
 
 SIZE = 8
 STEP, COARSE = 4, 64
-"""Quantizer steps in gray levels: of the picture, and of the coarse one that the decoder has."""
+"""Quantizer steps in gray levels: of the picture, and of a coarse version that is sent first."""
 
 OTHERS = ((4, 16), (4, 32), (4, 64), (16, 32), (16, 64), (16, 128))
 """Pairs of steps in the second table."""

@@ -1,4 +1,4 @@
-"""The denoisers to compare: what to call, and the settings to choose from.
+"""The denoisers to compare: functions, and the grids of settings to choose from.
 
 Each takes a float64 image with values about 0 to 255, (H, W) or (H, W, 3),
 and the noise's standard deviation; the settings of a grid are in units of sigma where

@@ -11,17 +11,17 @@ def white(clean, sigma, seed):
 
 
 def as_8_bit(image):
-    """The image cut off at 0 and 255, and rounded."""
+    """Return the image clipped to 0 to 255, and rounded."""
     return np.rint(image).clip(0, 255).astype(np.uint8)
 
 
 def counted(clean, peak, seed):
-    """Counts of light, of mean `peak` where the image is 255."""
+    """Return the image with Poisson noise: counts whose mean is `peak` where the image is 255."""
     return np.random.default_rng(seed).poisson(clean * (peak / 255)).astype(float)
 
 
 def counted_and_read(clean, gain, read, seed):
-    """The image as a sensor sees it: ``gain`` times counts of light, and noise of its own."""
+    """Return the image with Poisson noise, ``gain`` times counts, plus Gaussian read noise."""
     rng = np.random.default_rng(seed)
     return gain * rng.poisson(clean / gain) + rng.normal(0, read, clean.shape)
 

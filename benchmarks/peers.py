@@ -71,7 +71,7 @@ def skimage_bilateral(noisy, sigma, color, spatial):
 
 
 def non_local_means(noisy, sigma, h, patch, distance=10):
-    """scikit-image's non-local means, told sigma."""
+    """scikit-image's non-local means, given sigma."""
     return 255 * restoration.denoise_nl_means(
         noisy / 255,
         patch_size=patch,

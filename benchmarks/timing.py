@@ -53,7 +53,7 @@ class Table:
 
 
 def existing_folder(text):
-    """Type of an option: a folder that is there."""
+    """Return the path of an option that must be an existing folder."""
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not a folder")
     return Path(text)
