@@ -1,7 +1,7 @@
 """Many bands of one scene: spectral cubes beside FastHyDe's recipe, diffusion MRI beside dipy.
 
-Peers are brought by hand (PyPI ``bm3d``, for non-commercial use, ``dipy``, ``colour-science``);
-without them the tables have fewer rows, and the diffusion table is left out.
+Install the peers yourself (PyPI ``bm3d``, for non-commercial use, ``dipy``, ``colour-science``).
+Without them the tables have fewer rows, and the diffusion table is left out.
 """
 
 from functools import partial

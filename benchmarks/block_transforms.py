@@ -26,7 +26,7 @@ def tables(options):
         notes=(
             "Entropies of each coefficient's quantized values. KLT: of the other images.",
             "NNK: on the graph of the picture itself, which the decoder would need; edges: the "
-            "least that tells which pixels are linked, the entropy by offset, without weights.",
+            "entropy of which pixels are linked, by offset; weights would come on top.",
             f"coarse: a DCT at step {COARSE}, then the rest of the picture in the basis named, "
             "whose graph is that of the coarse picture: nothing else is sent.",
         ),

@@ -1,8 +1,8 @@
-"""Hashes of some 700 outputs, one line each: what must not change when the code is rearranged.
+"""Hashes of some 700 outputs, one line each: for changes that must not change results.
 
 Only public names are used, so one script serves two versions of the library.  Run it with each
-and compare, with the same packages beside it; what may differ between machines, docs/stability.md
-tells:
+and compare, with the same versions of all other packages. docs/stability.md lists what may differ
+between machines:
 
     python benchmarks/hashed_outputs.py > before.txt
     python benchmarks/hashed_outputs.py > after.txt      # with the other version installed
@@ -55,15 +55,15 @@ def picture(shape, dtype="float64", channels=None, seed=0):
     """Smooth waves with an edge and noise, from 0 to 255 (0 to 1 for bool)."""
     random = np.random.default_rng([seed, *shape])
     y, x = np.mgrid[: shape[0], : shape[1]]
-    grey = 110 + 60 * wave(x / 57) * wave(y / 44) + 50 * (x > 0.6 * shape[1])
-    values = grey[..., None] + random.normal(0, 12, (*shape, channels or 1))
+    gray = 110 + 60 * wave(x / 57) * wave(y / 44) + 50 * (x > 0.6 * shape[1])
+    values = gray[..., None] + random.normal(0, 12, (*shape, channels or 1))
     values = np.clip(values, 0, 255)
     values = values if channels else values[..., 0]
     return values > 128 if dtype == "bool" else values.astype(dtype)
 
 
 def graphs():
-    """Image graphs: shapes, dtypes, windows, kernels, colour, masks, threads."""
+    """Image graphs: shapes, dtypes, windows, kernels, color, masks, threads."""
     for shape, dtype in itertools.product(SHAPES, DTYPES):
         image = picture(shape, dtype)
         for window in (3, 11):
@@ -168,14 +168,14 @@ def transforms():
         wavelets = nnk_image.SpectralGraphWavelets(matrix, laplacian=kind, order=15)
         bands = wavelets.analyze(signal)
         yield f"plain {seed} {dtype} {kind}", digest(bands, wavelets.synthesize(bands))
-    for name in ("camera", "coffee_grey"):
+    for name in ("camera", "coffee_gray"):
         results = nnk_image.energy_compaction(nnk_image.standard_image(name)[:100, :120])
         energies = [order for energy in results.energy.values() for order in energy]
         yield f"compaction {name}", digest(*energies)
 
 
 def denoised():
-    """Denoising: methods, levels, dtypes, colour, masks, guides, threads."""
+    """Denoising: methods, levels, dtypes, color, masks, guides, threads."""
     for method, dtype, sigma in itertools.product(METHODS, DTYPES[:4], (None, 5, 25, 60)):
         image = picture((48, 71), dtype)
         yield f"{method} {dtype} {sigma}", digest(nnk_image.denoise(image, sigma, method=method))
@@ -186,7 +186,7 @@ def denoised():
     for method, dtype, sigma in itertools.product(METHODS, ("float32", "uint8"), sigmas):
         image = picture((40, 52), dtype, 3)
         result = nnk_image.denoise(image, sigma, method=method, channel_axis=-1)
-        yield f"{method} colour {dtype} {sigma}", digest(result)
+        yield f"{method} color {dtype} {sigma}", digest(result)
     for method, dtype in itertools.product(METHODS, ("float32", "float64")):
         image, mask = picture((45, 60), dtype), picture((45, 60), seed=4) > 80
         given = {"method": method, "mask": mask}
@@ -210,9 +210,9 @@ def denoised():
     for dtype, sigma in itertools.product(DTYPES[:4], (0, 3, 20)):
         noisy = picture((80, 90), dtype) + np.random.default_rng(1).normal(0, sigma, (80, 90))
         yield f"sigma {dtype} {sigma}", digest(nnk_image.estimate_sigma(noisy))
-    colour = picture((60, 70), "float32", 3)
-    levels = nnk_image.estimate_sigma(colour, channel_axis=-1, per_channel=True)
-    yield "sigma colour", digest(levels)
+    color = picture((60, 70), "float32", 3)
+    levels = nnk_image.estimate_sigma(color, channel_axis=-1, per_channel=True)
+    yield "sigma color", digest(levels)
 
 
 def points():

@@ -54,7 +54,7 @@ LONG = {"fast"}  # a quarter of the rounds, three at least
 
 
 class Install:
-    """A process of one install that does what it is told and says how long it took."""
+    """A process that runs commands with one installed version, and returns their times."""
 
     def __init__(self, python, size):
         self._process = subprocess.Popen(

@@ -83,7 +83,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     if parts > 1:
         warn(
             f"the neighborhoods fall into {parts} parts, so the first {parts - 1} coordinates only "
-            "tell the parts apart; use more candidates, or embed each part by itself"
+            "distinguish the parts; use more candidates, or embed each part by itself"
         )
     residual = eye_array(n, format="csr") - diags_array(1 / total) @ matrix
     vectors = _smallest(csr_array(residual.T @ residual), n_components)

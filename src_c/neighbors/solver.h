@@ -199,8 +199,8 @@ static int exchange(nnk_problem *s, int32_t j)
     return 1;
 }
 
-/* Let candidate j enter; 0 if it must stay out.  Candidates that leave on its way may
- * unblock others, *gone tells. */
+/* Let candidate j enter; 0 if it must stay out.  If other candidates leave in return, which may
+ * unblock more, *gone is set. */
 static int enter(nnk_problem *s, int32_t j, int *gone)
 {
     if (append(s, j)) {

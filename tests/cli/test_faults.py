@@ -73,7 +73,7 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
     pixels[4, 5], pixels.flat[0] = np.nan, np.inf
     path, out = tmp_path / "nan.tif", tmp_path / "out.tif"
     write(path, pixels)
-    told = f"nnk-image: warning: {path}: values that are NaN or infinite: "
+    expected = f"nnk-image: warning: {path}: values that are NaN or infinite: "
     calls = [("denoise", path, out), ("noise", path), ("graph", path, "--sigma-f", 20)]
     if shape != (5, 24, 28):
         calls.append(("compaction", path, "--sigma-f", 20, "--orders", 4, "--blocks", 4))
@@ -81,7 +81,7 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
         status, text, err = run(capsys, *words)
         assert status == 0
         assert "nan" not in text.replace("nan.tif", "")
-        assert err.startswith(told)
+        assert err.startswith(expected)
         assert err.count("\n") == 1
     clean = read(out)[0]
     np.testing.assert_array_equal(clean[~np.isfinite(pixels)], pixels[~np.isfinite(pixels)])
@@ -221,14 +221,14 @@ def test_warnings_are_plain_lines_each_with_its_file(tmp_path):
     for name in names:
         frames = [Image.fromarray(rng.integers(0, 9, (16, 16), np.uint8)) for _ in range(3)]
         frames[0].save(name, save_all=True, append_images=frames[1:])
-    told = [
+    expected = [
         f"nnk-image: warning: {name}: of the 3 frames of a GIF file only the first is read\n"
         for name in names
     ]
     done = process("noise", *names)
-    assert (done.returncode, done.stderr) == (0, "".join(told))
+    assert (done.returncode, done.stderr) == (0, "".join(expected))
     done = process("denoise", names[0], tmp_path / "out.png", "--sigma", "3")
-    assert (done.returncode, done.stderr) == (0, told[0])
+    assert (done.returncode, done.stderr) == (0, expected[0])
 
 
 @only_on_posix

@@ -198,7 +198,7 @@ def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
 
 
 @pytest.mark.parametrize(
-    ("axes", "options", "calls", "told"),
+    ("axes", "options", "calls", "call"),
     [
         ("ZYX", (), 1, ((5, 20, 24), None, (1, 1, 1))),
         ("TYX", (), 1, ((4, 20, 24), None, (1, 1, 1))),
@@ -216,12 +216,12 @@ def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
         ("ZYX", ("--axes", "SYX", "--slices"), 1, ((5, 20, 24), 0, None)),
     ],
 )
-def test_axes_and_spacing(capsys, tmp_path, asked, axes, options, calls, told):
+def test_axes_and_spacing(capsys, tmp_path, asked, axes, options, calls, call):
     pixels = noisy(MANY[axes])
     tifffile.imwrite(tmp_path / "v.tif", pixels, imagej=True, metadata={"axes": axes})
     arguments = ("denoise", tmp_path / "v.tif", tmp_path / "o.tif", "--sigma", "60", *options)
     assert run(capsys, *arguments)[0] == 0
-    assert asked[1:] == [told] * calls  # the first call is for the options
+    assert asked[1:] == [call] * calls  # the first call is for the options
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), pixels)
 
 
@@ -333,7 +333,7 @@ def test_interrupt_leaves_nothing(tmp_path, options):
         text=True,
         preexec_fn=heed_interrupts,
     )
-    begun = child.stdout.readline()  # the stack is read, and told
+    begun = child.stdout.readline()  # the stack is read, and reported
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate()

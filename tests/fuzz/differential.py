@@ -26,7 +26,7 @@ _OTHERS = 2  # ways beside the plain one, in each case
 
 
 def check(number):
-    """Run a case; an AssertionError, or any other error, tells that it fails."""
+    """Run a case; an AssertionError, or any other error, means that it fails."""
     rng = np.random.default_rng([20261123, number])
     kinds = (_graph, _wavelets, _denoised, _noise, _points, _book)
     rng.choice(kinds, p=(0.25, 0.25, 0.2, 0.05, 0.15, 0.1))(rng, number)

@@ -12,7 +12,7 @@ _EXTENSIONS = {"TIFF": ".tif", "NPY": ".npy", "NIFTI": ".nii"}
 
 
 def check_file(data, folder):
-    """Read a file of these bytes, and write it again; an error tells what is wrong.
+    """Read a file of these bytes, and write it again; an error says what is wrong.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def _check_written(array, about, folder):
     except ImageFileError:
         return
     axes = None if about.is_picture and about.format != "NPY" else about.axes
-    back, told = read(target, axes=axes)
+    back, metadata = read(target, axes=axes)
     np.testing.assert_array_equal(back, array, strict=True)
     if about.format in _EXTENSIONS:
-        assert told.spacing == about.spacing
+        assert metadata.spacing == about.spacing

@@ -146,9 +146,9 @@ def test_tiff_keeps_xmp_and_gives_its_exif_to_others(tmp_path, dtype):
 )  # fmt: skip
 def test_what_is_lost_is_said(tmp_path, name, lost):
     pixels, about = read(photo(tmp_path))
-    told = {"exif": about.exif, "xmp": about.xmp, "icc_profile": b"abc"}
+    found = {"exif": about.exif, "xmp": about.xmp, "icc_profile": b"abc"}
     with pytest.warns(UserWarning, match=f"{name}: {lost}.* will be lost: .* write .png"):
-        write(tmp_path / name, pixels, told)
+        write(tmp_path / name, pixels, found)
     np.testing.assert_array_equal(read(tmp_path / name, axes=axes_of(name))[0], pixels)
 
 
@@ -256,8 +256,8 @@ def test_a_plane_of_a_microscope_keeps_size_unit_and_channel(tmp_path, program, 
     assert (metadata.axes, metadata.spacing, metadata.unit) == ("YX", (0.25, 0.25), "um")
     write(path, array.astype(float), metadata)
     with tifffile.TiffFile(path) as file:
-        told = file.ome_metadata if program == "ome" else file.imagej_metadata["Labels"]
-        assert "DAPI" in told
+        found = file.ome_metadata if program == "ome" else file.imagej_metadata["Labels"]
+        assert "DAPI" in found
         np.testing.assert_array_equal(file.asarray(), pixels)
     again = read(path)[1]
     assert (again.axes, again.spacing, again.unit) == ("YX", (0.25, 0.25), "um")

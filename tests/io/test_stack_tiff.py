@@ -134,8 +134,8 @@ def test_imagej_spacing_without_a_unit(tmp_path):
 def test_a_new_stack_keeps_its_spacing_in_any_unit(tmp_path, unit):
     about = {"axes": "ZYX", "spacing": (2, 0.5, 0.25), "unit": unit}
     write(tmp_path / "new.tif", np.zeros((5, 20, 24), np.float32), about)
-    told = read(tmp_path / "new.tif")[1]
-    assert (told.spacing, told.unit) == ((2, 0.5, 0.25), unit)
+    metadata = read(tmp_path / "new.tif")[1]
+    assert (metadata.spacing, metadata.unit) == ((2, 0.5, 0.25), unit)
 
 
 @pytest.mark.parametrize(
@@ -240,8 +240,8 @@ def test_texts_of_other_programs_are_kept(tmp_path):
     tifffile.imwrite(tmp_path / "t.tif", noise((3, 6, 7)), photometric="minisblack", **options)
     _, _, target = again(tmp_path, tmp_path / "t.tif")
     with tifffile.TiffFile(target) as file:
-        told = [file.pages[0].tags[n].value for n in (270, 305)]
-    assert told == ["made by hand", "microscope 3"]
+        metadata = [file.pages[0].tags[n].value for n in (270, 305)]
+    assert metadata == ["made by hand", "microscope 3"]
 
 
 def test_big_files_stay_big(tmp_path):
@@ -256,9 +256,9 @@ def test_a_crop_keeps_axes_and_spacing_only(tmp_path):
     tifffile.imwrite(tmp_path / "v.tif", noise((5, 6, 7)), **options)
     array, about = read(tmp_path / "v.tif")
     write(tmp_path / "crop.tif", array[1:, 2:], about)
-    crop, told = read(tmp_path / "crop.tif")
+    crop, metadata = read(tmp_path / "crop.tif")
     np.testing.assert_array_equal(crop, array[1:, 2:])
-    assert (told.axes, told.spacing, told.unit) == ("ZYX", (3.0, 0.5, 0.5), "um")
+    assert (metadata.axes, metadata.spacing, metadata.unit) == ("ZYX", (3.0, 0.5, 0.5), "um")
 
 
 @pytest.mark.parametrize("shape", [(6, 7), (6, 7, 3)])
@@ -323,8 +323,12 @@ def test_an_impossible_interval_is_none(tmp_path, interval):
 def test_a_new_stack_keeps_its_color_profile(tmp_path, dtype):
     about = {"axes": "ZYX", "icc_profile": b"a profile", "spacing": (2, 0.5, 0.5), "unit": "um"}
     write(tmp_path / "new.tif", samples((3, 5, 7), dtype), about)
-    told = read(tmp_path / "new.tif")[1]
-    assert (told.icc_profile, told.axes, told.spacing) == (b"a profile", "ZYX", (2, 0.5, 0.5))
+    metadata = read(tmp_path / "new.tif")[1]
+    assert (metadata.icc_profile, metadata.axes, metadata.spacing) == (
+        b"a profile",
+        "ZYX",
+        (2, 0.5, 0.5),
+    )
 
 
 @pytest.mark.parametrize("name", ["a.ome.tif", "a.OME.TIFF"])
@@ -345,10 +349,10 @@ def test_a_name_that_ends_in_ome_makes_an_ome_file(tmp_path, name, shape, about)
         write(tmp_path / name, pixels, given)
         with tifffile.TiffFile(tmp_path / name) as file:
             assert file.is_ome
-        array, told = read(tmp_path / name)
+        array, metadata = read(tmp_path / name)
         np.testing.assert_array_equal(array, pixels)
         for key, value in about.items():
-            np.testing.assert_array_equal(getattr(told, key), value)
+            np.testing.assert_array_equal(getattr(metadata, key), value)
 
 
 def test_thumbnails_of_raw_files_are_not_read(tmp_path):
@@ -376,9 +380,9 @@ def test_ome_xml_names_the_type_of_the_samples(tmp_path, dtype, name):
     with tifffile.TiffFile(tmp_path / "b.ome.tif") as file:
         assert f'Type="{name}"' in file.ome_metadata
         assert "a cell" in file.ome_metadata
-    back, told = read(tmp_path / "b.ome.tif")
+    back, metadata = read(tmp_path / "b.ome.tif")
     np.testing.assert_array_equal(back, pixels, strict=True)
-    assert (told.axes, told.spacing) == (about.axes, about.spacing)
+    assert (metadata.axes, metadata.spacing) == (about.axes, about.spacing)
     with pytest.raises(ImageFileError, match="known neither to ImageJ nor to OME"):
         write(tmp_path / "b.ome.tif", pixels.astype(np.int64), about)
 

@@ -136,11 +136,11 @@ def test_a_volume_of_nifti_becomes_one_of_imagej_and_back(tmp_path):
     nibabel.save(nifti(samples((9, 8, 5, 2), "int16"), slope=(0.5, 3.0)), tmp_path / "v.nii.gz")
     array, about = read(tmp_path / "v.nii.gz")
     write(tmp_path / "v.tif", array, about)
-    middle, told = read(tmp_path / "v.tif")
-    assert (told.axes, told.unit, told.dtype) == ("TZYX", "mm", np.float32)
-    np.testing.assert_allclose(told.spacing, about.spacing, rtol=1e-6)
+    middle, metadata = read(tmp_path / "v.tif")
+    assert (metadata.axes, metadata.unit, metadata.dtype) == ("TZYX", "mm", np.float32)
+    np.testing.assert_allclose(metadata.spacing, about.spacing, rtol=1e-6)
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "v.tif"), array)
-    write(tmp_path / "v.nii", middle, told)
+    write(tmp_path / "v.nii", middle, metadata)
     image = nibabel.load(tmp_path / "v.nii")
     np.testing.assert_array_equal(image.get_fdata().T, array)
     np.testing.assert_allclose(image.header.get_zooms()[::-1], about.spacing, rtol=1e-6)
@@ -285,9 +285,9 @@ def test_integers_that_the_file_had_no_room_for_are_not_clipped(tmp_path, stored
     assert nibabel.load(tmp_path / "o.nii").get_data_dtype() == stored
     pixels = samples(array.shape, given)
     write(tmp_path / "o.nii", pixels, about)
-    back, told = read(tmp_path / "o.nii")
+    back, metadata = read(tmp_path / "o.nii")
     np.testing.assert_array_equal(back, pixels, strict=True)
-    assert told.original[1]["descrip"] == about.original[1]["descrip"]
+    assert metadata.original[1]["descrip"] == about.original[1]["descrip"]
 
 
 def test_a_zarr_group_without_an_image_is_named(tmp_path):

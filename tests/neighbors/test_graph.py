@@ -49,7 +49,7 @@ def test_golden_weights_and_edges(name, k):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_features", [2, 15, 30])
 def test_undirected_graphs_follow_their_rule(rule, n_features):
-    """By dense matrices, candidates told by a mask."""
+    """By dense matrices, candidates given by a mask."""
     points = np.random.default_rng(1).standard_normal((200, n_features))
     points[50:60] = points[40:50]
     found = nnk_neighbors(points, 9, sigma=2.0)

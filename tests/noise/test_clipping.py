@@ -77,7 +77,7 @@ def test_which_images_are_clipped():
     assert clipped(values.clip(0, None)) == (0, np.inf)
     assert clipped(values.clip(0, 200)) == (0, 200)
     assert clipped(20.5 * rng.poisson(2, 10_000)) == none  # counts may be 0
-    assert clipped(values[:10].clip(100, None)) == none  # too few to tell
+    assert clipped(values[:10].clip(100, None)) == none  # too few to decide
 
 
 def test_few_values_are_found_wherever_they_are():

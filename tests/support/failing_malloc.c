@@ -1,6 +1,6 @@
 /*
  * Preloaded, it lets the n-th allocation of the C core fail, and counts what the core has
- * allocated and not freed.  The core is told by the address that calls.
+ * allocated and not freed.  The core is identified by the address of the caller.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -28,11 +28,11 @@ def again(tmp_path, path, out="again"):
     array, about = read(path)
     target = tmp_path / (out + extension_of(path))
     write(target, array, about)
-    back, told = read(target)
+    back, metadata = read(target)
     np.testing.assert_array_equal(back, array, strict=True)
     assert back.dtype.isnative
     for name in ("axes", "spacing", "unit", "format", "dtype", "axes_assumed"):
-        assert getattr(told, name) == getattr(about, name), name
+        assert getattr(metadata, name) == getattr(about, name), name
     return array, about, target
 
 

@@ -65,7 +65,7 @@ def tasks():
 def threads_started(method):
     """How many threads `denoise` adds to this process, seen from its progress reports.
 
-    Those are told by their numbers: a thread of before may still be on its way out.
+    Those are identified by their numbers: a thread of before may still be on its way out.
     """
     nnk_image.denoise(GRAY, 25, method=method)  # imports may start some, once
     before, started = tasks(), set()
