@@ -154,7 +154,7 @@ def test_blocks_of_the_kernel_matrix_are_the_whole(monkeypatch):
 
     X = points()
     whole = NNKMeans(5, random_state=0).fit(X)
-    monkeypatch.setattr(room, "_KEPT", 0)
+    monkeypatch.setattr(room, "_MOST_KEPT", 0)
     monkeypatch.setattr(room, "_BLOCK", 7 * len(X))
     blocks = NNKMeans(5, random_state=0).fit(X)
     assert_allclose(blocks.inertia_history_, whole.inertia_history_, rtol=1e-9)
