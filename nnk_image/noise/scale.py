@@ -39,7 +39,6 @@ _LOW_QUANTILE = 0.1
 
 _WAVES = 3  # cosines along each axis that are fitted to the logarithm of a spectrum
 _SAME_SHARE = 0.15  # difference of a bin's share of white noise at which it counts half
-_WITHOUT_NOISE = 0.04  # variance over that of the median bin, below which a bin has no noise
 _CERTAIN, _AGREEMENT = 0.5, 0.65
 """Bins agree if their mean weight is above the second. If not, the weights are computed relative to
 the quietest bin, and only bins above the first count."""
@@ -120,7 +119,7 @@ class Scale:
         texture = _texture(luminance, flat, directions)
         mean = white[: len(channels)].mean(axis=0)
         certainty = _certainty(mean, levels[0], texture)
-        variances = _typical(own_levels, certainty)[:, None] * own_spectra
+        variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         line = Line.through(means, mean, certainty, texture)
         white = np.outer(white @ certainty / (mean @ certainty), line.at(means))
         whitened = luminance / np.sqrt(spectra[0])
@@ -146,7 +145,7 @@ class Scale:
     @property
     def typical(self) -> Floats:
         """(C,) medians of `levels` over the bins, except bins without noise."""
-        return _typical(self.levels, self.certainty)
+        return weighted_medians(self.levels, self.certainty)
 
     @property
     def typical_white(self) -> Floats:
@@ -236,15 +235,6 @@ def _level_and_spectrum(variances: Floats) -> tuple[Floats, Floats]:
         levels = np.median(logarithms - spectrum, axis=1)
     levels, spectrum = np.exp(levels), np.exp(spectrum)
     return levels * spectrum.mean(), spectrum / spectrum.mean()
-
-
-def _typical(levels: Floats, certainty: Floats) -> Floats:
-    """Return the (C,) medians of (C, B) levels over the bins, except bins without noise.
-
-    Such bins are few. If many had much lower levels than the others, these would contain texture.
-    """
-    middle = weighted_medians(levels, certainty)[:, None]
-    return weighted_medians(levels, certainty * (levels >= _WITHOUT_NOISE * middle))
 
 
 def share_of_texture(elasticity: Any) -> Any:
