@@ -17,7 +17,7 @@ from nnk_image.noise.clipping import few_values
 SIDE = 8  # height and width of a block in pixels, as in JPEG
 FLAT = 1 / 3  # share of the blocks, the flattest, in which white noise and texture are measured
 _STEPS = 4, 2, 1  # possible distances of blocks in pixels; the first with enough blocks is used
-_ENOUGH_BLOCKS, _MOST_BLOCKS = 2_000, 17_000
+_ENOUGH_BLOCKS, _MOST_BLOCKS = 2_000, 17_000  # if there would be more, they are farther apart
 _FEWEST = 16  # least number of blocks that are selected, if there are so many
 _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE, _LOW_QUANTILE = 0.05, 0.5, 0.1
 """Largest share of masked and clipped values in a block that is used. If less than a tenth of the
