@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
 _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
-_COARSE = (U < 4) & (V < 4)  # low frequencies, the only ones used at half and quarter size
+_COARSE = (U < 4) & (V < 4)  # low frequencies, the only ones used at half the size
 _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
 _LEAST_LEVEL = 1e-6  # below this level, relative to half the range of values, there is no noise
@@ -139,15 +139,16 @@ def _correlated_part(found: list[Scale], white: Floats, factor: float) -> Floats
     """Return the (C, 2 reach + 1, 2 reach + 1) autocovariances of the opponent channels.
 
     Their spectra are those of the flattest blocks, minus the (C,) variances `white` of white noise,
-    times `factor`. The spectra at half and a quarter of the size show noise that is wider than a
-    block; they count less if only few blocks there are as flat as the flattest tenth.
+    times `factor`. The spectrum at half the size resolves low frequencies better; it counts less if
+    only few blocks there are as flat as the flattest tenth.
     """
     size = 2 * _REACH + 1
     covariances = np.zeros((len(white), size, size))
     if factor == 0:
         return covariances
+    found = found[:2]
     u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
-    certain = np.exp(np.minimum.accumulate([0, *(2 * scale.flatness for scale in found[1:])]))
+    certain = [1, *(np.exp(min(0, 2 * scale.flatness)) for scale in found[1:])]
     weights = np.repeat(certain, [len(a) for a in u])
     basis = cosines(np.concatenate(u), np.concatenate(v))
     fit = np.linalg.pinv(basis * weights[:, None]) * weights
