@@ -77,10 +77,11 @@ void nnk_symmetrise(nnk_edges *, int64_t y0, int64_t y1);
  * has one bit per pixel, 0 in gaps and beyond the width. */
 void nnk_all_pairs(nnk_edges *, const uint64_t *valid, int64_t y0, int64_t y1);
 
-/* Read the edges of rows [y0, y1) from a CSR matrix into both planes, whether it is symmetric or
- * not. Columns must ascend within each row, and all edges must lie in the window, without self
- *   loops. offset_at   maps (dy + border)(2 radius + 1) + (dx + radius) to the number of that
- *               offset in row-major order
+/* Read the edges of the pixels of rows [y0, y1) from a CSR matrix, symmetric or not, and write both
+ * edge planes.  Columns must ascend within each row.  All edges must lie in the window, and there
+ * must be no self loops.
+ *   offset_at   maps (dy + border)(2 radius + 1) + (dx + radius) to the number of that offset in
+ *               row-major order
  * Return a status. */
 int nnk_edges_of_csr(nnk_edges *, const void *indptr, const void *indices, int32_t wide, int64_t border,
                      int32_t radius, const int32_t *offset_at, int64_t y0, int64_t y1);

@@ -64,8 +64,8 @@ typedef struct {
  *     T_k = scale L T_{k-1} - shift T_{k-1} - T_{k-2} (+ clenshaw_k),
  *     k = first .. first + orders - 1, orders <= NNK_MAX_ORDERS,
  * in one tile of the rows, which moves down by `border` rows with each order, and one strip of the
- * columns.  Images are padded.  Arrays have the operator's type T, but `coefficients` and `start` are
- * double.
+ * columns.  Images are padded.  `coefficients` and `start` are double; all other arrays are of the
+ * operator's type T.
  *
  *   older, old            T_{first-2} and T_{first-1}.  If `older` is NULL, the recurrence begins:
  *                         first = 1, T_{-1} = 0, and scale and shift are halved for T_1

@@ -52,8 +52,8 @@ typedef struct {
  * By default a group has one filter across the n pixels of a patch,
  *     W = I - b (G + a N)^-1 N.
  * G is the sum over the channels of P' P, where the rows of P are the patches of the pilot less
- * their mean.  N is the sum over channels and patches of the covariance of the noise that is left in
- * the working image.  The filter is applied to the patches of the working image less their mean,
+ * their mean.  N is the sum, over channels and patches, of the covariance of the noise that is left
+ * in the working image.  The filter is applied to the patches of the working image less their mean,
  * which is added again afterwards.
  *
  * Alternatively, for one channel with white noise and a = b, the filter combines the k members:
@@ -63,7 +63,7 @@ typedef struct {
  *
  *   across_members   1 for the second kind of filter, else 0
  *   y, z, x          T [channels][shape of the image]: noisy image, working image, pilot.  In the
- *                    first pass z is the same pointer as y: all noise is left
+ *                    first pass z is the same pointer as y, which means that all noise is left
  *   covariance       T [n][row], or NULL if noise is white: covariance of the n pixels of a patch,
  *                    the mean of the channels', in units of sigma^2.  Rows are padded with zeros to
  *                    whole SIMD blocks
@@ -73,8 +73,8 @@ typedef struct {
  *   box              a box of the image that holds all members of the groups
  *   sum_x, sum_z     T [channels][shape of the box]: weighted sums of the results, and of the next
  *                    working image; sum_z may be NULL
- *   weights          T [shape of the box]: for each pixel, the sum of the weights of the patches that
- *                    begin there
+ *   weights          T [shape of the box]: for each pixel, the sum of the weights of the patches
+ *                    that begin there
  * The caller sets the three sums to zero before the first groups.
  */
 typedef struct {
