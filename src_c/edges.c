@@ -140,7 +140,7 @@ static void count_groups(const uint64_t *words, int64_t n, int32_t lanes, int64_
         const int64_t last = o + 31 < n ? o + 31 : n; /* before a byte is full */
         byte_counters edge_blocks = {0, 0}, edges = {0, 0};
         for (; o < last; o++) {
-            const uint64_t groups = groups_of(words[o], lanes), sums = group_sums(words[o], lanes);
+            const uint64_t groups = nonzero_groups(words[o], lanes), sums = group_sums(words[o], lanes);
             edge_blocks.even += groups & bytes;
             edge_blocks.odd += groups >> 4 & bytes;
             edges.even += sums & low;

@@ -16,7 +16,7 @@ int CAT(nnk_copy_entries, S) NNK_COPY_ENTRIES(T)
         for (int64_t w = 0; w < edges->words; w++)
             for (int64_t o = 0; o < 2 * edges->half; o++) { /* offsets rise like the columns of a row */
                 const uint64_t word = row[w * edge_stride(edges) + o];
-                for (uint64_t left = groups_of(word, BLOCK); left; left &= left - 1) {
+                for (uint64_t left = nonzero_groups(word, BLOCK); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
                     const uint64_t block = word >> first & ((1u << BLOCK) - 1);
                     next_edge_block *at = next + (64 * w + first) / BLOCK;
