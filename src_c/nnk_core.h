@@ -68,8 +68,8 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  *               the last one; the call that reaches the last one also completes all other orders.
  *               `rings` is scratch memory that must be zero before the first call and be kept
  *               between calls.
- *   sweep_room  Return the number of bytes of `rings`, and of the memory that a tile shares with
- *               the tile above it (`above` in nnk_sweep).
+ *   sweep_room  Write the sizes in bytes of `rings`, and of the memory that a tile shares with the
+ *               tile above it (`above` in nnk_sweep).
  *   match       Find the groups of grid lines [g0, g1) in an image of one channel, and write
  *               `members` and `n_members`: the patches with the smallest sums of squared
  *               differences from the reference patch, among equal ones the first in row-major

@@ -67,8 +67,8 @@ typedef struct {
  *   covariance       T [n][row], or NULL if noise is white: covariance of the n pixels of a patch,
  *                    the mean of the channels', in units of sigma^2.  Rows are padded with zeros to
  *                    whole SIMD blocks
- *   tau              noise level of the next working image, and least level assumed in z, relative
- *                    to sigma
+ *   tau              noise level of the next working image, relative to sigma.  The level in z is
+ *                    assumed to be at least tau, and at least 0.01
  *   limit            the trace of N is limited to this multiple of the trace of G
  *   box              a box of the image that holds all members of the groups
  *   sum_x, sum_z     T [channels][shape of the box]: weighted sums of the results, and of the next

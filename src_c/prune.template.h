@@ -7,8 +7,8 @@
  * d_k is the feature of candidate k minus that of the center.  Candidate k is pruned if
  * (d_j - d_k) . d_j <= mu Delta for a candidate j that has survived; vector and scalar code
  * evaluate this in the same form, so that they agree bit for bit.  d_j is set to NaN where j has
- * been pruned, because then it prunes nothing.  d_k is NaN where one of the two pixels is missing;
- * there k does not survive.
+ * been pruned, so that it prunes nothing there.  d_k is NaN where one of the two pixels is missing,
+ * so that k does not survive there.
  */
 enum { CAT(ABREAST, S) = CAT(LANES, S) * NNK_ABREAST };
 

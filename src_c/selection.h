@@ -13,8 +13,8 @@ static inline int32_t count_up_to(const int32_t *keys, int32_t n, int32_t most)
     return count;
 }
 
-/* Write the indices of the k smallest of n keys to `places`, in increasing order; 1 <= k <= n.
- * Among equal keys the first are chosen. */
+/* Write the indices of the k smallest of n keys to `places`, in ascending order; 1 <= k <= n.
+ * Among equal keys the first ones are chosen. */
 static inline void places_of_smallest(const int32_t *keys, int32_t n, int32_t k, int32_t *places)
 {
     /* Bisection: at least k keys are <= high; fewer than k are <= low, unless low is INT32_MIN. */

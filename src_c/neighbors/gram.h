@@ -5,7 +5,7 @@
 #include "octets.h"
 
 #if defined(NNK_VARIANT_AVX512)
-enum { TILE = 4 }; /* a tile is the pairs of TILE x TILE rows, whose sums stay in registers */
+enum { TILE = 4 }; /* pairs of TILE x TILE rows at a time: their sums stay in registers */
 #else
 enum { TILE = 2 };
 #endif
