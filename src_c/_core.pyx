@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Thin bindings of the C core: typed views in, status codes out, no GIL inside.
+"""Thin bindings of the C core, which run without the GIL.
 
-The Python modules check arguments; nothing here repeats that.  Row arguments
-``y0, y1`` select the chunk of rows to work on (see nnk_core.h for layouts).
+Arguments are checked by the Python modules and not here. ``y0, y1`` select the rows [y0, y1) to
+compute. nnk_core.h describes the layouts of arrays.
 """
 
 import os
@@ -23,7 +23,7 @@ MAX_ORDERS = NNK_MAX_ORDERS
 PAIRS_AT_ONCE = NNK_PAIRS_AT_ONCE
 
 cdef enum:
-    PIXELS_PER_CALL = 1 << 21  # pixels times orders: about 20 ms between two checks for Ctrl-C
+    PIXELS_PER_CALL = 1 << 21  # pixels times orders between two checks for Ctrl-C: about 20 ms
 
 
 # --- the vector variant ------------------------------------------------------------------
@@ -32,19 +32,19 @@ cdef const nnk_kernels *kernels = NULL
 
 
 def simd_variants():
-    """Names of the vector variants this machine can run, the fastest last."""
+    """Return the names of the vector variants that this machine can run, the fastest last."""
     cdef const nnk_kernels *found[4]
     cdef int n = nnk_variants(found)
     return [found[i].name.decode() for i in range(n)]
 
 
 def simd_variant():
-    """Name of the vector variant in use."""
+    """Return the name of the vector variant in use."""
     return kernels.name.decode()
 
 
 def use_simd(name=None):
-    """Use the named vector variant, or the fastest one; results never differ."""
+    """Use the vector variant with this name, or the fastest one; all give the same results."""
     global kernels
     cdef const nnk_kernels *found[4]
     cdef int n = nnk_variants(found)
@@ -69,7 +69,7 @@ cdef int check(int status) except -1:
 # --- graphs ------------------------------------------------------------------------------
 
 cdef class Window:
-    """Offsets by distance, and which ones can prune each of them (nnk_window)."""
+    """The offsets of a window by distance, and which offsets may prune each (nnk_window)."""
 
     cdef nnk_window c
     cdef const int32_t[::1] dy, dx, plane, pair_start, pruner
@@ -86,7 +86,7 @@ cdef class Window:
 
 
 cdef class Edges:
-    """Edge planes: a bit per pixel and offset (nnk_edges)."""
+    """Edge planes: one bit per pixel and offset (nnk_edges)."""
 
     cdef nnk_edges c
     cdef const int32_t[::1] dy, dx
@@ -120,7 +120,7 @@ cdef class Edges:
             self.c.backward = <uint64_t *> &self.backward[0, 0, 0]
 
     def release_backward(self):
-        """Free the backward planes: an undirected graph needs only the forward ones."""
+        """Free the backward planes, which undirected graphs do not need."""
         self.backward = None
         self.c.backward = NULL
 
@@ -148,7 +148,7 @@ cdef class Kernel:
 
 def prune(Edges edges, Window window, const real[:, :, ::1] planes,
           const real[::1] pair_threshold, const real[::1] threshold, int64_t y0, int64_t y1):
-    """Algorithm 4 on rows [y0, y1)."""
+    """Choose the edges of the pixels of rows [y0, y1) by Algorithm 4."""
     cdef int status
     with nogil:
         if real is float:
@@ -161,7 +161,7 @@ def prune(Edges edges, Window window, const real[:, :, ::1] planes,
 
 
 def symmetrise(Edges edges, int64_t y0, int64_t y1):
-    """Write the union of the directed edges to the forward planes."""
+    """Add the backward edges to the forward planes, which makes the graph undirected."""
     with nogil:
         nnk_symmetrise(&edges.c, y0, y1)
 
@@ -175,7 +175,10 @@ def all_pairs(Edges edges, const uint64_t[:, ::1] valid, int64_t y0, int64_t y1)
 def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned char[::1] indices,
                  bint wide, int64_t border, int32_t radius, const int32_t[::1] offset_at,
                  int64_t y0, int64_t y1):
-    """Write the edges of CSR rows to the planes; indptr, indices: bytes of int32, int64 if `wide`."""
+    """Write the edges of a CSR matrix to the planes.
+
+    `indptr` and `indices` are views of the bytes of int64 if `wide`, else int32.
+    """
     cdef const unsigned char *columns = &indices[0] if indices.shape[0] else NULL
     cdef int status
     with nogil:
@@ -185,14 +188,17 @@ def edges_of_csr(Edges edges, const unsigned char[::1] indptr, const unsigned ch
 
 
 def count_rows(Edges edges, int64_t[::1] counts, int64_t y0, int64_t y1):
-    """Count the edges of the pixels of each row."""
+    """Write how many edges the pixels of each row have, together, to `counts`."""
     with nogil:
         nnk_count_rows(&edges.c, &counts[0], y0, y1)
 
 
 def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char[::1] indptr,
          unsigned char[::1] indices, bint wide, unsigned char[::1] data, int64_t y0, int64_t y1):
-    """Write CSR rows; all arrays but `row_start` are byte views. Returns how many weights are 0."""
+    """Write CSR rows (nnk_fill) and return how many weights are 0.
+
+    All arrays but `row_start` are views of bytes.
+    """
     cdef nnk_csr_rows rows
     cdef int64_t underflown = 0
     cdef int status
@@ -213,7 +219,7 @@ def fill(Edges edges, Kernel kernel, const int64_t[::1] row_start, unsigned char
 cdef class GridOperator:
     """An adjacency in SIMD blocks, and a Laplacian of it (nnk_grid_operator).
 
-    Only `fill_entries` and `copy_entries` need write access to `entry` and `weight`.
+    Only `fill_entries` and `copy_entries` write to `entry` and `weight`.
     """
 
     cdef nnk_grid_operator c
@@ -248,7 +254,7 @@ cdef class GridOperator:
         self.set_laplacian(*laplacian)
 
     def set_laplacian(self, const unsigned char[::1] diagonal, const unsigned char[::1] row_scale):
-        """Attach diagonal and row scale, byte views of padded images; an empty scale stands for 1."""
+        """Set the Laplacian by views of the bytes of two images; an empty `row_scale` means 1."""
         self.diagonal, self.row_scale = diagonal, row_scale
         self.c.diagonal = &diagonal[0]
         self.c.row_scale = NULL
@@ -257,7 +263,7 @@ cdef class GridOperator:
 
 
 def count_entries(Edges edges, int32_t lanes, int32_t[:, :, ::1] before, int64_t y0, int64_t y1):
-    """Count entries and weights before each block of rows [y0, y1), and in the whole row."""
+    """Count the entries and weights before each block, and those of the whole row."""
     cdef int status
     with nogil:
         status = nnk_count_entries(&edges.c, lanes, before.shape[1] - 1,
@@ -266,7 +272,7 @@ def count_entries(Edges edges, int32_t lanes, int32_t[:, :, ::1] before, int64_t
 
 
 def fill_entries(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_t y1):
-    """Write the entries of rows [y0, y1) with weights of the kernel."""
+    """Write the entries of rows [y0, y1), with the weights that the kernel gives."""
     cdef int status
     cdef nnk_fill_entries *work = kernels.fill_entries_f32_f32
     if kernel.double_weights:
@@ -278,7 +284,7 @@ def fill_entries(GridOperator op, Edges edges, Kernel kernel, int64_t y0, int64_
 
 def copy_entries(GridOperator op, Edges edges, const unsigned char[::1] indptr, bint wide,
                  const real[::1] data, int64_t y0, int64_t y1):
-    """Write the entries of rows [y0, y1) with the weights of the CSR rows `edges` was made from."""
+    """Write the entries of rows [y0, y1), with the weights of the matrix `edges` come from."""
     cdef int status = NNK_OK
     if data.shape[0] == 0:
         return
@@ -310,11 +316,12 @@ def signless(GridOperator op, const real[:, ::1] degree, double scale, const rea
 
 
 cdef class ChebyshevSweep:
-    """Several orders of the recurrence, in one sweep down a tile of the rows (nnk_sweep).
+    """Several orders of the recurrence, computed in one sweep down a tile (nnk_sweep).
 
-    All images have the same type. `older` is empty in the first block of orders; `start` is empty
-    unless the block initializes the bands. The tile's order k has rows [top + k border,
-    bottom + k border): from the image's first if `top` is None, to its last if `below` is None.
+    All images have the same dtype. `older` is empty in the first block of orders, `start` unless
+    the block initializes the bands. The tile has rows [top + k border, bottom + k border) of the
+    k-th order of the block, k = 1, 2, .. It begins at the first row of the image if `top` is None,
+    and ends at the last one if `below` is None.
     """
 
     cdef GridOperator op
@@ -354,14 +361,15 @@ cdef class ChebyshevSweep:
             self.below, self.c.row_end = below.above, bottom
             self.c.below, self.end = below.c.above, bottom + op.c.border
             self.body = self.end - 1
-        # The last order of the block lags behind the front by `border` rows for each of the others.
+        # Each order lags behind the one before by `border` rows; `front` is that of the first.
         self.head = min(self.front + 2 * self.c.orders * op.c.border, self.body)
 
     def go_to(self, int64_t row):
-        """Advance the front to a row; Ctrl-C is answered between chunks of rows.
+        """Advance the front, the next row of the first order, to a row.
 
-        From `head` on, the tile above has all that it needs of this one; up to `body`, this one
-        needs nothing of the tile below; at `end` all rows are done.
+        Once the front is at `head`, the tile above has all that it needs of this one. Up to `body`
+        this one needs nothing of the tile below. At `end` all orders are complete. Ctrl-C
+        interrupts between chunks of rows.
         """
         cdef int64_t rows = max(1, PIXELS_PER_CALL // (self.op.c.stride * self.c.orders))
         while self.front < row:
@@ -386,7 +394,7 @@ cdef class ChebyshevSweep:
 
 
 cdef void *address(image) except? NULL:
-    """Address of a contiguous image; NULL if it is empty."""
+    """Return the address of a contiguous array, or NULL if it is empty."""
     cdef const unsigned char[::1] values
     if image.size == 0:
         return NULL
@@ -399,8 +407,10 @@ def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, 
              double scale, double shift, const real[::1] older, const real[::1] x,
              real[::1] result, real[:, ::1] bands, const double[::1] coefficients,
              bint clenshaw, int64_t i0, int64_t i1):
-    """Compute an order of the recurrence at nodes [i0, i1) of any graph; `older` is empty for the
-    first order, and `row_scale` if it is 1."""
+    """Compute an order of the recurrence at nodes [i0, i1) of any graph (nnk_csr_order).
+
+    `older` is empty for the first order, `row_scale` if it is 1.
+    """
     cdef nnk_csr_order order
     order.indptr, order.wide, order.scale, order.shift = &indptr[0], wide, scale, shift
     order.indices = &indices[0] if indices.shape[0] else NULL
@@ -423,10 +433,10 @@ MOST_AXES = NNK_MOST_AXES
 
 
 cdef class EdgeList:
-    """The edges of an undirected graph, each once (nnk_edge_list)."""
+    """The edges of an undirected graph, each of them once (nnk_edge_list)."""
 
     cdef nnk_edge_list c
-    cdef object kept  # the arrays that the struct points to
+    cdef object kept  # keeps alive the arrays that `c` points to
 
     def __init__(self, tail, head, first, of_node, limit, step):
         self.kept = tail, head, first, of_node, limit, step
@@ -437,7 +447,10 @@ cdef class EdgeList:
 
 def variation_nodes(EdgeList edges, const real[::1] z, const real[::1] r, const real[::1] v, double low,
                     double high, real[::1] x, int64_t i0, int64_t i1):
-    """Compute nodes [i0, i1) in a step; `v` has a number for each edge, and one more."""
+    """Compute the nodes [i0, i1) of a step.
+
+    `v` has one number more than there are edges, so that it is never empty.
+    """
     with nogil:
         if real is float:
             nnk_variation_nodes_f32(&edges.c, &z[0], &r[0], &v[0], low, high, &x[0], i0, i1)
@@ -447,7 +460,10 @@ def variation_nodes(EdgeList edges, const real[::1] z, const real[::1] r, const 
 
 def variation_edges(EdgeList edges, const real[::1] x, double momentum, real[::1] u, real[::1] v,
                     int64_t e0, int64_t e1):
-    """Compute edges [e0, e1) in a step; returns a sum that is > 0 if the momentum leads uphill."""
+    """Compute the edges [e0, e1) of a step.
+
+    Return a sum that, over all edges, is positive if the momentum leads uphill.
+    """
     cdef double uphill
     with nogil:
         if real is float:
@@ -458,7 +474,7 @@ def variation_edges(EdgeList edges, const real[::1] x, double momentum, real[::1
 
 
 def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t e0, int64_t e1):
-    """Return what edges [e0, e1) contribute to the duality gap and to the total variation."""
+    """Return the contributions of edges [e0, e1) to the duality gap and the total variation."""
     cdef double[2] out
     out[0] = out[1] = 0
     with nogil:
@@ -472,7 +488,10 @@ def variation_gap(EdgeList edges, const real[::1] x, const real[::1] u, int64_t 
 def planes(const int32_t[::1] indptr, const int32_t[::1] indices, const real[::1] weights,
            const real[:, ::1] places, double stiffness, const real[:, ::1] f, real[:, ::1] out,
            int64_t i0, int64_t i1):
-    """Write half the gradient at nodes [i0, i1); `indices` and `weights` must not be empty."""
+    """Write half the gradient of piecewise planar signals at nodes [i0, i1) to `out`.
+
+    `indices` and `weights` must not be empty.
+    """
     cdef int32_t axes = places.shape[1]
     with nogil:
         if real is float:
@@ -486,14 +505,14 @@ def planes(const int32_t[::1] indptr, const int32_t[::1] indices, const real[::1
 # --- patches -----------------------------------------------------------------------------
 
 cdef class Patches:
-    """Reference patches on a grid and the members of their groups (nnk_patches)."""
+    """Reference patches on a grid, and the members of their groups (nnk_patches)."""
 
     cdef nnk_patches c
     cdef const int64_t[::1] lines
     cdef const int32_t[::1] columns
     cdef int32_t[:, :, ::1] members
     cdef int32_t[:, ::1] n_members
-    cdef object kept  # the arrays that the struct points to
+    cdef object kept  # keeps alive the arrays that `c` points to
 
     def __init__(self, shape, patch, radius, int32_t group, const int64_t[::1] lines,
                  const int32_t[::1] columns):
@@ -514,29 +533,37 @@ cdef class Patches:
         self.c.bias = self.c.variances = NULL
 
     def set_noise(self, bias, variances):
-        """Set the noise if it is correlated or uneven: contiguous arrays of the image's type or None.
+        """Set what noise adds to distances, and the variance of uneven noise (nnk_patches).
 
-        bias : 2 radius + 1 values along each axis
-        variances : of the image's shape
+        Parameters
+        ----------
+        bias : (product of 2 radius + 1 over all axes,) ndarray or None
+            Contiguous, of the dtype of the image.
+        variances : ndarray or None
+            Contiguous, of the shape and dtype of the image.
         """
         self.c.bias = address(bias) if bias is not None else NULL
         self.c.variances = address(variances) if variances is not None else NULL
         self.kept = bias, variances
 
     def keep(self, wanted):
-        """Filter only the groups in `wanted`, a bool mask (n_lines, n_columns), or True for all."""
+        """Filter only some groups: `wanted` is bool, (n_lines, n_columns), or True for all."""
         n_members = abs(np.asarray(self.n_members))
         self.n_members = np.where(wanted, n_members, -n_members)
 
     def groups(self):
-        """Positions of the members, int64 (n_lines, n_columns, group), and their number per group."""
+        """Return the positions and the numbers of the members.
+
+        The positions are int64, (n_lines, n_columns, group). The numbers are int32, (n_lines,
+        n_columns), and negative for groups that are not filtered.
+        """
         lines = np.asarray(self.lines)[:, None, None] * self.c.shape[NNK_AXES - 1]
         reference = lines + np.asarray(self.columns, np.int64)[:, None]
         return reference + np.asarray(self.members), np.asarray(self.n_members)
 
 
 cdef nnk_box box_of(corner, shape):
-    """A box of an image, given by its first pixel and its shape."""
+    """Return a box of an image, given the indices of its first pixel and its shape."""
     cdef nnk_box box
     cdef int axis
     cdef int missing = NNK_AXES - len(shape)
@@ -563,10 +590,11 @@ def patch_pass(Patches patches, bint across_members, double a, double b, double 
                const real[:, ::1] y, const real[:, ::1] z, const real[:, ::1] x,
                real[:, ::1] sum_x, real[:, ::1] sum_z, real[::1] weights, corner, shape,
                int64_t g0, int64_t g1):
-    """Filter the groups of grid lines [g0, g1), all channels of a group by one filter.
+    """Filter the groups of grid lines [g0, g1), and add the results to the sums (nnk_patch_pass).
 
-    The sums cover the box of the image that begins at pixel `corner` and has this `shape`; if
-    `sum_z` is empty, it is not computed. `covariance` is contiguous, of the images' type, or None.
+    The sums are those of the box of the image that begins at pixel `corner` and has this `shape`;
+    if `sum_z` is empty, it is not computed. `covariance` is contiguous and of the dtype of the
+    images, or None.
     """
     cdef int status
     cdef nnk_patch_pass step

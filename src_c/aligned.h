@@ -1,4 +1,4 @@
-/* Memory aligned to cache lines, on every system. */
+/* Memory aligned to cache lines. */
 #ifndef NNK_ALIGNED_H
 #define NNK_ALIGNED_H
 
@@ -10,7 +10,7 @@
 
 enum { NNK_CACHE_LINE = 64 };
 
-/* Allocate n_bytes, or return NULL; to be freed by free_aligned. */
+/* Allocate n_bytes, which free_aligned frees.  Return NULL if there is no memory. */
 static inline void *new_aligned(size_t n_bytes)
 {
 #ifdef _WIN32

@@ -1,10 +1,11 @@
-/* Bit matrices. */
+/* Transposition of bit matrices. */
 #ifndef NNK_BITS_H
 #define NNK_BITS_H
 
 #include <stdint.h>
 
-/* In each block of 2 `size` rows and columns, swap the two off-diagonal quarters. */
+/* Swap the two off-diagonal quarters of every block of 2 size x 2 size bits.  `low` has the lowest
+ * `size` bits of each 2 size bits set. */
 static inline __attribute__((always_inline)) void trade_quarters(uint64_t row[64], int size, uint64_t low)
 {
     for (int block = 0; block < 64; block += 2 * size)

@@ -1,9 +1,10 @@
-/* Pixels of boxes within images of up to NNK_AXES axes. */
+/* Positions of pixels in images, patches and boxes of up to NNK_AXES axes. */
 #ifndef NNK_BOXES_H
 #define NNK_BOXES_H
 
 #include "nnk_patches.h"
 
+/* Return the number of pixels of an image of this shape. */
 static inline int64_t pixels_of(const int64_t shape[NNK_AXES])
 {
     int64_t n = 1;
@@ -12,10 +13,11 @@ static inline int64_t pixels_of(const int64_t shape[NNK_AXES])
     return n;
 }
 
-/* Number of lines of a patch: rows of pixels along the last axis. */
+/* Return the number of lines of a patch, which run along the last axis. */
 static inline int32_t patch_lines(const nnk_patches *p) { return p->patch[0] * p->patch[1] * p->patch[2]; }
 
-/* Distance in pixels from the first one of a patch to each of its lines, in an array of this shape. */
+/* Write the offset of each line of a patch from its first pixel, in pixels of an array of this
+ * shape. */
 static inline void find_patch_lines(const int32_t patch[NNK_AXES], const int64_t shape[NNK_AXES], int64_t *lines)
 {
     for (int64_t t = 0; t < patch[0]; t++)
@@ -24,7 +26,8 @@ static inline void find_patch_lines(const int32_t patch[NNK_AXES], const int64_t
                 *lines++ = ((t * shape[1] + z) * shape[2] + y) * shape[3];
 }
 
-/* Distance in pixels from a reference to each pixel of its search window, in reading order. */
+/* Write the offset of each position in a search window from its center, in pixels and in row-major
+ * order. */
 static inline void find_shifts(const nnk_patches *p, int32_t *shifts)
 {
     const int32_t *r = p->radius;
@@ -35,11 +38,11 @@ static inline void find_shifts(const nnk_patches *p, int32_t *shifts)
                     *shifts++ = (int32_t)(((t * p->shape[1] + z) * p->shape[2] + y) * p->shape[3] + x);
 }
 
-/* Position within a box of the pixel at `position` in an image of this shape. */
+/* Return the position within a box of the pixel at `position` in an image of this shape. */
 static inline int64_t place_in_box(const int64_t shape[NNK_AXES], const nnk_box *box, int64_t position)
 {
     if (shape[0] == 1 && shape[1] == 1 && box->shape[3] == shape[3])
-        return position - box->first[2] * shape[3]; /* the box is whole lines of a 2-D image */
+        return position - box->first[2] * shape[3]; /* whole lines of a 2-D image */
     int64_t place = 0, stride = 1;
     for (int axis = NNK_AXES - 1; axis >= 0; axis--) {
         const int64_t above = position / shape[axis];

@@ -1,38 +1,41 @@
 /* The Chebyshev recurrence on a grid operator.  T, S: type and suffix.
  *
- * A block of orders is computed in one sweep down the rows: order k follows
- * order k - 1 at a distance of `border` rows, so the rows of the operator are
- * read once per block of orders, and the orders in between are kept in ring
- * buffers of a few rows each.  Wide images can be swept in strips of columns,
- * so that these rows stay in cache; a strip recomputes the pixels of its
- * neighbors that it needs.  Threads have tiles of the rows, which move down by
- * `border` rows with each order; a tile keeps the first 2 border rows of each
- * order for the tile above.  Every pixel is computed by the same operations,
- * so results do not depend on blocks of orders, strips and tiles.
+ * A block of orders is computed in one sweep down the rows.  Each order follows the one before at a
+ * distance of `border` rows, so that the rows of the operator are read only once per block.  Each
+ * order is kept in a ring buffer of a few rows.  A wide image can be swept in strips of columns, so
+ * that the rows in use stay in the cache; a strip also computes the pixels beside it that it
+ * depends on.
+ *
+ * Each thread has a tile of the rows, which moves down by `border` rows with each order.  A tile
+ * stores the first 2 border rows of each order for the tile above it.  Every pixel results from the
+ * same operations in the same sequence, so that results do not depend on how orders, columns and
+ * rows are divided into blocks, strips and tiles.
  */
 
 typedef struct {
     const nnk_grid_operator *op;
     const nnk_sweep *given;
-    T *rings; /* for each order, ring_rows rows of ring_stride numbers, from column ring_first on */
+    T *rings; /* of order k: ring_rows[k] rows of ring_stride numbers, from column ring_first on */
     int64_t ring_start[NNK_MAX_ORDERS + 1], ring_rows[NNK_MAX_ORDERS], ring_stride, ring_first;
-    T *clenshaw;         /* one padded row */
-    const T **neighbor; /* per offset: the neighbor of pixel 0, in its row of T_{k-1} */
+    T *clenshaw;        /* one padded row of clenshaw_k */
+    const T **neighbor; /* for each offset, the neighbor of pixel 0 in T_{k-1} */
 } CAT(sweep, S);
 
-/* First row, and one past the last, of order k of the block (0-based) in this tile. */
+/* Return the first row of order k of the block, k = 0, 1, .., in this tile. */
 static inline int64_t CAT(first_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
     return s->given->above ? s->given->row_begin + (k + 1) * s->op->border : 0;
 }
 
+/* Return the row after the last one of order k of the block in this tile. */
 static inline int64_t CAT(end_row, S)(const CAT(sweep, S) *s, int32_t k)
 {
     return s->given->below ? s->given->row_end + (k + 1) * s->op->border : s->op->height;
 }
 
-/* Row y of order k of the block (0-based), pixel x at [pad + x]; -1 and -2 are the
- * inputs.  Rows of other orders hold only the columns of the strip and those it depends on. */
+/* Return row y of order k of the block, with pixel x at [pad + x].  Orders -1 and -2 are the
+ * inputs; NULL if there is no order -2.  Rows of other orders hold only the columns of the strip
+ * and those that it depends on. */
 static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_sweep *g = s->given;
@@ -49,7 +52,8 @@ static inline const T *CAT(sweep_row, S)(const CAT(sweep, S) *s, int32_t k, int6
     return s->rings + (s->ring_start[k] + y % s->ring_rows[k] * s->ring_stride - s->ring_first);
 }
 
-/* Row y of clenshaw_k: a weighted sum of the bands, in a padded row, columns [from, to). */
+/* Compute columns [from, to) of row y of clenshaw_k, a weighted sum of the bands.  Return a padded
+ * row. */
 static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, int64_t from, int64_t to)
 {
     const nnk_sweep *g = s->given;
@@ -65,12 +69,12 @@ static const T *CAT(clenshaw_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t 
     return s->clenshaw;
 }
 
-/* Set `neighbor` for row y in order k; unchanged for offsets that lead out of the image, where
- * there are no edges. */
+/* Set `neighbor` for row y of order k.  Pointers for offsets that lead above or below the image
+ * stay unchanged, because there are no edges along these. */
 static void CAT(set_neighbors, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
-    for (int32_t o = 0; o < op->n_offsets;) { /* one row of offsets after the other */
+    for (int32_t o = 0; o < op->n_offsets;) { /* one dy after the other */
         const int32_t dy = op->dy[o];
         const int64_t there = y + dy;
         const T *row = there >= 0 && there < op->height ? CAT(sweep_row, S)(s, k, there) + op->pad : NULL;
@@ -80,7 +84,7 @@ static void CAT(set_neighbors, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     }
 }
 
-/* The blocks of order k that the strip depends on. */
+/* Compute the range of blocks of order k that the strip depends on. */
 static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_t *from, int64_t *to)
 {
     const nnk_sweep *g = s->given;
@@ -90,8 +94,8 @@ static inline void CAT(block_range, S)(const CAT(sweep, S) *s, int32_t k, int64_
     *to = g->b1 + overlap < s->op->blocks ? g->b1 + overlap : s->op->blocks;
 }
 
-/* Prefetch columns [from, to) of row y of the inputs of the first order, because the processor cannot
- * predict where the next row of a strip begins.  Below the image that does nothing. */
+/* Prefetch columns [from, to) of row y of the inputs of the first order, because the processor does
+ * not predict where the next row of a strip begins.  Prefetching below the image has no effect. */
 static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t from, int64_t to)
 {
     const nnk_grid_operator *op = s->op;
@@ -102,7 +106,7 @@ static void CAT(prefetch_inputs, S)(const CAT(sweep, S) *s, int64_t y, int64_t f
             __builtin_prefetch(inputs[i] + y * op->stride + op->pad + x);
 }
 
-/* Row y of order k: scale (a x - r W x) - shift x - older (+ clenshaw). */
+/* Compute row y of order k: scale (a x - r W x) - shift x - older (+ clenshaw). */
 static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
 {
     const nnk_grid_operator *op = s->op;
@@ -136,7 +140,8 @@ static void CAT(recurrence_row, S)(const CAT(sweep, S) *s, int32_t k, int64_t y)
     }
 }
 
-/* n vectors of band += sum_k c[k] rows[k], or of band = start zeroth + that sum if `zeroth` is given. */
+/* Add sum_k c[k] rows[k] to n vectors of `band` from pixel x on, n <= 4.  If `zeroth` is given, set
+ * them to start zeroth plus that sum instead. */
 static inline __attribute__((always_inline)) void
 CAT(accumulate, S)(T *band, int64_t x, const int n, const T *const *rows, const T *c, int32_t orders, const T *zeroth,
                    T start)
@@ -152,7 +157,7 @@ CAT(accumulate, S)(T *band, int64_t x, const int n, const T *const *rows, const 
     memcpy(band + x, sum, sizeof *sum * (size_t)n);
 }
 
-/* The same for `width` pixels. */
+/* Do the same as accumulate for the first `width` pixels. */
 static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows, const T *c, int32_t orders,
                                     const T *zeroth, T start)
 {
@@ -169,7 +174,8 @@ static void CAT(accumulate_span, S)(T *band, int64_t width, const T *const *rows
     }
 }
 
-/* Add the orders of the block that this tile has computed in row y to every band, in the strip. */
+/* Add to row y of every band, in the strip, the orders of the block that this tile has computed
+ * there. */
 static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
 {
     const nnk_sweep *g = s->given;
@@ -191,13 +197,15 @@ static void CAT(accumulate_row, S)(const CAT(sweep, S) *s, int64_t y)
         T *band = (T *)g->bands + b * s->op->n_nodes + node + left, c[NNK_MAX_ORDERS];
         for (int32_t k = first; k < end; k++)
             c[k - first] = (T)g->coefficients[b * g->orders + k];
-        for (int64_t x = 0; x < width; x += 64 / sizeof(T)) /* the next row */
+        for (int64_t x = 0; x < width; x += 64 / sizeof(T)) /* the band's next row */
             __builtin_prefetch(band + s->op->width + x, 1);
         CAT(accumulate_span, S)(band, width, rows, c, end - first, zeroth, starts ? (T)g->start[b] : 0);
     }
 }
 
-/* Copy row y of order k to an input of the next block; for k < 0, the rows that the tile has of order 0. */
+/* Copy row y of order k to `image`, an input of the next block, in the strip; k = -1 is the last
+ * order of the block before.  Only rows that the tile has of this order are copied, those of order
+ * 0 if k = -1.  Nothing is copied if `image` is NULL. */
 static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void *image)
 {
     const nnk_sweep *g = s->given;
@@ -210,8 +218,8 @@ static void CAT(hand_over, S)(const CAT(sweep, S) *s, int32_t k, int64_t y, void
     memcpy((T *)image + y * op->stride + left, CAT(sweep_row, S)(s, k, y) + left, sizeof(T) * (size_t)(right - left));
 }
 
-/* Advance the front over rows [y0, y1), each order `border` rows behind the one before; at the
- * end of the tile, go on until the last order is complete. */
+/* Compute rows [y0, y1) of order 0, and rows of the other orders, each `border` rows behind the one
+ * before.  At the end of the tile go on until all orders are complete. */
 static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
 {
     const nnk_sweep *g = s->given;
@@ -232,8 +240,8 @@ static void CAT(sweep_down, S)(const CAT(sweep, S) *s, int64_t y0, int64_t y1)
     }
 }
 
-/* Compute the layout of the rings, without memory.  A ring holds the rows of its order from the newest
- * back to the last that the next two orders or the bands still read. */
+/* Compute the layout of the rings, but do not allocate them.  The ring of an order holds its rows
+ * from the newest one back to the last one that the next two orders or the bands still need. */
 static CAT(sweep, S) CAT(new_sweep, S)(const nnk_grid_operator *op, const nnk_sweep *given)
 {
     CAT(sweep, S) s = {.op = op, .given = given};

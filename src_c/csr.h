@@ -1,4 +1,4 @@
-/* Index arrays of CSR matrices: int32, or int64 where `wide`. */
+/* Access to the index arrays of CSR matrices: int64 if `wide`, else int32. */
 #ifndef NNK_CSR_H
 #define NNK_CSR_H
 

@@ -1,14 +1,19 @@
-/* SIMD blocks of which only some lanes are stored, and pairs of blocks.  Their arithmetic is the same in
+/* Storing selected lanes of SIMD blocks, and pairs of blocks.  Arithmetic gives the same bits in
  * every variant, lane by lane.
  *
  * For each element type (suffix f32, f64):
- *   compress_S(p, v, lanes)   write the lanes of a block whose bit in `lanes` is set, one after another;
- *                             returns how many
- *   repeat_S(p, a, n)         write a number n times, at most as often as a block has lanes
- *   double_block_S            two blocks: no_blocks_S() of zeros, join_S(p, q) of those at p and q
- *   expand_S(&p, lanes)       a double block with the numbers from p on in the lanes whose bit is set, else
- *                             0; p moves past them.  May read up to 64 bytes beyond
- *   add_S(a, b), add_product_S(sum, a, b), fold_S(d)   fold: the sum of the two blocks
+ *   compress_S(p, v, lanes)  write the lanes of block v whose bit in `lanes` is set, one after
+ *                            another; return how many
+ *   repeat_S(p, a, n)        write a number n times, n <= BLOCK_S
+ *   double_block_S           two blocks: 64 bytes in PARTS vectors
+ *   no_blocks_S()            zeros
+ *   join_S(p, q)             the blocks at p and q
+ *   expand_S(&p, lanes)      the inverse of compress: numbers from p on, in the lanes whose bit is
+ *                            set, and 0 in the others; p is advanced.  Up to 64 bytes from p on are
+ *                            read
+ *   add_S(a, b)              a + b
+ *   add_product_S(s, a, b)   s + a * b
+ *   fold_S(d)                the sum of the two blocks, a block
  */
 #ifndef NNK_DOUBLE_BLOCKS_H
 #define NNK_DOUBLE_BLOCKS_H
@@ -47,8 +52,8 @@ static inline double_block_f32 join_f32(const float *p, const float *q)
 {
     return (double_block_f32){{(vec_f32)join_f64((const double *)p, (const double *)q).part[0]}};
 }
-/* Load first and then expand: expanding straight from memory is several times slower on some processors
- * (measured: Zen 4), but GCC would merge the two instructions into that one. */
+/* Expand from a register: expanding from memory is several times slower on some processors
+ * (measured on Zen 4).  IN_REGISTER keeps GCC from merging the load into the expansion. */
 #ifdef __clang__
 #define IN_REGISTER(v) (void)(v)
 #else
@@ -80,7 +85,7 @@ static inline block_f64 fold_f64(double_block_f64 v)
     const __m512d pair = (__m512d)v.part[0];
     return (block_f64)_mm512_castpd512_pd256(pair) + (block_f64)_mm512_extractf64x4_pd(pair, 1);
 }
-/* Compress in a register first, because some processors are very slow at compressing into memory. */
+/* Compress in a register and then store: compressing to memory is very slow on some processors. */
 static inline int compress_f32(float *p, block_f32 v, uint32_t lanes)
 {
     const int n = _mm_popcnt_u32(lanes);

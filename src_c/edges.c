@@ -1,4 +1,4 @@
-/* Edge planes: symmetrise, all pairs, from CSR, counts (see nnk_core.h). */
+/* Making, reading and counting edge planes.  nnk_core.h describes the layout. */
 #include "planes.h"
 
 #include <stdlib.h>
@@ -34,7 +34,8 @@ void nnk_all_pairs(nnk_edges *e, const uint64_t *valid, int64_t y0, int64_t y1)
         }
 }
 
-/* Set the bit of pixel (y, x), which is node `node`, in the word of each offset that it has an edge to. */
+/* Set the bit of pixel (y, x), which is node `node`, in the word of each offset along which it has
+ * an edge.  words[2 half] are ordered by the number of the offset. */
 static void mark_row(const nnk_edges *e, const void *indptr, const void *indices, int32_t wide, int64_t border,
                      int32_t radius, const int32_t *offset_at, int64_t y, int64_t x, int64_t node, uint64_t *words)
 {
@@ -42,7 +43,7 @@ static void mark_row(const nnk_edges *e, const void *indptr, const void *indices
     int64_t i = csr_index(indptr, wide, node);
     if (i == last)
         return;
-    int64_t line = csr_index(indices, wide, i) / width; /* columns are sorted: it only grows */
+    int64_t line = csr_index(indices, wide, i) / width; /* columns ascend, so it never decreases */
     const int32_t *at = offset_at + radius - x;
     for (; i < last; i++) {
         const int64_t column = csr_index(indices, wide, i);
@@ -73,10 +74,11 @@ int nnk_edges_of_csr(nnk_edges *e, const void *indptr, const void *indices, int3
     return NNK_OK;
 }
 
+/* Return the number of bits set in n words. */
 static int64_t bits_set(const uint64_t *words, int64_t n)
 {
     int64_t sum = 0;
-    for (int64_t i = 0; i < n; i++) { /* by arithmetic: few baseline processors have a popcount instruction */
+    for (int64_t i = 0; i < n; i++) { /* not every processor has an instruction for it */
         uint64_t v = words[i];
         v -= v >> 1 & 0x5555555555555555u;
         v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
@@ -101,12 +103,14 @@ void nnk_count_rows(const nnk_edges *e, int64_t *count, int64_t y0, int64_t y1)
     }
 }
 
-/* One counter per byte, for 8 pixels each; with blocks of 4 pixels `even` and `odd` alternate. */
+/* Counters for the blocks of 64 pixels, one per byte.  Blocks of 8 pixels use `even` only; blocks
+ * of 4 pixels use `even` and `odd` in turn. */
 typedef struct {
     uint64_t even, odd;
 } byte_counters;
 
-/* Add the counters of edge blocks and of edges to the pixel blocks from `first` on. */
+/* Add counters of edge blocks and of edges to count[first], count[first + 1], ..  Edge blocks are
+ * added to `entries`. */
 static void add_counters(byte_counters edge_blocks, byte_counters edges, int32_t lanes, int64_t first, int64_t blocks,
                          nnk_before *count)
 {
@@ -124,7 +128,7 @@ static void add_counters(byte_counters edge_blocks, byte_counters edges, int32_t
     }
 }
 
-/* Number of bits set in every group of `lanes` (4 or 8) bits, in place of the group. */
+/* Replace each group of `lanes` (4 or 8) bits by the number of bits set in it. */
 static uint64_t group_sums(uint64_t v, int32_t lanes)
 {
     v -= v >> 1 & 0x5555555555555555u;
@@ -132,15 +136,16 @@ static uint64_t group_sums(uint64_t v, int32_t lanes)
     return lanes == 4 ? v : (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
 }
 
-/* Count edge blocks (in `entries`) and edges of n words, each for the 64 pixels from block `first` on. */
+/* Add the edge blocks of 64 pixels to `entries`, and their edges to `weights`, of count[first],
+ * count[first + 1], ..  The n words are their edges, one word per offset. */
 static void count_groups(const uint64_t *words, int64_t n, int32_t lanes, int64_t first, int64_t blocks, nnk_before *count)
 {
     const uint64_t bytes = 0x0101010101010101u, low = lanes == 4 ? 0x0f0f0f0f0f0f0f0fu : ~0ull;
     for (int64_t o = 0; o < n;) {
-        const int64_t last = o + 31 < n ? o + 31 : n; /* before a byte is full */
+        const int64_t last = o + 31 < n ? o + 31 : n; /* 31 * 8 still fits into a byte */
         byte_counters edge_blocks = {0, 0}, edges = {0, 0};
         for (; o < last; o++) {
-            const uint64_t groups = groups_of(words[o], lanes), sums = group_sums(words[o], lanes);
+            const uint64_t groups = nonzero_groups(words[o], lanes), sums = group_sums(words[o], lanes);
             edge_blocks.even += groups & bytes;
             edge_blocks.odd += groups >> 4 & bytes;
             edges.even += sums & low;
@@ -161,6 +166,7 @@ int nnk_count_entries(const nnk_edges *e, int32_t lanes, int64_t blocks, nnk_bef
         memset(sum, 0, (size_t)(blocks + 1) * sizeof *sum);
         for (int64_t w = 0; w < e->words; w++)
             count_groups(row + w * edge_stride(e), 2 * e->half, lanes, 64 / lanes * w, blocks, count);
+        /* Two edge blocks make an entry; then take cumulative sums. */
         for (int64_t b = 0; b < blocks; b++) {
             count[b].entries = sum[b].entries + (count[b].entries + 1) / 2;
             count[b].weights += sum[b].weights;

@@ -1,10 +1,10 @@
-/* exp() and the Gaussian kernel of the variant's vectors, the same bits on every machine and in
- * every variant.
+/* The exponential function and the Gaussian kernel, for vectors.  They give the same bits in every
+ * variant and on every machine.
  *
- * x = n ln 2 + r, |r| <= ln 2 / 2, exp(r) = 1 + (r + r^2 q(r)) with q a
- * polynomial fitted to relative error below one unit in the last place, then
- * 2^n is applied by the exponent bits.  Results below the smallest normal
- * number are 0.  Only for x <= 0, which is all that kernels need.
+ * x is split into n ln 2 + r with |r| <= ln 2 / 2, and exp(r) = 1 + (r + r^2 q(r)), where q is a
+ * polynomial fitted to a relative error below one unit in the last place.  The factor 2^n is
+ * applied by adding n to the exponent bits.  Results below the smallest normal number are 0.  Only
+ * x <= 0 is allowed, which suffices for kernels.
  */
 #ifndef NNK_GAUSSIAN_H
 #define NNK_GAUSSIAN_H
@@ -30,7 +30,7 @@ static inline vec_f64 exp_vec_f64(vec_f64 x)
     q = q * r + 1.6666666666666667456e-1;
     q = q * r + 0.5;
     const vec_f64 y = 1.0 + (r + r * r * q);
-    return (vec_f64)(((veci_f64)y + ((veci_f64)t << 52)) & above); /* t's low bits are n */
+    return (vec_f64)(((veci_f64)y + ((veci_f64)t << 52)) & above); /* the low bits of t are n */
 }
 
 static inline vec_f32 exp_vec_f32(vec_f32 x)
@@ -48,7 +48,7 @@ static inline vec_f32 exp_vec_f32(vec_f32 x)
     return (vec_f32)(((veci_f32)y + ((veci_f32)t << 23)) & above);
 }
 
-/* factor exp(-square / two_sigma2), or 0 if that is below the smallest normal number. */
+/* Return factor exp(-square / two_sigma2), or 0 if that is below the smallest normal number. */
 static inline vec_f64 gaussian_vec_f64(vec_f64 factor, vec_f64 square, double two_sigma2)
 {
     const vec_f64 weight = factor * exp_vec_f64(-(square / two_sigma2));

@@ -1,6 +1,6 @@
-/* The adjacency in SIMD blocks (nnk_grid_operator).  T, S: type and suffix. */
+/* Products with an adjacency in SIMD blocks (nnk_grid_operator).  T, S: type and suffix. */
 
-/* Find the entries and the weights of row y, from block b on. */
+/* Find the first entry and the first weight of block b of row y. */
 static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t b, const uint64_t **entry, const T **weight)
 {
     const nnk_start start = entries_start(op, y);
@@ -9,7 +9,8 @@ static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t 
     *weight = (const T *)op->weight + start.weight + before.weights;
 }
 
-/* Write blocks [b0, b1) of row y of W x to out.  neighbor[o] points to x at offset o from pixel 0. */
+/* Write blocks [b0, b1) of row y of W x to `out`, which points to pixel 0 of the row.  neighbor[o]
+ * points to the neighbor of pixel 0 at offset o, in x. */
 static __attribute__((noinline)) void
 CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t b1,
                      const T *const *restrict neighbor, T *restrict out)
@@ -31,7 +32,8 @@ CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t
     }
 }
 
-/* The same with x = 1, in the same order of operations, so that W 1 - degree is exactly 0. */
+/* Write the degrees, W 1.  Operations are in the same order as in multiply_row, so that W x - D x
+ * is exactly 0 for x = 1. */
 static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++) {
@@ -49,7 +51,7 @@ static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, 
     }
 }
 
-/* scale (D + W) x, for padded images. */
+/* Write scale (D + W) x.  All images are padded. */
 static void CAT(signless, S)(const nnk_grid_operator *op, const T *degree, T scale, const T *x, T *out, int64_t y0,
                              int64_t y1)
 {

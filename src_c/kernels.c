@@ -1,5 +1,5 @@
-/* The vector kernels, compiled once per instruction set.  NNK_VARIANT names the
- * table this compilation defines. */
+/* All functions with vector instructions.  This file is compiled once per instruction set;
+ * NNK_VARIANT names the table that it defines. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,11 +18,15 @@
 #include "simd.h"
 #include "templating.h"
 
-#define RIDGE_f32 1e-6f /* least ridge over the trace, for Gauss-Jordan to be stable in each type */
+/* Least ridge of the matrices of patch filters, relative to their trace: for a stable inversion. */
+#define RIDGE_f32 1e-6f
 #define RIDGE_f64 1e-14
-#define LEAST_TRACE 1e-24 /* over the noise's trace; a group of patches with less counts as constant */
-enum { REFERENCES = 16 }; /* references of a line matched together: their keys fit into the cache */
-enum { BYTES_AHEAD = 2048 }; /* distance at which weights are prefetched: reading them takes most time */
+/* A group counts as constant if the trace of its Gram matrix, relative to that of the noise, is
+ * below this. */
+#define LEAST_TRACE 1e-24
+enum { REFERENCES = 16 }; /* reference patches searched together: their keys fit into the cache */
+/* How far ahead weights are prefetched, because reading them takes most of the time. */
+enum { BYTES_AHEAD = 2048 };
 
 #define T float
 #define S f32

@@ -1,18 +1,20 @@
-/* Groups of similar patches: find them.  T, S: type and suffix.  See nnk_core.h for the layouts. */
+/* Search for groups of similar patches.  T, S: type and suffix.  nnk_patches.h describes the
+ * arrays. */
 
-/* The search for the members of several references of one line. */
+/* A search for the members of up to REFERENCES groups, whose reference patches begin on one
+ * line. */
 typedef struct {
     const nnk_patches *p;
     const T *image;
-    int64_t line;                 /* number of the line */
-    int32_t first, n, candidates; /* references [first, first + n); positions in a search window */
-    int64_t *patch_lines;
-    int32_t *shifts;              /* [candidates] in reading order: positions minus the reference's */
-    T *columns;
-    int32_t *keys;                /* [REFERENCES][candidates] */
+    int64_t line;                 /* number of the line in the image */
+    int32_t first, n, candidates; /* columns [first, first + n); size of a search window */
+    int64_t *patch_lines;         /* offsets of the lines of a patch in the image */
+    int32_t *shifts;              /* [candidates]: positions minus that of the reference patch */
+    T *columns;                   /* squared differences between the columns of two patches */
+    int32_t *keys;                /* [REFERENCES][candidates]: distances as integers */
 } CAT(search, S);
 
-/* Squared differences of columns of patches: out[x] = sum over the patch's lines of (a[x] - b[x])^2. */
+/* Compute out[x] = sum over the lines of a patch of (a[x] - b[x])^2, for n columns x. */
 static inline __attribute__((always_inline)) void
 CAT(column_distances, S)(const T *a, const T *b, const int64_t *lines, const int32_t n_lines, int64_t n, T *out)
 {
@@ -40,7 +42,8 @@ CAT(column_distances, S)(const T *a, const T *b, const int64_t *lines, const int
     }
 }
 
-/* An integer that sorts like the number; never INT32_MIN or INT32_MAX. */
+/* Return an integer that sorts like the number: neither INT32_MIN nor INT32_MAX, unless it is
+ * NaN. */
 static inline int32_t CAT(sortable, S)(float number)
 {
     int32_t bits;
@@ -48,8 +51,8 @@ static inline int32_t CAT(sortable, S)(float number)
     return bits ^ (bits >> 31 & INT32_MAX);
 }
 
-/* Contribution of the noise to the squared distance of two patches; the second begins `shift` pixels after
- * the first, at offset `number` of the search window. */
+/* Return what noise adds to the squared distance between the patches at `at` and at + shift, which
+ * is position `number` in the search window. */
 static T CAT(noise_distance, S)(const nnk_patches *p, int64_t at, int64_t shift, int64_t number)
 {
     const T bias = ((const T *)p->bias)[number];
@@ -57,8 +60,9 @@ static T CAT(noise_distance, S)(const nnk_patches *p, int64_t at, int64_t shift,
     return variances ? bias * (T)0.5 * (variances[at] + variances[at + shift]) : bias;
 }
 
-/* Compute the keys of all candidates on one line of the search window, the first of which is `number`; the
- * keys of those outside the image stay unchanged.  `patch` is a constant where this is inlined. */
+/* Compute the keys of all candidates on one line of the search window, `number` being the first of
+ * them.  The keys of candidates that leave the image on the left or right stay unchanged.  `patch`
+ * is the side along the last axis, a constant for the usual sides (FOR_PATCH). */
 static inline __attribute__((always_inline)) void
 CAT(candidate_line_sized, S)(const CAT(search, S) *s, int32_t number, const int32_t patch)
 {
@@ -75,7 +79,7 @@ CAT(candidate_line_sized, S)(const CAT(search, S) *s, int32_t number, const int3
         if (to - from < patch)
             continue;
         T *distances = s->columns + from - x0;
-        if (n_lines == patch) /* then the compiler knows both */
+        if (n_lines == patch) /* square patches: both sides are constants */
             CAT(column_distances, S)(here + from, there + from + dx, s->patch_lines, patch, to - from,
                                      distances);
         else
@@ -102,7 +106,8 @@ static void CAT(candidate_line, S)(const CAT(search, S) *s, int32_t number)
 #undef LINE
 }
 
-/* Compute the keys of the candidates on all lines of the search window. */
+/* Compute the keys of all candidates: INT32_MAX outside the image, INT32_MIN for the reference
+ * patch, which is always a member. */
 static void CAT(candidates, S)(const CAT(search, S) *s)
 {
     const nnk_patches *p = s->p;
@@ -117,11 +122,12 @@ static void CAT(candidates, S)(const CAT(search, S) *s)
                 if (t + dt >= 0 && t + dt <= n[0] - patch[0] && z + dz >= 0 && z + dz <= n[1] - patch[1] &&
                     y + dy >= 0 && y + dy <= n[2] - patch[2])
                     CAT(candidate_line, S)(s, number);
-    for (int32_t i = 0; i < s->n; i++) /* the reference itself is always a member */
+    for (int32_t i = 0; i < s->n; i++)
         s->keys[i * s->candidates + s->candidates / 2] = INT32_MIN;
 }
 
-/* Select the members of reference i: the nearest, then the first in reading order.  Returns how many. */
+/* Select the members of reference patch i: the nearest candidates, among equal ones the first.
+ * Return how many there are. */
 static int32_t CAT(select_members, S)(const CAT(search, S) *s, int32_t i, int32_t *members)
 {
     const int32_t *keys = s->keys + i * s->candidates, n = count_up_to(keys, s->candidates, INT32_MAX - 1);
@@ -138,7 +144,7 @@ static int CAT(match, S)(const nnk_patches *p, const T *image, int32_t *members,
     CAT(search, S) s = {.p = p, .image = image, .candidates = 1};
     for (int axis = 0; axis < NNK_AXES; axis++)
         s.candidates *= 2 * p->radius[axis] + 1;
-    int64_t span = 0; /* largest distance of references of a line that are matched together */
+    int64_t span = 0; /* largest distance between columns that are searched together */
     for (int32_t i = 0; i < p->n_columns; i += REFERENCES) {
         const int32_t end = i + REFERENCES < p->n_columns ? i + REFERENCES : p->n_columns;
         const int64_t this = p->columns[end - 1] - p->columns[i];

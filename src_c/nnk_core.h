@@ -1,43 +1,46 @@
-/* The compiled core of nnk_image: plain C, no Python.
+/* The compiled core of nnk_image: plain C that does not use Python.
  *
- * Everything works on a range of image rows [y0, y1), so that the caller may
- * split an image into chunks of rows and run them on threads in any order: a
- * function writes only to its own rows (or to its own scratch), and its result
- * never depends on how the rows were split.  (sweep_rows alone goes down the rows
- * in turn; see nnk_sweep.)
+ * Most functions take a range of image rows [y0, y1), others a range of grid lines, nodes or edges.
+ * The caller can split the work into such ranges and process them on several threads in any order:
+ * a function writes only to its own range and to its own scratch memory, and the result does not
+ * depend on the split.  There are two exceptions: sweep_rows must proceed from the top of a tile to
+ * its bottom (see nnk_sweep), and patch_pass adds to sums, which every thread needs for itself.
  *
- * Memory: the caller owns every array named here.  Functions returning int may
- * allocate scratch of their own, which they free; they return NNK_OK or
- * NNK_NO_MEMORY.
+ * The caller allocates and frees all arrays that it passes.  Functions that return int may allocate
+ * scratch memory and free it again; they return NNK_OK or NNK_NO_MEMORY.
  *
- * Images of more than two axes are rows too: the lines along their last axis, one below the
- * other, with gaps of rows that hold no pixel wherever an axis begins anew, as many as the window
- * reaches over.  So an offset of the window is (dy, dx) for every pixel, dy counting lines and
- * gaps, and what leads out of the image ends in a gap or in the border.
+ * Images are stored as rows.  The rows of an image with more than two axes are its lines along the
+ * last axis, one below the other.  Wherever another axis starts over, there is a gap: rows without
+ * pixels, as many as are needed for every offset of the window that leads out of the image to end
+ * in a gap or in the border.  Therefore an offset is the same pair (dy, dx) for all pixels, where
+ * dy counts all rows, gaps included.
  *
  * Three layouts recur.
  *
- * Feature planes   T plane[channels][border + height + border][stride]: the image with a border of
- *                  `border` rows above and below, and `radius` pixels on both sides.  Pixels of
- *                  borders and gaps and masked pixels hold NaN; no test on NaN succeeds, so they
- *                  are never neighbors and never prune, with no special case.
- *                  stride >= radius + (width rounded up to 64) + radius.
+ * Feature planes   T plane[channels][border + height + border][stride]: the image with `border`
+ *                  rows above and below it and `radius` pixels on both sides.  Everything outside
+ *                  the image, gaps, and masked pixels are NaN in all channels.  Every comparison
+ *                  with NaN is false, so these pixels are never neighbors and prune no other pixel,
+ *                  without any special case.
+ *                  stride >= 2 radius + width rounded up to a multiple of 64 (of 16 or 32 if the
+ *                  width is at most 16 or 32).
  *
- * Edge planes      uint64 forward[height][half][words], backward likewise, with
- *                  words = ceil(width / 64).  Bit x%64 of word x/64 of
- *                  forward[y][o] says that pixel (y, x) has an edge to
- *                  (y + dy[o], x + dx[o]); backward the same for -dy[o], -dx[o].
- *                  Every set bit is an edge: none lies past the width, none
- *                  leads out of the image (rows of CSR are counted by bits).
- *                  `half` offsets, those after (0,0) in row-major order, sorted
- *                  in row-major order:
+ * Edge planes      uint64 forward[height][half][words] and backward of the same shape, with
+ *                  words = ceil(width / 64): one bit per pixel and offset.
+ *                  Bit x % 64 of word x / 64 of forward[y][o] is set if pixel (y, x) has an edge to
+ *                  (y + dy[o], x + dx[o]); backward is the same for -dy[o], -dx[o].
+ *                  No bit is set beyond the width, or for an edge that leads out of the image: the
+ *                  lengths of CSR rows are counts of these bits.
+ *                  The `half` forward offsets are those that follow (0, 0) in row-major order, in
+ *                  this order.  In a window of 3 x 3 there are four: the forward (f) and the
+ *                  backward (b) offsets of pixel i are
  *
  *                        . . .      b b b
- *                        . i f      b i .      w = 3: half = 4
+ *                        . i f      b i .
  *                        f f f      . . .
  *
- * Padded rows      T row[stride], pixel x at row[pad + x], zeros elsewhere:
- *                  the signals of the Chebyshev recurrence.
+ * Padded rows      T row[stride], with pixel x at row[pad + x] and zeros elsewhere: the signals of
+ *                  the Chebyshev recurrence.  A padded image has `height` such rows; gaps are 0.
  */
 #ifndef NNK_CORE_H
 #define NNK_CORE_H
@@ -49,22 +52,30 @@
 
 enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
 
-/* What every instruction set has for numbers of type T (suffix S).
+/* The functions of one instruction set for numbers of type T (suffix S).
  *
- *   prune       Algorithm 4 on rows [y0, y1): sets every word of the edge planes in these rows.
- *               threshold[d] = mu d for d = 0 .. max Delta; pair_threshold the same per pruner
- *               pair of the window
- *   degrees     row sums of W into `degree`, padded like the signals
- *   signless    scale (D + W) x of a padded image x, into rows [y0, y1) of another
- *   sweep_rows  one block of orders of the Chebyshev recurrence, its front going over rows
- *               [y0, y1).  Called for all rows of the tile's first order, one chunk after the
- *               other, it writes row y as the front passes y + (orders - 1) radius, and at the
- *               tile's end the rest; it reads no row behind the front by more than the radius,
- *               but T_0 for `start`.  rings: kept from call to call, zero before the first
- *   sweep_room  bytes of the rings, and of what a tile shares with the one above it
- *   match       members of the groups of grid lines [g0, g1): nearest by squared difference,
- *               nearer positions in reading order first among equals
- *   patch_pass  one pass over the groups of grid lines [g0, g1)
+ *   prune       Choose the edges of the pixels of rows [y0, y1) by Algorithm 4, and write all words
+ *               of these rows of both edge planes.  planes, stride and channels describe the
+ *               feature planes.  threshold[d] is the threshold mu Delta for an integer Delta = d,
+ *               pair_threshold[p] the one for pair p of nnk_window.
+ *   degrees     Write the row sums of W to rows [y0, y1) of the padded image `degree`.
+ *   signless    Write scale (D + W) x to rows [y0, y1) of `out`, where D = diag(degree).  All
+ *               images are padded.
+ *   sweep_rows  Compute rows [y0, y1) of the first order of a block (see nnk_sweep), and of each
+ *               later order the rows that are `border` higher than those of the order before.
+ *               Bands and output images are written at the rows of the last order.  Call it for
+ *               chunks of rows in turn, from the first row that the tile has of the first order to
+ *               the last one; the call that reaches the last one also completes all other orders.
+ *               `rings` is scratch memory that must be zero before the first call and be kept
+ *               between calls.
+ *   sweep_room  Write the sizes in bytes of `rings`, and of the memory that a tile shares with the
+ *               tile above it (`above` in nnk_sweep).
+ *   match       Find the groups of grid lines [g0, g1) in an image of one channel, and write
+ *               `members` and `n_members`: the patches with the smallest sums of squared
+ *               differences from the reference patch, among equal ones the first in row-major
+ *               order.
+ *   patch_pass  Filter the groups of grid lines [g0, g1) and add the results to the sums of
+ *               nnk_patch_pass.
  */
 #define NNK_KERNELS_OF(S, T)                                                                                   \
     int (*prune_##S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *,                    \
@@ -79,7 +90,8 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
     int (*patch_pass_##S)(const nnk_patches *, const nnk_patch_pass *, const int32_t *members,                 \
                           const int32_t *n_members, int64_t g0, int64_t g1);
 
-/* The kernels of one instruction set; one such table per variant. */
+/* All functions of one instruction set (variant).  The suffixes of fill and fill_entries name the
+ * types of the features and of the weights. */
 typedef struct {
     const char *name;
     NNK_KERNELS_OF(f32, float)
@@ -88,7 +100,8 @@ typedef struct {
     nnk_fill_entries *fill_entries_f32_f32, *fill_entries_f32_f64, *fill_entries_f64_f64;
 } nnk_kernels;
 
-/* The variants this machine can run, best last; the first is always there. */
+/* Write pointers to the tables that this machine can run to `found`, the fastest last, and return
+ * how many there are.  The first one, for the baseline of the architecture, always exists. */
 int nnk_variants(const nnk_kernels *found[4]);
 
 #endif

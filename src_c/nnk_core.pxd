@@ -1,4 +1,4 @@
-"""What Cython is to know of nnk_core.h, where it is described."""
+"""Declarations of nnk_core.h for Cython; the headers describe them."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 

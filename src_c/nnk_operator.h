@@ -1,4 +1,5 @@
-/* Operators on images, and the Chebyshev recurrence on them and on any CSR matrix.  Layouts: nnk_core.h. */
+/* Operators on images, and the Chebyshev recurrence on them and on any CSR matrix.  nnk_core.h
+ * describes the layouts. */
 #ifndef NNK_OPERATOR_H
 #define NNK_OPERATOR_H
 
@@ -6,35 +7,46 @@
 
 #include "nnk_graph.h"
 
-enum { NNK_MAX_ORDERS = 16 };
+enum { NNK_MAX_ORDERS = 16 }; /* of a sweep */
 
-/* An operator  L = diag(a) - diag(r) W  on the pixel grid, laid out as rows, the adjacency W stored
- * by blocks of LANES adjacent pixels of one row (8 float, 4 double).  An edge block is what a block has
- * of edges towards pixel + offset; offsets are all those of the window, numbered in
- * row-major order, and so are a block's edge blocks.  Two of them make an entry, which says where the
- * edges are; weights are stored of edges only.
- *   border, radius   rows and columns that the window reaches over
- *   first_node   first_node[height]: number of a row's first pixel, -1 for a gap (a row without
- *                pixels, where the signals of the recurrence are 0); n_nodes pixels there are
- *   before       [height][blocks + 1]: entries and weights before each block of a row, from 0
- *                on in each row
- *   row_start    where those of row y begin: row_start[y % n_held].  With n_held < height
- *                only so many rows are held at a time
- *   entry        the offset's number of one edge block in bits 0 .. 15, of the next in bits
- *                16 .. 31, and from bit 32 on a bit per edge, 2 LANES of them.  Where a block
- *                has an odd number of edge blocks, the last is repeated, without edges
- *   weight       of these edges, in that order; it may be read 64 bytes past a row's end
- *   diagonal, row_scale   a and r, T[height][stride] padded like the signals;
- *                         row_scale may be NULL for r = 1
- */
+/* Entries and weights before a block, counted from the beginning of its row. */
 typedef struct {
     int32_t entries, weights;
 } nnk_before;
 
+/* Positions of the first entry and of the first weight of a row. */
 typedef struct {
     int64_t entry, weight;
 } nnk_start;
 
+/* An operator  L = diag(a) - diag(r) W  on images, with the adjacency W in SIMD blocks.
+ *
+ * A block is B adjacent pixels of a row: B = 8 for float, 4 for double.  An edge block holds the
+ * edges of these pixels along one offset of the window; only those with at least one edge are
+ * stored, ordered by row, block and offset.  Two edge blocks of a block form an entry, a word that
+ * says which pixels have the edges.  The weights are stored apart, and only those of edges.
+ *
+ *   height, width    rows, gaps included, and pixels of a row
+ *   blocks           number of blocks in a row
+ *   stride, pad      of padded images of type T
+ *   border, radius   largest dy and dx of the window; border is at least 1
+ *   n_nodes          number of pixels
+ *   dy, dx           [n_offsets]: all offsets of the window.  The number of an offset is its place
+ *                    in row-major order
+ *   first_node       [height]: number of the first pixel of a row; -1 in gaps, where signals are 0
+ *   before           [height][blocks + 1]: entries and weights before each block of a row; the last
+ *                    element counts those of the whole row
+ *   row_start        [n_held]: the entries and weights of row y begin at row_start[y % n_held].  If
+ *                    n_held < height, the operator holds only that many rows at a time
+ *   entry            bits 0-15 are the number of the offset of the first edge block, bits 16-31
+ *                    that of the second.  Bit 32 + i says whether pixel i of the block has an
+ *                    edge along the first offset, bit 32 + B + i along the second.  If a block has
+ *                    an odd number of edge blocks, the last offset is repeated, without edges
+ *   weight           T, of the edges in the order of their bits.  The memory must extend 64 bytes
+ *                    past the weights of a row, because vectors are read there
+ *   diagonal         a: a padded image of type T
+ *   row_scale        r: likewise, or NULL for r = 1
+ */
 typedef struct {
     int64_t height, width, blocks, stride, pad, border, n_nodes;
     int32_t radius, n_offsets;
@@ -48,24 +60,36 @@ typedef struct {
     const void *diagonal, *row_scale;
 } nnk_grid_operator;
 
-/* One block of orders of the recurrence
- *     T_k = scale (L T_{k-1}) - shift T_{k-1} - T_{k-2} (+ clenshaw_k)
- * for k = first .. first + orders - 1, at most NNK_MAX_ORDERS of them.
- *   older, old            T_{first-2}, T_{first-1}: [height][stride].  Without `older` the
- *                         block starts the recurrence: T_1 takes half of scale and shift.
- *   new_older, new_old    the last two orders of the block, columns of the strip, with zeros
- *                         beside the image; NULL where nobody needs them
- *   b0, b1                blocks of the strip: as many as the cache holds rows of; the
- *                         inputs are read with an overlap of orders * radius columns
- *   above, below          memory shared with the tiles above and below, NULL at the ends
- *                         of the image; zero at first, the lower one writes it
- *   row_begin, row_end    rows [row_begin + k border, row_end + k border) of the tile's order
- *                         k = 1, 2, .. of the block, where there are tiles above, below
- *   bands, coefficients   n_bands images of the nodes and, per band,
- *                         `orders` numbers, order by order.
- *     analysis            band s += sum_k coefficients[s][k] T_k; with `start` they are
- *                         set instead, to start[s] T_0 and that sum
- *     clenshaw = 1         they are inputs: clenshaw_k = sum_s coefficients[s][k] band_s
+/* A sweep: a block of orders of the recurrence
+ *     T_k = scale L T_{k-1} - shift T_{k-1} - T_{k-2} (+ clenshaw_k),
+ *     k = first .. first + orders - 1, orders <= NNK_MAX_ORDERS,
+ * in one tile of the rows, which moves down by `border` rows with each order, and one strip of the
+ * columns.  Images are padded.  `coefficients` and `start` are double; all other arrays are of the
+ * operator's type T.
+ *
+ *   older, old            T_{first-2} and T_{first-1}.  If `older` is NULL, the recurrence begins:
+ *                         first = 1, T_{-1} = 0, and scale and shift are halved for T_1
+ *   new_older, new_old    the last two orders of the block are written here, in the strip, and
+ *                         zeros on both sides of the image; NULL if they are not needed
+ *   b0, b1                the strip: blocks [b0, b1) of each row.  Strips should be so narrow that
+ *                         the rows in use fit into the cache.  Inputs are read up to
+ *                         orders * radius pixels beyond the strip
+ *   above, below          memory shared with the tile above and the tile below; NULL at the top and
+ *                         bottom of the image.  sweep_room gives its size.  The lower of the two
+ *                         tiles writes the first rows of each order to it, the upper one reads
+ *                         them; the caller zeroes it
+ *   row_begin, row_end    of order first + i, the tile has the rows from row_begin + (i + 1) border
+ *                         to row_end + (i + 1) border, end excluded.  Without a tile above, it
+ *                         begins at the first row of the image; without one below, it ends at the
+ *                         last
+ *   bands                 [n_bands][n_nodes]
+ *   coefficients          [n_bands][orders]
+ *   start                 [n_bands], or NULL
+ *   clenshaw              0: the bands are outputs, band_s += sum_i coefficients[s][i] T_{first+i}.
+ *                         With `start` they need not be initialized: then band_s is set to
+ *                         start[s] T_0 plus that sum.
+ *                         1: the bands are inputs,
+ *                         clenshaw_{first+i} = sum_s coefficients[s][i] band_s
  */
 typedef struct {
     int32_t orders, n_bands, clenshaw;
@@ -77,28 +101,35 @@ typedef struct {
     const double *coefficients, *start;
 } nnk_sweep;
 
-/* Write the entries of rows [y0, y1) to their places in the operator: the same weights. */
+/* Write the entries and weights of rows [y0, y1) of an operator; the weights are those of nnk_fill.
+ * Return a status. */
 typedef int nnk_fill_entries(const nnk_kernel *, const nnk_edges *, nnk_grid_operator *, int64_t y0, int64_t y1);
 
-/* These need no vectors (edges.c, operator.c). */
+/* Functions without vector instructions (edges.c, operator.c). */
 
-/* Entries and weights before each block of `lanes` (4 or 8) pixels of a row, into before[height][blocks + 1]. */
+/* Count the entries and weights before each block of `lanes` (4 or 8) pixels of rows [y0, y1), into
+ * before[height][blocks + 1] as in nnk_grid_operator.  Return a status. */
 int nnk_count_entries(const nnk_edges *, int32_t lanes, int64_t blocks, nnk_before *before, int64_t y0, int64_t y1);
 
-/* fill_entries with the weights of CSR rows, of type T (operator.c). */
+/* Write the entries and weights of rows [y0, y1) of an operator of type T.  `data` are the weights
+ * of the CSR matrix that `edges` were read from (nnk_edges_of_csr), and indptr is its array.
+ * Return a status. */
 #define NNK_COPY_ENTRIES(T)                                                                               \
     (const nnk_edges *edges, const void *indptr, int32_t wide, const T *data, nnk_grid_operator *op,       \
      int64_t y0, int64_t y1)
 int nnk_copy_entries_f32 NNK_COPY_ENTRIES(float);
 int nnk_copy_entries_f64 NNK_COPY_ENTRIES(double);
 
-/* One order of the recurrence on any CSR matrix M (operator.c):
- * next = scale (a x - r M x) - shift x - older + clenshaw, then band s += c[s] next.
- *   indptr, indices, data   M: indices of 32 bits, or 64 if `wide`
+/* One order of the recurrence on any CSR matrix M:
+ *     next = scale (a x - r M x) - shift x - older (+ clenshaw).
+ *   indptr, indices, data   M; indices are int64 if `wide`, else int32
  *   diagonal, row_scale     a and r; row_scale may be NULL for r = 1
- *   older, x, next          T_{k-2}, T_{k-1} and T_k; older may be NULL
- *   bands, c                n_bands signals of n numbers, and a number for each; inputs if `clenshaw`
- * All arrays but c and the indices are of the type that the function's suffix names. */
+ *   older, x, next          T_{k-2}, T_{k-1} and T_k.  If `older` is NULL, it is 0, and scale and
+ *                           shift are halved, as for T_1
+ *   bands, c                [n_bands][n], where n is the number of nodes, and [n_bands]
+ *   clenshaw                0: the bands are outputs, band_s += c[s] next.
+ *                           1: the bands are inputs, clenshaw = sum_s c[s] band_s
+ * The suffix of nnk_csr_step names the type of all arrays but `c` and the indices. */
 typedef struct {
     const void *indptr, *indices, *data, *diagonal, *row_scale;
     const void *older, *x;
@@ -109,7 +140,7 @@ typedef struct {
     int32_t wide, n_bands, clenshaw;
 } nnk_csr_order;
 
-/* Nodes [i0, i1) of it. */
+/* Compute an order at nodes [i0, i1). */
 void nnk_csr_step_f32(const nnk_csr_order *, int64_t i0, int64_t i1);
 void nnk_csr_step_f64(const nnk_csr_order *, int64_t i0, int64_t i1);
 

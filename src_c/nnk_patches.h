@@ -1,25 +1,37 @@
-/* Groups of similar patches, for denoising.  Layouts: nnk_core.h. */
+/* Groups of similar patches, for denoising. */
 #ifndef NNK_PATCHES_H
 #define NNK_PATCHES_H
 
 #include <stdint.h>
 
-/* Axes of an image, the last along its lines; the first have one pixel where there are fewer. */
+/* Number of axes of an image.  Lines of pixels run along the last axis; an image with fewer axes
+ * has leading axes of length 1. */
 enum { NNK_AXES = 4 };
 
-/* Groups of similar patches (denoising).  A patch is a box of pixels named by its first one, whose
- * position is its number in row-major order.  Reference patches lie on the grid lines x columns, which
- * the caller makes cover the image; each has at most `group` members, itself among them, found within
- * `radius` of it along each axis and in reading order.
- *   lines       numbers of lines of the image, in row-major order
- *   members     int32 [n_lines][n_columns][group]: the member's position minus that of the reference.
- *               So images may have any number of pixels, as long as the positions within a search
- *               window differ by less than 2^31
- *   n_members   int32 [n_lines][n_columns]; negative where passes leave a group out
- *   bias        NULL, or [2 radius + 1 along each axis], type of the image: what the noise adds to the
- *               squared distance of patches, by their offset; it is taken off
- *   variances   NULL, or of the image's shape and type: mean variance of the noise in the patch that
- *               begins there, relative to sigma^2; the bias of two patches goes with the mean of theirs
+/* Reference patches on a grid, and for each the group of patches that are similar to it.
+ *
+ * A patch is a box of pixels.  Its position is that of its first pixel, counted in row-major order.
+ * The reference patches begin at the crossings of `lines` and `columns`, which the caller chooses
+ * such that the patches cover the image.  The members of a group are at most `group` patches within
+ * `radius` of its reference patch along each axis, among them the reference patch itself, in
+ * row-major order.
+ *
+ *   shape       of the image, without channels
+ *   lines       [n_lines]: lines of the image, counted in row-major order
+ *   columns     [n_columns]: positions along a line
+ *   bias        T [2 radius + 1 along each axis], or NULL for 0: what noise adds to the squared
+ *               distance of two patches, by offset from the first to the second.  `match` subtracts
+ *               it
+ *   variances   T, of the image's shape, or NULL for 1: mean variance of the noise in the patch
+ *               that begins at each pixel, relative to sigma^2.  The bias is multiplied by the mean
+ *               of the two patches' variances
+ *
+ * The functions on groups take two more arrays:
+ *   members     int32 [n_lines][n_columns][group]: position of each member minus that of the
+ *               reference patch.  Images may have any number of pixels, as long as positions within
+ *               a search window differ by less than 2^31
+ *   n_members   int32 [n_lines][n_columns]: number of members.  patch_pass skips groups where it is
+ *               not positive
  */
 typedef struct {
     int64_t shape[NNK_AXES];
@@ -30,29 +42,40 @@ typedef struct {
     const void *bias, *variances;
 } nnk_patches;
 
-/* A box of pixels within an image: where it begins, and how far it reaches. */
+/* A box of pixels within an image: the indices of its first pixel, and its shape. */
 typedef struct {
     int64_t first[NNK_AXES], shape[NNK_AXES];
 } nnk_box;
 
-/* One pass over all groups.  A group has one filter across the pixels of its patches,
- *     W = I - b (G + a N)^-1 N,
- * with G the sum over the channels of P' P, P the patches of the pilot less their mean, and N the sum over
- * channels and patches of the covariance of the noise left in them.  It is applied to the patches of the
- * working image less their mean, which is added again.  Or, for one channel with white noise, the filter is
- * one across the k members,
+/* A pass: filter all groups and add up the results.
+ *
+ * By default a group has one filter across the n pixels of a patch,
+ *     W = I - b (G + a N)^-1 N.
+ * G is the sum over the channels of P' P, where the rows of P are the patches of the pilot less
+ * their mean.  N is the sum, over channels and patches, of the covariance of the noise that is left
+ * in the working image.  The filter is applied to the patches of the working image less their mean,
+ * which is added again afterwards.
+ *
+ * Alternatively, for one channel with white noise and a = b, the filter combines the k members:
  *     X = Theta Z,  Theta = 1 1' / k + P (G + c I)^-1 P',
- * with c the number of pixels of a patch times the variance of the noise left.
- *   across_members   the latter
- *   y, z, x     noisy image, working image, pilot: T [channels] x shape of the image
- *   covariance  NULL where noise is white, or T [n][row]: that of the n pixels of a patch, the mean of the
- *               channels', in units of sigma^2; rows padded with zeros to whole SIMD blocks
- *   tau         least noise left in z, and that of the next working image, relative to sigma
- *   limit       the trace of N is at most so many times that of G
- *   sum_x, sum_z   T [channels] x shape of a box of the image that holds all members: weighted sums of the
- *               results, and of the next working image; the latter may be NULL
- *   weights     T, shape of the box: sums of the weights of the patches that begin at each pixel
- * The caller zeroes the sums.
+ * where the rows of Z are the patches of the working image, and c is a n times the variance of the
+ * noise that is left.
+ *
+ *   across_members   1 for the second kind of filter, else 0
+ *   y, z, x          T [channels][shape of the image]: noisy image, working image, pilot.  In the
+ *                    first pass z is the same pointer as y, which means that all noise is left
+ *   covariance       T [n][row], or NULL if noise is white: covariance of the n pixels of a patch,
+ *                    the mean of the channels', in units of sigma^2.  Rows are padded with zeros to
+ *                    whole SIMD blocks
+ *   tau              noise level of the next working image, relative to sigma.  The level in z is
+ *                    assumed to be at least tau, and at least 0.01
+ *   limit            the trace of N is limited to this multiple of the trace of G
+ *   box              a box of the image that holds all members of the groups
+ *   sum_x, sum_z     T [channels][shape of the box]: weighted sums of the results, and of the next
+ *                    working image; sum_z may be NULL
+ *   weights          T [shape of the box]: for each pixel, the sum of the weights of the patches
+ *                    that begin there
+ * The caller sets the three sums to zero before the first groups.
  */
 typedef struct {
     int32_t channels, across_members;

@@ -1,5 +1,5 @@
-/* Graphs given as CSR rows: their entries for the grid operator, and the plain CSR
- * step for graphs that are not images. */
+/* Graphs that are given as CSR matrices: their entries for a grid operator, and the recurrence on
+ * graphs that are not images. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* Operators from CSR rows.  T, S: type and suffix; BLOCK: pixels of a block. */
+/* Operators from CSR matrices.  T, S: type and suffix; BLOCK: number of pixels in a block. */
 
 int CAT(nnk_copy_entries, S) NNK_COPY_ENTRIES(T)
 {
     const int64_t width = edges->width;
-    int64_t *entry = malloc(sizeof *entry * (size_t)width); /* of each pixel's row, to read next */
+    int64_t *entry = malloc(sizeof *entry * (size_t)width); /* next one of each pixel's CSR row */
     next_edge_block *next = malloc(sizeof *next * (size_t)op->blocks);
     uint64_t *row = new_edge_row(edges);
     const int status = entry && next && row ? NNK_OK : NNK_NO_MEMORY;
@@ -14,9 +14,9 @@ int CAT(nnk_copy_entries, S) NNK_COPY_ENTRIES(T)
         edge_row(edges, y, row);
         begin_row(op, y, next);
         for (int64_t w = 0; w < edges->words; w++)
-            for (int64_t o = 0; o < 2 * edges->half; o++) { /* offsets rise like the columns of a row */
+            for (int64_t o = 0; o < 2 * edges->half; o++) { /* ascending like columns */
                 const uint64_t word = row[w * edge_stride(edges) + o];
-                for (uint64_t left = groups_of(word, BLOCK); left; left &= left - 1) {
+                for (uint64_t left = nonzero_groups(word, BLOCK); left; left &= left - 1) {
                     const int first = __builtin_ctzll(left);
                     const uint64_t block = word >> first & ((1u << BLOCK) - 1);
                     next_edge_block *at = next + (64 * w + first) / BLOCK;
@@ -34,7 +34,7 @@ void CAT(nnk_csr_step, S)(const nnk_csr_order *k, int64_t i0, int64_t i1)
 {
     const T *data = k->data, *diagonal = k->diagonal, *row_scale = k->row_scale, *older = k->older, *x = k->x;
     T *next = k->next, *bands = k->bands;
-    const double half = older ? 1 : 0.5; /* as in recurrence_row */
+    const double half = older ? 1 : 0.5; /* as in recurrence_row: T_1 = x T_0 */
     const T factor = (T)(half * k->scale), offset = (T)(half * k->shift);
     for (int64_t i = i0; i < i1; i++) {
         T sum = 0;

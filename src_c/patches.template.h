@@ -1,21 +1,21 @@
-/* Groups of similar patches: filter them, put them back.  T, S: type and suffix.  See nnk_patches.h
- * for what a pass computes. */
+/* Filters for groups of similar patches.  T, S: type and suffix.  nnk_patch_pass in nnk_patches.h
+ * defines what a pass computes. */
 
-/* What one group needs, allocated once per chunk of grid lines. */
+/* Scratch memory for one group at a time, allocated once per chunk of grid lines. */
 typedef struct {
-    int64_t reference;          /* position of the group's reference patch */
-    int64_t *lines, *sum_lines; /* from a patch's first pixel to its lines, in the image and in the sums */
-    int64_t *in_sums;           /* [k] where each member begins in the sums */
-    int32_t n, k, row, fours;   /* pixels of a patch, members; n in whole blocks and in fours */
-    T *pilot;                   /* [channels * k][row] centered */
-    T *value, *other, *result;  /* [k][row] of one channel; value is centered */
+    int64_t reference;          /* position of the reference patch */
+    int64_t *lines, *sum_lines; /* offsets of the lines of a patch, in the image and in the sums */
+    int64_t *in_sums;           /* [k] position of each member in the sums */
+    int32_t n, k, row, fours;   /* pixels, members; n rounded up to blocks and to fours */
+    T *pilot;                   /* [channels * k][row], mean subtracted */
+    T *value, *other, *result;  /* [k][row], one channel */
     T *gram, *filter;           /* [n][row] */
     T *mean, *weight;           /* [row], [k] */
-    CAT(block, S) *inverses;    /* [n in fours][n in fours] of several groups, and eight rows of scratch */
+    CAT(block, S) *inverses;    /* [fours][fours] of a batch, then scratch for `invert` */
 } CAT(workspace, S);
 
-/* Patches of the members into rows of a matrix, `image` beginning at the reference patch; `patch` is
- * a constant where this is inlined. */
+/* Copy the patches of the members to the rows of a matrix.  `image` points to the reference patch;
+ * `patch` is the side along the last axis, a constant for the usual sides (FOR_PATCH). */
 static inline __attribute__((always_inline)) void
 CAT(gather_sized, S)(const T *image, const int64_t *lines, int32_t n_lines, const int32_t *members, int32_t k,
                      int64_t row, T *out, const int32_t patch)
@@ -24,7 +24,8 @@ CAT(gather_sized, S)(const T *image, const int64_t *lines, int32_t n_lines, cons
         const T *from = image + members[m];
         T *to = out + m * row;
         int32_t r = 0;
-        /* whole blocks where the next line overwrites what is too much */
+        /* Copy whole blocks if the next line overwrites the excess.  The block is no longer than
+         * two lines of the patch, so that it lies within the image. */
         if (patch <= CAT(BLOCK, S) && 2 * patch >= CAT(BLOCK, S))
             for (; r < n_lines - 1; r++)
                 CAT(store_block, S)(to + r * patch, CAT(load_block, S)(from + lines[r]));
@@ -43,11 +44,11 @@ static void CAT(gather, S)(const nnk_patches *p, const T *image, const int32_t *
 #undef GATHER
 }
 
-/* Subtract the mean patch, which is left in `mean`. */
+/* Subtract the mean of the k rows from each row, and write it to `mean`. */
 static void CAT(center, S)(T *matrix, int32_t k, int64_t row, T *mean)
 {
     for (int64_t j = 0; j < row; j += CAT(BLOCK, S)) {
-        CAT(block, S) even = {0}, odd = {0}; /* one sum would wait for each addition */
+        CAT(block, S) even = {0}, odd = {0}; /* two chains of additions are faster */
         int32_t m = 0;
         for (; m + 4 <= k; m += 4) {
             const T *rows = matrix + m * row + j;
@@ -63,7 +64,7 @@ static void CAT(center, S)(T *matrix, int32_t k, int64_t row, T *mean)
     }
 }
 
-/* Sum of the lanes of a block. */
+/* Return the sum of the lanes of a block. */
 static T CAT(sum_of_lanes, S)(CAT(block, S) v)
 {
     T sum = 0;
@@ -72,11 +73,11 @@ static T CAT(sum_of_lanes, S)(CAT(block, S) v)
     return sum;
 }
 
-/* Standard deviation of y - z over a group: how much noise is gone already. */
+/* Return the standard deviation of y - z over a group: the level of the noise already removed. */
 static double CAT(removed_noise, S)(const T *y, const T *z, const CAT(workspace, S) *w)
 {
-    CAT(block, S) sums = {0}, squares = {0};
-    for (int64_t i = 0; i < (int64_t)w->k * w->row; i += CAT(BLOCK, S)) { /* padding is 0 in both */
+    CAT(block, S) sums = {0}, squares = {0}; /* the padding, 0 in y and z, adds nothing */
+    for (int64_t i = 0; i < (int64_t)w->k * w->row; i += CAT(BLOCK, S)) {
         const CAT(block, S) d = CAT(load_block, S)(y + i) - CAT(load_block, S)(z + i);
         sums += d;
         squares += d * d;
@@ -86,7 +87,8 @@ static double CAT(removed_noise, S)(const T *y, const T *z, const CAT(workspace,
     return sqrt(variance > 0 ? variance : 0);
 }
 
-/* Add the rows of `result` times their weights to the sums; `patch` is a constant where this is inlined. */
+/* Add the rows of `result` times the members' weights to the sums.  `patch` is as in
+ * gather_sized. */
 static inline __attribute__((always_inline)) void
 CAT(scatter_sized, S)(const CAT(workspace, S) *w, int32_t n_lines, T *sums, const int32_t patch)
 {
@@ -109,7 +111,8 @@ static void CAT(scatter, S)(const nnk_patches *p, const CAT(workspace, S) *w, T 
 
 static void CAT(free_workspace, S)(CAT(workspace, S) *w) { free_aligned(w->inverses); }
 
-/* One allocation, cut into matrices; zeros, so that padding stays zero. */
+/* Allocate a workspace: one piece of memory for all arrays.  It is zeroed, and the padding of rows
+ * stays zero from then on. */
 static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, const nnk_patch_pass *pass)
 {
     const int32_t n_lines = patch_lines(p), n = n_lines * p->patch[NNK_AXES - 1];
@@ -141,7 +144,7 @@ static int CAT(new_workspace, S)(CAT(workspace, S) *w, const nnk_patches *p, con
     return NNK_OK;
 }
 
-/* Go on to group g of the grid, of k members. */
+/* Prepare a workspace for group g of the grid, which has k members. */
 static void CAT(next_group, S)(const nnk_patches *p, const nnk_box *box, const int32_t *members, int32_t k,
                                int64_t g, CAT(workspace, S) *w)
 {
@@ -151,7 +154,7 @@ static void CAT(next_group, S)(const nnk_patches *p, const nnk_box *box, const i
         w->in_sums[m] = place_in_box(p->shape, box, w->reference + members[m]);
 }
 
-/* Variance of a group's noise relative to sigma^2: 1 where it is the same everywhere. */
+/* Return the mean variance of the noise in a group, relative to sigma^2. */
 static double CAT(group_variance, S)(const nnk_patches *p, const int32_t *members, const CAT(workspace, S) *w)
 {
     if (!p->variances)
@@ -163,7 +166,8 @@ static double CAT(group_variance, S)(const nnk_patches *p, const int32_t *member
     return sum / w->k;
 }
 
-/* The noise that is left in the working image z, relative to that of y, and at least tau. */
+/* Return the level of the noise left in the working image z, relative to that of y: at least tau
+ * and 0.01. */
 static double CAT(noise_left, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                  double variance, CAT(workspace, S) *w)
 {
@@ -180,16 +184,17 @@ static double CAT(noise_left, S)(const nnk_patches *p, const nnk_patch_pass *pas
     return left > least ? left : least;
 }
 
-/* Groups whose inverses are computed together, one in each lane of a block. */
+/* Groups whose matrices are inverted together, one in each lane of a block. */
 typedef struct {
     int32_t n;
     int64_t number[CAT(BLOCK, S)]; /* on the grid */
     const int32_t *members[CAT(BLOCK, S)];
     double variance[CAT(BLOCK, S)], left[CAT(BLOCK, S)];
-    T factor[CAT(BLOCK, S)]; /* b times what the covariance is multiplied by in N, or b c where N = c I */
+    T factor[CAT(BLOCK, S)]; /* b s if N is s times the covariance, or b c if N = c I */
 } CAT(batch, S);
 
-/* G + a N of a group into its lane; only numbers on and above the diagonal. */
+/* Write G + a N of a group to its lane of w->inverses, on and above the diagonal, and fill in the
+ * group's variance, left and factor. */
 static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pass, CAT(workspace, S) *w,
                                  CAT(batch, S) *b, int lane)
 {
@@ -207,10 +212,11 @@ static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
     for (int32_t i = 0; i < n; i++)
         trace += gram[i * row + i];
     double noise = pass->channels * (pass->across_members ? n : w->k) * variance * left * left;
-    const int varies = trace > LEAST_TRACE * noise * n; /* float32 could not hold such an inverse */
+    /* Do not limit the noise of constant patches: float32 could not represent the inverse. */
+    const int varies = trace > LEAST_TRACE * noise * n;
     if (varies && noise * n > pass->limit * trace)
         noise = pass->limit * trace / n;
-    const T least = CAT(RIDGE, S) * trace; /* so that rounding leaves the matrix positive definite */
+    const T least = CAT(RIDGE, S) * trace; /* rounding leaves the matrix positive definite */
     T ridge = (T)(covariance ? 0 : pass->a * noise);
     ridge = ridge > least ? ridge : least;
     for (int64_t i = 0; covariance && i < (int64_t)n * row; i++)
@@ -223,7 +229,7 @@ static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
     }
 }
 
-/* (G + a N)^-1 from a group's lane into `gram`. */
+/* Copy (G + a N)^-1 of a group from its lane to w->gram, both triangles. */
 static void CAT(take_inverse, S)(CAT(workspace, S) *w, int lane)
 {
     for (int32_t i = 0; i < w->n; i++)
@@ -231,8 +237,8 @@ static void CAT(take_inverse, S)(CAT(workspace, S) *w, int lane)
             w->gram[i * w->row + j] = w->gram[j * w->row + i] = w->inverses[i * w->fours + j][lane];
 }
 
-/* W = I - b (G + a N)^-1 N of a group, whose inverse is in `gram`, into `filter`; `factor` is that of
- * `begin_filter`.  All members have the weight 1 / (|W|^2 / n + 1 / k). */
+/* Write W = I - b (G + a N)^-1 N to w->filter, given the inverse in w->gram and the group's
+ * `factor`, and give all members the weight 1 / (|W|^2 / n + 1 / k). */
 static void CAT(pixel_filter, S)(const nnk_patch_pass *pass, CAT(workspace, S) *w, T factor)
 {
     const int32_t n = w->n, row = w->row;
@@ -253,8 +259,9 @@ static void CAT(pixel_filter, S)(const nnk_patch_pass *pass, CAT(workspace, S) *
         w->weight[m] = 1 / (CAT(sum_of_lanes, S)(squares) / n + (T)1 / w->k);
 }
 
-/* Filter across members: X = Theta Z with Theta = 1 1' / k + P M P', M = (G + c I)^-1 in `gram`; the weight
- * of member i is 1 / |theta_i|^2. */
+/* Write X = Theta Z to w->result, where Theta = 1 1' / k + P M P'.  M = (G + c I)^-1 is in w->gram,
+ * Z less its mean in w->value, and the mean in w->mean.  Give member i the weight 1 / |theta_i|^2,
+ * where theta_i is its row of Theta. */
 static void CAT(filter_members, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                    CAT(workspace, S) *w, T c)
 {
@@ -273,7 +280,7 @@ static void CAT(filter_members, S)(const nnk_patches *p, const nnk_patch_pass *p
     }
 }
 
-/* Apply a group's filter to all channels. */
+/* Filter all channels of a group, and add the results and the weights to the sums. */
 static void CAT(apply_filter, S)(const nnk_patches *p, const nnk_patch_pass *pass, CAT(workspace, S) *w,
                                  const CAT(batch, S) *b, int lane)
 {

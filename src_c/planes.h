@@ -1,4 +1,4 @@
-/* Rows of edge planes: where they are and how to read them shifted. */
+/* Rows of edge planes: access, shifted reading, and all edges of one image row. */
 #ifndef NNK_PLANES_H
 #define NNK_PLANES_H
 
@@ -6,15 +6,16 @@
 
 #include "nnk_core.h"
 
+/* Return the words of row y of the plane of a forward offset. */
 static inline uint64_t *plane_row(const nnk_edges *e, uint64_t *planes, int64_t y, int64_t offset)
 {
     return planes + (y * e->half + offset) * e->words;
 }
 
-/* The lowest n of 64 bits, n > 0. */
+/* Return a word whose n lowest bits are set; 0 < n <= 64. */
 static inline uint64_t low_bits(int64_t n) { return ~0ull >> (64 - n); }
 
-/* Word w of `row` read dx pixels further: bit x is bit x + dx of the row, 0
+/* Return word w of `row`, shifted by dx pixels: bit x of the result is bit x + dx of the row, or 0
  * outside it.  |dx| < 64. */
 static inline uint64_t shifted_word(const uint64_t *row, int64_t words, int64_t w, int32_t dx)
 {
@@ -25,12 +26,13 @@ static inline uint64_t shifted_word(const uint64_t *row, int64_t words, int64_t 
     return row[w];
 }
 
-/* An offset of the whole window, numbered 0 .. 2 half - 1 in row-major order. */
+/* An offset of the window. */
 typedef struct {
-    int64_t half;   /* its number, or its negative's, in the forward half */
+    int64_t half; /* number of this offset, or of its negative, in the forward half */
     int32_t dy, dx;
 } full_offset;
 
+/* Return an offset by its number, 0 .. 2 half - 1, in row-major order. */
 static inline full_offset offset_of(const nnk_edges *e, int64_t number)
 {
     const int64_t o = number < e->half ? e->half - 1 - number : number - e->half;
@@ -38,24 +40,26 @@ static inline full_offset offset_of(const nnk_edges *e, int64_t number)
     return (full_offset){o, sign * e->dy[o], sign * e->dx[o]};
 }
 
-/* Words that the edges of 64 pixels take in an edge_row: 64 x 64 bit matrices. */
+/* Return the number of words for the edges of 64 pixels in an edge_row: one per offset, rounded up
+ * to a multiple of 64, so that they form bit matrices of 64 x 64. */
 static inline int64_t edge_stride(const nnk_edges *e) { return (2 * e->half + 63) / 64 * 64; }
 
-/* Room for an edge_row; to be freed. */
+/* Allocate memory for an edge_row, which the caller frees; NULL if there is none. */
 static inline uint64_t *new_edge_row(const nnk_edges *e)
 {
     return malloc((size_t)(e->words * edge_stride(e)) * sizeof(uint64_t));
 }
 
+/* Write all words of a shifted row to every `step`-th word of `out`; a `row` of NULL is 0. */
 static inline void copy_shifted(const uint64_t *row, int64_t words, int32_t dx, uint64_t *out, int64_t step)
 {
     for (int64_t w = 0; w < words; w++)
         out[w * step] = row ? shifted_word(row, words, w, dx) : 0;
 }
 
-/* The edges of row y: out[w * edge_stride + number] is word w of those towards the offset of that
- * number, 0 for numbers of no offset.  Undirected graphs keep the backward ones in the forward
- * planes of the other end. */
+/* Collect the edges of row y: out[w * edge_stride + number] is word w of the edges along the offset
+ * of that number; numbers without an offset get 0.  The backward edges of an undirected graph are
+ * read from the forward planes at their other ends. */
 static inline void edge_row(const nnk_edges *e, int64_t y, uint64_t *out)
 {
     const int64_t stride = edge_stride(e);
@@ -73,8 +77,9 @@ static inline void edge_row(const nnk_edges *e, int64_t y, uint64_t *out)
         copy_shifted(NULL, e->words, 0, out + none, stride);
 }
 
-/* Bit 0 of every `lanes` (4 or 8) bits is set where these are not all zero. */
-static inline uint64_t groups_of(uint64_t word, int32_t lanes)
+/* Return a word in which the lowest bit of each group of `lanes` (4 or 8) bits is set if the group
+ * is not 0, and all other bits are 0. */
+static inline uint64_t nonzero_groups(uint64_t word, int32_t lanes)
 {
     word |= word >> 1;
     word |= word >> 2;

@@ -1,14 +1,15 @@
-/* What instructions this x86 processor, and the system on it, can run.
+/* The instruction sets that this x86 processor and the operating system support.
  *
- * The compilers' __builtin_cpu_supports needs a library of theirs that clang-cl on Windows does not
- * link; <cpuid.h> is theirs too, and needs none. */
+ * The compilers' __builtin_cpu_supports needs a runtime library that clang-cl does not link on
+ * Windows.  <cpuid.h> comes with the compilers too and needs none. */
 #ifndef NNK_PROCESSOR_H
 #define NNK_PROCESSOR_H
 
 #include <cpuid.h>
 #include <stdint.h>
 
-/* Registers that the system saves when it switches threads: bit 1 SSE, 2 AVX, 5 to 7 AVX-512. */
+/* Return which registers the operating system saves when it switches threads: bit 1 for SSE, bit 2
+ * for AVX, bits 5 to 7 for AVX-512. */
 static inline uint32_t saved_registers(void)
 {
     uint32_t low, high;
@@ -16,12 +17,14 @@ static inline uint32_t saved_registers(void)
     return low;
 }
 
+/* Return whether all `wanted` bits are set. */
 static inline int has_all(uint32_t bits, uint32_t wanted)
 {
     return (bits & wanted) == wanted;
 }
 
-/* 0: neither; 1: AVX2, BMI and POPCNT; 2: AVX-512 F, DQ, BW and VL too. */
+/* Return 2 if AVX-512 F, DQ, BW and VL can be used, 1 if only AVX2, BMI and POPCNT can, and 0
+ * otherwise. */
 static inline int vector_level(void)
 {
     const uint32_t osxsave = 1u << 27, avx = 1u << 28, popcnt = 1u << 23;

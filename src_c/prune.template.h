@@ -1,16 +1,19 @@
-/* Algorithm 4 for many pixels at once.  T, S: type and suffix.
+/* Algorithm 4 (thesis section 3.1) for many pixels at once.  T, S: type and suffix.
  *
- * Pixels of a row lie side by side in vectors, NNK_ABREAST vectors abreast, and
- * the candidate loop is outside.  Short rows share what is abreast with those below.
- * Candidate k dies where (d_j - d_k).d_j <= mu
- * Delta for a pruner j: the comparison of the rule, bit for bit.  A dead pruner
- * is NaN in d_j and so prunes nothing; a missing pixel is NaN in d_k and dead
- * from the start.
+ * Adjacent pixels of a row are the lanes of a vector, and NNK_ABREAST vectors are processed
+ * together; if a row needs at most half of these, they hold several rows.  The outer loop is over
+ * the candidates: the offsets of the window, by increasing distance.
+ *
+ * d_k is the feature of candidate k minus that of the center.  Candidate k is pruned if
+ * (d_j - d_k) . d_j <= mu Delta for a candidate j that has survived; vector and scalar code
+ * evaluate this in the same form, so that they agree bit for bit.  d_j is set to NaN where j has
+ * been pruned, so that it prunes nothing there.  d_k is NaN where one of the two pixels is missing,
+ * so that k does not survive there.
  */
 enum { CAT(ABREAST, S) = CAT(LANES, S) * NNK_ABREAST };
 
-/* Which pixels candidate k lives in, after its near pruners; once none is left the
- * rest cannot change that. */
+/* Determine at which pixels candidate k survives the near pruners, those below n_near, whose d_j
+ * are in near[n_near][channels][NNK_ABREAST].  Stop once no pixel is left. */
 static inline __attribute__((always_inline)) void
 CAT(near_survivors, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nnk_window *win,
                        const T *pair_threshold, int32_t k, int32_t channels, CAT(live, S) live[NNK_ABREAST])
@@ -33,8 +36,9 @@ CAT(near_survivors, S)(const CAT(vec, S) *d_k, const CAT(vec, S) *near, const nn
     }
 }
 
-/* Near pass over 64 pixels from `center`, vector v of those abreast at place[v]: alive[k] gets a bit
- * per pixel. */
+/* Try the near pruners on all candidates at up to 64 pixels.  Vector v is at center + place[v];
+ * with more than NNK_ABREAST vectors the next ones follow in the same row.  Write one bit per pixel
+ * to alive[k]: whether k has survived.  `near` and `d` are scratch memory. */
 static inline __attribute__((always_inline)) void
 CAT(near_pass, S)(const T *center, const int64_t *place, int64_t stride, int64_t plane_size, int32_t channels,
                   int64_t n_pixels, const nnk_window *win, const T *pair_threshold, CAT(vec, S) *near,
@@ -65,7 +69,8 @@ CAT(near_pass, S)(const T *center, const int64_t *place, int64_t stride, int64_t
     }
 }
 
-/* Is candidate k of one pixel pruned by one of the far survivors j before it? */
+/* Return whether candidate k of one pixel is pruned by one of the `kept` candidates: the survivors
+ * before it from n_near on. */
 static inline int CAT(far_pruned, S)(const T *pixel, int64_t stride, int64_t plane_size, int32_t channels,
                                      const nnk_window *win, const T *threshold, int32_t k, const uint16_t *kept,
                                      int32_t n_kept)
@@ -89,8 +94,9 @@ static inline int CAT(far_pruned, S)(const T *pixel, int64_t stride, int64_t pla
     return 0;
 }
 
-/* Settle the offsets beyond n_near, pixel by pixel: few have survived.  Of the 64 pixels those that are
- * `wanted`, `of_row` in a row. */
+/* Try the candidates from n_near on as pruners, pixel by pixel, because few of them have survived.
+ * This can prune only candidates beyond them.  Bit x of alive[k] belongs to the pixel in row
+ * x / of_row and column x % of_row from `center`; only the bits in `wanted` are considered. */
 static void CAT(far_pass, S)(const T *center, uint64_t wanted, int64_t of_row, int64_t stride, int64_t plane_size,
                              int32_t channels, const nnk_window *win, const T *threshold, uint64_t *alive,
                              uint16_t *kept)
@@ -113,7 +119,7 @@ static void CAT(near_pass_any, S)(const T *center, const int64_t *place, int64_t
                                   int32_t channels, int64_t n_pixels, const nnk_window *win,
                                   const T *pair_threshold, CAT(vec, S) *near, CAT(vec, S) *d, uint64_t *alive)
 {
-    if (channels == 1) /* constants let the compiler drop the channel loops */
+    if (channels == 1) /* constants let the compiler unroll the loops */
         CAT(near_pass, S)(center, place, stride, plane_size, 1, n_pixels, win, pair_threshold, near, d, alive);
     else if (channels == 3)
         CAT(near_pass, S)(center, place, stride, plane_size, 3, n_pixels, win, pair_threshold, near, d, alive);
@@ -121,7 +127,7 @@ static void CAT(near_pass_any, S)(const T *center, const int64_t *place, int64_t
         CAT(near_pass, S)(center, place, stride, plane_size, channels, n_pixels, win, pair_threshold, near, d, alive);
 }
 
-/* The candidates that are alive in word w of row y; their bits begin at `first`. */
+/* Write n bits of every alive[k], from bit `first` on, to word w of row y of the edge planes. */
 static void CAT(store_alive, S)(const nnk_edges *edges, const nnk_window *win, int64_t y, int64_t w,
                                 const uint64_t *alive, int64_t first, int64_t n)
 {
@@ -146,7 +152,7 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
         return NNK_NO_MEMORY;
     }
     CAT(vec, S) *d = near + (size_t)win->n_near * (size_t)channels * NNK_ABREAST;
-    /* Where two rows or more fit into the vectors abreast, as many are pruned at once. */
+    /* Prune several rows at once if two or more fit into NNK_ABREAST vectors. */
     const int64_t of_width = (edges->width + CAT(LANES, S) - 1) / CAT(LANES, S);
     const int64_t rows = of_width > NNK_ABREAST / 2 ? 1 : NNK_ABREAST / of_width;
     const int64_t vectors = rows > 1 ? of_width : NNK_ABREAST, of_row = rows > 1 ? vectors * CAT(LANES, S) : 64;
@@ -159,7 +165,7 @@ static int CAT(prune, S)(const T *planes, int64_t stride, int32_t channels, cons
         }
         const int64_t n_rows = y1 - y < rows ? y1 - y : rows;
         int64_t place[NNK_ABREAST];
-        for (int64_t v = 0; v < NNK_ABREAST; v++) { /* rows from y1 on are not ours: the last stands in */
+        for (int64_t v = 0; v < NNK_ABREAST; v++) { /* below row y1 - 1, repeat it */
             const int64_t row = v / vectors < n_rows ? v / vectors : n_rows - 1;
             place[v] = row * stride + v % vectors * CAT(LANES, S);
         }

@@ -1,5 +1,8 @@
-/* Tables by which the lanes that have a bit set in m are expanded (double_blocks.h), for processors without
- * an instruction for it.  The rank of a lane: how many such lanes are below it. */
+/* Tables for `expand` (double_blocks.h) on processors without an instruction for it.  They are
+ * indexed by a mask m with one bit per lane.  The rank of a lane is the number of lanes below it
+ * whose bit is set: the position of the number that it gets.
+ *
+ * BY_n(f, m) lists f(m), .., f(m + n - 1). */
 #ifndef NNK_RANKS_H
 #define NNK_RANKS_H
 
@@ -13,7 +16,8 @@
 #define BY_64(f, m) BY_16(f, m), BY_16(f, (m) + 16u), BY_16(f, (m) + 32u), BY_16(f, (m) + 48u)
 
 #if defined(NNK_VARIANT_AVX2)
-/* Byte i: the 4-byte word that word i of the vector comes from, negative where its lane has no bit. */
+/* Byte i is the index of the 4-byte word that becomes word i of the vector; it is negative if the
+ * bit of that lane is not set. */
 #define WORD(m, i, size) ((uint64_t)((HAS(m, (i) / (size)) ? 0 : 0x80) | (RANK(m, (i) / (size)) * (size) + (i) % (size))) << 8 * (i))
 #define WORDS(m, size) \
     (WORD(m, 0, size) | WORD(m, 1, size) | WORD(m, 2, size) | WORD(m, 3, size) | \
@@ -25,7 +29,8 @@ static const uint64_t words_f32[256] = {BY_64(WORDS_f32, 0u), BY_64(WORDS_f32, 6
 static const uint64_t words_f64[16] = {BY_16(WORDS_f64, 0u)};
 
 #elif defined(NNK_VARIANT_NEON)
-/* Byte i: the byte that byte i of the vector comes from, 255 where its lane has no bit. */
+/* Byte i is the index of the byte that becomes byte i of the vector; 255 if the bit of that lane is
+ * not set. */
 #define FROM(m, i, size) HAS(m, (i) / (size)) ? RANK(m, (i) / (size)) * (size) + (i) % (size) : 255
 #define FROM_4(m, i, size) FROM(m, i, size), FROM(m, (i) + 1, size), FROM(m, (i) + 2, size), FROM(m, (i) + 3, size)
 #define BYTES(m, size) {FROM_4(m, 0, size), FROM_4(m, 4, size), FROM_4(m, 8, size), FROM_4(m, 12, size)}
@@ -35,6 +40,7 @@ static const uint8_t bytes_f32[16][16] = {BY_16(BYTES_f32, 0u)};
 static const uint8_t bytes_f64[4][16] = {BY_4(BYTES_f64, 0u)};
 
 #else
+/* The ranks of four lanes, and a mask of all ones for each lane whose bit is set. */
 #define RANKS(m) {0, RANK(m, 1), RANK(m, 2), RANK(m, 3)}
 #define KEPT_f32(m) {-(int)HAS(m, 0), -(int)HAS(m, 1), -(int)HAS(m, 2), -(int)HAS(m, 3)}
 #define KEPT_f64(m) {-(int)HAS(m, 0), -(int)HAS(m, 1)}
@@ -44,6 +50,7 @@ static const int64_t kept_f64[4][2] = {BY_4(KEPT_f64, 0u)};
 #endif
 
 #if !defined(NNK_VARIANT_AVX2)
+/* The number of bits set in m. */
 #define COUNT(m) ((unsigned)RANK(m, 4))
 static const uint8_t counts[16] = {BY_16(COUNT, 0u)};
 #endif

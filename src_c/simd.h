@@ -1,22 +1,22 @@
-/* The few vector operations the kernels need, spelled for each instruction set.
+/* The vector operations of the kernels, for each instruction set.
  *
- * Arithmetic uses the compiler's vector extensions (GCC, Clang), so `a - b` on
- * vectors is lane-wise.  What the extensions lack is written with intrinsics
- * here.  Every operation is exact per lane, so results never depend on the
- * vector's width.
+ * Arithmetic uses the vector extensions of GCC and Clang: `a - b` on vectors works lane by lane.
+ * What the extensions lack is written with intrinsics here.  Every operation gives the same bits in
+ * each lane on every instruction set, so that results do not depend on the width of vectors.
  *
  * For each element type (suffix f32, f64):
- *   vec_S, LANES_S      the widest vector of the variant and its lane count
- *   loadu_S, splat_S    unaligned load; one value in every lane
- *   live_S              a truth value per lane
- *   not_nan_S(v)        true where the lane is a number
- *   live_above_S(l, v, t)  l where not v <= t (so a NaN changes nothing), else false
- *   live_bits_S(l)      lane by lane as the low bits of an integer
- *   none_live_S(l)      is no lane of l[0 .. NNK_ABREAST) true?
- *   nan_unless_S(l, d)  d where true, NaN elsewhere
- *   block_S, BLOCK_S    a 32-byte vector, the same on every instruction set:
- *                       the unit of the grid operator
- *   load_F_S(p)         a block from numbers of type F
+ *   vec_S, LANES_S      widest vector of the variant, and its number of lanes
+ *   veci_S              vector of integers of the same size
+ *   loadu_S, splat_S    unaligned load; the same value in every lane
+ *   live_S              one truth value per lane
+ *   not_nan_S(v)        true in lanes that are not NaN
+ *   live_above_S(l, v, t)  l and not v <= t: a NaN in v or t changes nothing
+ *   live_bits_S(l)      the lanes as the low bits of an integer
+ *   none_live_S(l)      whether no lane of l[0 .. NNK_ABREAST) is true
+ *   nan_unless_S(l, d)  d in lanes that are true, NaN in the others
+ *   block_S, BLOCK_S    a vector of 32 bytes on every instruction set, and its number of lanes: the
+ *                       unit of the grid operator
+ *   load_F_S(p)         a block of S from numbers of type F
  */
 #ifndef NNK_SIMD_H
 #define NNK_SIMD_H
@@ -68,7 +68,6 @@ typedef int64_t blocki_f64 __attribute__((vector_size(32)));
 DEFINE_COMMON(f32, float)
 DEFINE_COMMON(f64, double)
 
-/* A block of one type from features of another. */
 static inline block_f32 load_f32_f32(const float *p) { return load_block_f32(p); }
 static inline block_f64 load_f64_f64(const double *p) { return load_block_f64(p); }
 static inline block_f64 load_f32_f64(const float *p)
@@ -78,7 +77,7 @@ static inline block_f64 load_f32_f64(const float *p)
     return __builtin_convertvector(v, block_f64);
 }
 
-enum { NNK_ABREAST = 4 }; /* vectors a kernel works on side by side, within the registers */
+enum { NNK_ABREAST = 4 }; /* vectors that are processed together; they fit into the registers */
 
 #if defined(NNK_VARIANT_AVX512)
 #include <immintrin.h>

@@ -1,8 +1,8 @@
-/* Products and inverses of small dense matrices, rows padded with zeros to whole
- * blocks.  T, S: type and suffix. */
+/* Products and inverses of small dense matrices, whose rows are padded with zeros to whole blocks.
+ * T, S: type and suffix. */
 
-/* c[i][j] = base[j] + sum_r a[r step_r + i step_i] b[r][j] on a tile of 4 rows and `n_blocks`
- * blocks: the sums stay in registers.  No base is 0. */
+/* Compute c[i][j] = base[j] + sum_r a[r step_r + i step_i] b[r][j] for 4 rows i and `n_blocks`
+ * blocks of columns, at most 3, so that all sums stay in registers.  A `base` of NULL is 0. */
 static inline __attribute__((always_inline)) void
 CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, const T *base, T *c,
                      int64_t c_row, int32_t n_r, const int n_blocks)
@@ -25,7 +25,7 @@ CAT(product_tile, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int
             CAT(store_block, S)(c + i * c_row + p * CAT(BLOCK, S), sum[i][p]);
 }
 
-/* Four rows of a product, columns [from, n_j) in whole blocks. */
+/* Compute four rows of a product, columns [from, n_j), a whole number of blocks. */
 static void CAT(product_rows, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, const T *base,
                                  T *c, int64_t c_row, int32_t from, int32_t n_j, int32_t n_r)
 {
@@ -43,7 +43,8 @@ static void CAT(product_rows, S)(const T *a, int64_t step_r, int64_t step_i, con
     }
 }
 
-/* The whole product: n_i rounded up to 4 rows, n_j columns in whole blocks. */
+/* Compute a product as in product_tile for n_i rows, rounded up to a multiple of 4, and n_j
+ * columns, a whole number of blocks.  The sum has n_r terms. */
 static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T *b, int64_t b_row, const T *base,
                             T *c, int64_t c_row, int32_t n_i, int32_t n_j, int32_t n_r)
 {
@@ -51,8 +52,8 @@ static void CAT(product, S)(const T *a, int64_t step_r, int64_t step_i, const T 
         CAT(product_rows, S)(a + i * step_i, step_r, step_i, b, b_row, base, c + i * c_row, c_row, 0, n_j, n_r);
 }
 
-/* The symmetric product a' a of `n_r` rows of n numbers, padded to `row`: only blocks on and above
- * the diagonal are written. */
+/* Compute the symmetric product a' a of n_r rows of n numbers, padded to `row`.  Only blocks on and
+ * above the diagonal are written. */
 static void CAT(gram, S)(const T *a, int64_t row, T *c, int32_t n, int32_t n_r)
 {
     for (int32_t i = 0; i < n; i += 4)
@@ -60,11 +61,12 @@ static void CAT(gram, S)(const T *a, int64_t row, T *c, int32_t n, int32_t n_r)
                              (int32_t)row, n_r);
 }
 
-/* Symmetric matrices of as many groups as a block has lanes, whose numbers (i, j) are one block: the
- * arithmetic of one matrix inverts all.  Rows of `n` blocks, a multiple of four; only tiles of 4 x 4 on
- * and above the diagonal are read and written. */
+/* The inverse is computed for as many symmetric matrices at once as a block has lanes: the elements
+ * (i, j) of all of them are one block.  Rows have n blocks, n being a multiple of 4.  Only the
+ * tiles of 4 x 4 on and above the diagonal are read and written. */
 
-/* Four pivot rows F, also where they are stored as columns, and 1 where they meet themselves. */
+/* Copy the pivot rows p .. p + 3 to f, with the identity in place of the pivot tile.  Elements left
+ * of the diagonal are read from the pivot columns. */
 static void CAT(pivot_rows, S)(const CAT(block, S) *a, int32_t n, int32_t p, CAT(block, S) *f)
 {
     for (int q = 0; q < 4; q++) {
@@ -77,7 +79,8 @@ static void CAT(pivot_rows, S)(const CAT(block, S) *a, int32_t n, int32_t p, CAT
     }
 }
 
-/* P = L D L' of a 4 x 4 matrix: `l` becomes L below its diagonal; `inverse` is that of D. */
+/* Factor a symmetric 4 x 4 matrix into L D L'.  On return `l` holds L below the diagonal, and
+ * `inverse` the inverse of D. */
 static void CAT(factor_four, S)(CAT(block, S) l[4][4], CAT(block, S) inverse[4])
 {
     for (int q = 0; q < 4; q++) {
@@ -93,10 +96,10 @@ static void CAT(factor_four, S)(CAT(block, S) l[4][4], CAT(block, S) inverse[4])
     }
 }
 
-/* a[i][j] -= sum_q v[q][i] r[q][j] on one tile. */
+/* Compute a[i][j] -= sum_q v[q][i] r[q][j] on one tile of 4 x 4. */
 static inline void CAT(update_tile, S)(CAT(block, S) *a, const CAT(block, S) *v, const CAT(block, S) *r, int32_t n)
 {
-    for (int half = 0; half < 4; half += 2) { /* half a tile stays in 16 registers */
+    for (int half = 0; half < 4; half += 2) { /* half a tile fits into 16 registers */
         CAT(block, S) sum[2][4];
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
@@ -111,10 +114,11 @@ static inline void CAT(update_tile, S)(CAT(block, S) *a, const CAT(block, S) *v,
     }
 }
 
-/* The symmetric sweep of the pivots p .. p + 3: with F their rows and P where these meet the pivots'
- * columns, a -= F' P^-1 F elsewhere, P^-1 F in the pivots' rows and columns, and -P^-1 where both meet.
- * Swept everywhere, a is -a^-1.  P = L D L' is never inverted by itself: the product with F would lose
- * too many digits.  `v` and `r` have room for four rows. */
+/* Sweep the pivots p .. p + 3 of a symmetric matrix.  F being the pivot rows and P the pivot tile,
+ * a becomes a - F' P^-1 F outside the pivot rows and columns, P^-1 F within them, and -P^-1 in the
+ * pivot tile.  After all pivots have been swept, a is -a^-1.  P = L D L' is not inverted itself,
+ * since the product of its inverse with F would lose too many digits.  `v` and `r` are scratch
+ * memory, four rows each. */
 static void CAT(sweep_four, S)(CAT(block, S) *a, int32_t n, int32_t p, CAT(block, S) *v, CAT(block, S) *r)
 {
     CAT(block, S) l[4][4], inverse[4];
@@ -133,7 +137,7 @@ static void CAT(sweep_four, S)(CAT(block, S) *a, int32_t n, int32_t p, CAT(block
         for (int32_t j = i; j < n; j += 4)
             if (i != p && j != p)
                 CAT(update_tile, S)(a + i * n + j, v + i, r + j, n);
-    for (int32_t j = 0; j < n; j++) { /* L'^-1 R, into the rows and columns of the pivots */
+    for (int32_t j = 0; j < n; j++) { /* L'^-1 R = P^-1 F, to the pivot rows and columns */
         for (int q = 2; q >= 0; q--)
             for (int s = q + 1; s < 4; s++)
                 r[q * n + j] -= l[s][q] * r[s * n + j];
@@ -145,8 +149,9 @@ static void CAT(sweep_four, S)(CAT(block, S) *a, int32_t n, int32_t p, CAT(block
     }
 }
 
-/* The inverses of symmetric positive definite n x n matrices, `whole` rows of as many blocks: n rounded up
- * to a multiple of four, then eight rows of scratch.  Only numbers on and above the diagonal are read. */
+/* Invert symmetric positive definite n x n matrices in place, one in each lane.  `a` has `whole`
+ * rows of `whole` blocks, n rounded up to a multiple of 4, followed by 8 rows of scratch memory.
+ * Only elements on and above the diagonal are read, and only these hold the inverses afterwards. */
 static void CAT(invert, S)(CAT(block, S) *a, int32_t n, int32_t whole)
 {
     for (int32_t i = 0; i < whole; i++)

@@ -1,4 +1,4 @@
-/* The hot loops of the solvers: nnk_solvers.h. */
+/* The inner loops of the solvers, described in nnk_solvers.h. */
 #include "nnk_solvers.h"
 #include "templating.h"
 

@@ -19,7 +19,8 @@ double CAT(nnk_variation_edges, S)(const nnk_edge_list *g, const T *x, double mo
 {
     const T *limit = g->limit, *step = g->step, beta = (T)momentum;
     double uphill = 0;
-    for (int64_t e = e0; e < e1; e++) { /* no loop over a node's few edges: its end is hard to predict */
+    /* Do not loop over the few edges of each node: the end of such a short loop is mispredicted. */
+    for (int64_t e = e0; e < e1; e++) {
         const T before = v[e], most = limit[e];
         const T there = before + step[e] * (x[g->tail[e]] - x[g->head[e]]), below = there < most ? there : most;
         const T next = below > -most ? below : -most, move = next - u[e];
@@ -40,6 +41,7 @@ void CAT(nnk_variation_gap, S)(const nnk_edge_list *g, const T *x, const T *u, d
     }
 }
 
+/* Do the work of nnk_planes; `axes` is a constant in the usual case of 2. */
 static inline __attribute__((always_inline)) void
 CAT(planes_of, S)(const int32_t *indptr, const int32_t *indices, const T *weights, const T *places, const int axes,
                   T stiffness, const T *f, T *out, int64_t i0, int64_t i1)
@@ -68,7 +70,7 @@ CAT(planes_of, S)(const int32_t *indptr, const int32_t *indices, const T *weight
 void CAT(nnk_planes, S)(const int32_t *indptr, const int32_t *indices, const T *weights, const T *places, int32_t axes,
                         double stiffness, const T *f, T *out, int64_t i0, int64_t i1)
 {
-    if (axes == 2) /* then the loops over axes are unrolled */
+    if (axes == 2) /* a constant lets the compiler unroll the loops over axes */
         CAT(planes_of, S)(indptr, indices, weights, places, 2, (T)stiffness, f, out, i0, i1);
     else
         CAT(planes_of, S)(indptr, indices, weights, places, axes, (T)stiffness, f, out, i0, i1);

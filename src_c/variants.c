@@ -1,4 +1,4 @@
-/* Which vector variants of the image kernels there are. */
+/* The vector variants of the functions on images. */
 #include "variants.h"
 #include "nnk_core.h"
 

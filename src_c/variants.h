@@ -1,6 +1,6 @@
-/* NNK_DEFINE_VARIANTS(f, type, table) defines f(found): it lists the tables table_<variant>
- * that this build has and this machine can run, best last, and returns how many there are.
- * The generic one always is. */
+/* NNK_DEFINE_VARIANTS(f, type, table) defines a function f(found).  It writes pointers to the
+ * tables table_<variant> that this build has and this machine can run, the fastest last, and
+ * returns how many there are.  table_generic always is the first. */
 #ifndef NNK_VARIANTS_H
 #define NNK_VARIANTS_H
 
@@ -24,7 +24,7 @@
     int f(const type *found[4])                                                                 \
     {                                                                                           \
         found[0] = &table##_generic;                                                            \
-        found[1] = &table##_neon; /* part of every 64-bit ARM processor */                      \
+        found[1] = &table##_neon; /* every 64-bit ARM processor has NEON */                      \
         return 2;                                                                               \
     }
 #else

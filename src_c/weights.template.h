@@ -1,10 +1,10 @@
-/* Kernel weights: as CSR rows and in SIMD blocks.  F, FS: type and suffix of the
+/* Kernel weights, as CSR rows and as entries of a grid operator.  F, FS: type and suffix of the
  * features; T, S: of the weights. */
 
-/* What the offset of a number means in the arrays at hand. */
+/* An offset of the window in terms of the arrays that are read and written. */
 typedef struct {
-    int64_t other, column; /* distance in the feature planes, in CSR columns */
-    T spatial;
+    int64_t other, column; /* distance to the neighbor in a feature plane, and in pixel numbers */
+    T spatial;             /* spatial factor of the kernel */
 } CAT3(step, FS, S);
 
 static void CAT3(set_steps, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, CAT3(step, FS, S) *steps)
@@ -17,8 +17,9 @@ static void CAT3(set_steps, FS, S)(const nnk_kernel *kernel, const nnk_edges *ed
     }
 }
 
-/* The CSR row of one pixel: columns, squares (where the weights will be) and spatial
- * factors of its edges, given as bits of words 64 apart.  Returns one past the last. */
+/* Write the CSR row of one pixel from position `at` on: the columns of its edges to `indices`, the
+ * squared differences of features to `weights`, and the spatial factors to `spatial`.  Bit i of
+ * bits[64 t] belongs to offset 64 t + i.  Return the position after the last edge. */
 static inline int64_t CAT3(emit_row, FS, S)(const uint64_t *bits, int64_t n_words, const CAT3(step, FS, S) *steps,
                                             const F *pixel, int64_t plane_size, int32_t channels, int64_t node,
                                             int64_t at, void *indices, int32_t wide, T *weights, T *spatial)
@@ -38,7 +39,7 @@ static inline int64_t CAT3(emit_row, FS, S)(const uint64_t *bits, int64_t n_word
     return at;
 }
 
-/* n weights from their squares and spatial factors; returns how many are 0. */
+/* Replace n squared differences in `weights` by the weights.  Return how many are 0. */
 static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two_sigma2)
 {
     CAT(veci, S) underflown = {0};
@@ -61,8 +62,9 @@ static int64_t CAT3(weigh, FS, S)(const T *spatial, T *weights, int64_t n, T two
     return sum;
 }
 
-/* CSR rows, from `first` on, of up to 64 pixels from (y, 64 w), whose part of an edge_row is spoilt.
- * Adds to *underflown how many weights are 0; returns one past the last. */
+/* Write the CSR rows of up to 64 pixels from (y, 64 w) on, beginning at position `first`.  `bits`
+ * is their part of an edge_row, which is transposed in place.  Add to *underflown how many weights
+ * are 0.  Return the position after the last edge. */
 static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, const CAT3(step, FS, S) *steps,
                                       int64_t y, int64_t w, uint64_t *bits, T *spatial, int64_t first,
                                       const nnk_csr_rows *csr, int64_t *underflown)
@@ -76,13 +78,13 @@ static int64_t CAT3(fill_word, FS, S)(const nnk_kernel *kernel, const nnk_edges 
     int64_t at = first;
     for (int64_t x = 0; x < n_pixels; x++) {
         set_csr_index(csr->indptr, csr->wide, node + x, at);
-        at = kernel->channels == 1 /* a constant lets the compiler drop the channel loop */
+        at = kernel->channels == 1 /* a constant lets the compiler unroll the loop */
                  ? CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, 1, node + x, at,
                                          csr->indices, csr->wide, weights, spatial + (at - first))
                  : CAT3(emit_row, FS, S)(bits + x, n_words, steps, pixel + x, plane_size, kernel->channels, node + x,
                                          at, csr->indices, csr->wide, weights, spatial + (at - first));
     }
-    if (at > first) /* else there may be no array at all */
+    if (at > first) /* else `weights` may be NULL */
         *underflown += CAT3(weigh, FS, S)(spatial, weights + first, at - first, (T)kernel->two_sigma2);
     return at;
 }
@@ -111,7 +113,7 @@ static int CAT3(fill, FS, S)(const nnk_kernel *kernel, const nnk_edges *edges, c
     return status;
 }
 
-/* Squared differences of a block's pixels and those at one offset. */
+/* Return the squared differences of features between a block of pixels and their neighbors. */
 static inline CAT(block, S)
 CAT3(squares, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t channels)
 {
@@ -123,15 +125,17 @@ CAT3(squares, FS, S)(const F *pixel, const F *other, int64_t plane_size, int32_t
     return square;
 }
 
-/* The edge blocks of up to 64 pixels, whose edges are `bits`: squares where the weights will be, and
- * their spatial factors, both from weight `start` on. */
+/* Write the edge blocks of up to 64 pixels.  `bits` are their edges, one word per offset, and
+ * `next` says where to write for each block of pixels.  The squared differences of features go to
+ * the places of the weights, and the spatial factors to the same places of another array; both
+ * arrays begin at weight number `start`. */
 static inline __attribute__((always_inline)) void
 CAT3(list_edge_blocks, FS, S)(const nnk_grid_operator *op, const uint64_t *bits, int64_t n_offsets,
                           const CAT3(step, FS, S) *steps, const F *pixels, int64_t plane_size, int32_t channels,
                           next_edge_block *next, int64_t start, T *weights, T *spatial)
 {
     for (int64_t o = 0; o < n_offsets; o++)
-        for (uint64_t left = groups_of(bits[o], CAT(BLOCK, S)); left; left &= left - 1) {
+        for (uint64_t left = nonzero_groups(bits[o], CAT(BLOCK, S)); left; left &= left - 1) {
             const int first = __builtin_ctzll(left);
             const F *pixel = pixels + first;
             const uint32_t edges = (uint32_t)(bits[o] >> first) & ((1u << CAT(BLOCK, S)) - 1);
@@ -164,7 +168,7 @@ static int CAT3(fill_entries, FS, S)(const nnk_kernel *kernel, const nnk_edges *
             const int64_t start = next[b].weight, last = (end < op->blocks ? end : op->blocks) - 1;
             const uint64_t *bits = row + w * edge_stride(edges);
             T *weights = (T *)op->weight + start;
-            if (kernel->channels == 1) /* a constant lets the compiler drop the channel loop */
+            if (kernel->channels == 1) /* a constant lets the compiler unroll the loop */
                 CAT3(list_edge_blocks, FS, S)(op, bits, n_offsets, steps, pixels + 64 * w, plane_size, 1, next + b,
                                           start, weights, spatial);
             else

@@ -1,9 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Thin bindings of the C core of nnk_image.neighbors (see neighbors.h).
+"""Thin bindings of the C core of nnk_image.neighbors, which neighbors.h describes.
 
-The Python modules check arguments; nothing here repeats that.  Arguments ``i0, i1``
-select the queries to work on.
+Arguments are checked by the Python modules and not here. ``i0, i1`` select the queries [i0, i1).
 """
 
 import numpy as np
@@ -70,7 +69,7 @@ cdef const nnk_neighbor_kernels *kernels = NULL
 
 
 def use_simd(name):
-    """Use the vector variant of that name (`nnk_image._core.simd_variants`); results never differ."""
+    """Use the vector variant with this name, one of `nnk_image._core.simd_variants`."""
     global kernels
     cdef const nnk_neighbor_kernels *found[4]
     for i in range(nnk_neighbor_variants(found)):
@@ -84,7 +83,7 @@ use_simd(simd_variant())
 
 
 def kernel_numbers():
-    """Names of the kernels with their places in the table of kernels.h."""
+    """Return a dict from the names of the kernels to their indices in the table of kernels.h."""
     numbers = {}
     while kernels.kernel_name(len(numbers)) != NULL:
         numbers[kernels.kernel_name(len(numbers)).decode()] = len(numbers)
@@ -111,10 +110,7 @@ cdef const double *doubles(const double[::1] view) noexcept:
 # --- weights -----------------------------------------------------------------------------
 
 cdef class Task:
-    """Queries, their candidates and the kernel (nnk_task).
-
-    Features and indices come as byte views of contiguous arrays.
-    """
+    """The problems of many queries (nnk_task). All arrays are contiguous."""
 
     cdef nnk_task c
     cdef const unsigned char[::1] points, queries, indices
@@ -131,23 +127,23 @@ cdef class Task:
 
     def set_kernel(self, int32_t kind, int32_t degree, double gamma, double coef0,
                    const double[::1] sigma, const double[::1] self_similarity):
-        """The kernel; sigma and K_qq are one per query, and may be empty where not read."""
+        """Set the kernel; `sigma` and `self_similarity` are (queries,), or empty if not used."""
         self.sigma, self.self_similarity = sigma, self_similarity
         self.c.kind, self.c.degree, self.c.gamma, self.c.coef0 = kind, degree, gamma, coef0
         self.c.sigma, self.c.self_similarity = doubles(sigma), doubles(self_similarity)
 
     def set_method(self, int32_t method, double ratio):
-        """How candidates are weighed."""
+        """Set the method to compute weights."""
         self.c.method, self.c.ratio = method, ratio
 
     def set_rules(self, int64_t n_neighbors, bint exclude_self, bint share_duplicates, double l1,
                   double tol):
-        """What takes part, and what is done with it."""
+        """Set which candidates are used, and options of the weights."""
         self.c.n_neighbors, self.c.exclude_self = n_neighbors, exclude_self
         self.c.share_duplicates, self.c.l1, self.c.tol = share_duplicates, l1, tol
 
     def distances(self, double[::1] result, int64_t i0, int64_t i1):
-        """Distances of queries [i0, i1) to their candidates."""
+        """Write the distances of queries to their candidates to `result` (nnk_distances)."""
         cdef int status
         if result.shape[0] == 0:
             return
@@ -157,7 +153,7 @@ cdef class Task:
 
     def solve(self, int32_t[::1] count, unsigned char[::1] index, double[::1] weight, double[::1] error,
               double[::1] residual, int64_t i0, int64_t i1):
-        """Weights of queries [i0, i1); `index` is a byte view of the type of the candidates."""
+        """Compute the results of queries (nnk_solved); `index` is a view of the bytes."""
         cdef int status
         cdef nnk_solved out
         out.count, out.error, out.residual = &count[0], &error[0], &residual[0]
@@ -170,7 +166,7 @@ cdef class Task:
 
 def solve_given(const double[:, :, ::1] k, const double[:, ::1] b, double l1, double[:, ::1] theta,
                 double[::1] residual, int64_t i0, int64_t i1):
-    """Weights of problems [i0, i1) given as matrices and vectors."""
+    """Compute the weights of problems that are given as matrices `k` and vectors `b`."""
     cdef int status
     with nogil:
         status = kernels.solve_given(&k[0, 0, 0], &b[0, 0], k.shape[1], l1, &theta[0, 0],

@@ -1,17 +1,18 @@
-/* Products, or squared distances, of all pairs of a few rows. */
+/* Products or squared distances of all pairs of a few rows. */
 #ifndef NNK_GRAM_H
 #define NNK_GRAM_H
 
 #include "octets.h"
 
 #if defined(NNK_VARIANT_AVX512)
-enum { TILE = 4 }; /* rows a side of a tile: its sums stay in registers */
+enum { TILE = 4 }; /* pairs of TILE x TILE rows at a time: their sums stay in registers */
 #else
 enum { TILE = 2 };
 #endif
 
-/* Add to g[i * n + j] the sums over `width` numbers for TILE x `columns` pairs of rows; of a
- * tile on the diagonal those above it. */
+/* Add the sums over `width` numbers to g[i * n + j], for TILE rows i and `columns` rows j; in a
+ * tile on the diagonal only for i < j.  The last three arguments are constants where this is
+ * inlined. */
 static inline __attribute__((always_inline)) void pair_tile(const double *const *a, const double *const *b,
                                                             int64_t width, double *g, int64_t n, const int distance,
                                                             const int diagonal, const int columns)
@@ -57,9 +58,9 @@ static inline __attribute__((always_inline)) void pair_all(const double *const *
         }
 }
 
-/* Add to g[i][j] rows[i].rows[j], or |rows[i] - rows[j]|^2, for pairs above the diagonal of
- * the first `used` of n rows of `width` numbers; n and width whole octets, rows not used
- * zeros. */
+/* Add rows[i] . rows[j], or |rows[i] - rows[j]|^2 if `distance`, to g[i * n + j] for i < j among
+ * the first `used` of n rows of `width` numbers.  n and width must be multiples of LANES, and the
+ * rows that are not used must be zeros. */
 static void add_pairs(const double *const *rows, int64_t n, int64_t used, int64_t width, double *g, int distance)
 {
     if (distance)
@@ -68,7 +69,7 @@ static void add_pairs(const double *const *rows, int64_t n, int64_t used, int64_
         pair_all(rows, n, used, width, g, 0);
 }
 
-/* Below the diagonal as above, n rows of `row` numbers. */
+/* Copy the elements above the diagonal to those below it: n rows of `row` numbers. */
 static void mirror(double *g, int64_t n, int64_t row)
 {
     for (int64_t i = 0; i < n; i++)

@@ -1,24 +1,26 @@
-/* The kernels: one function and one line of the table each.  Python has their formulas in
- * nnk_image/neighbors/kernels.py, under the same names. */
+/* The kernels: a function and a line of the table for each.  nnk_image/neighbors/kernels.py has
+ * their formulas in numpy, under the same names. */
 #ifndef NNK_KERNELS_H
 #define NNK_KERNELS_H
 
 #include "gram.h"
 #include "scratch.h"
 
-/* What rows of candidates hold.
- *   CENTRED  a_j = x_j - x_q: the nearest candidates are the most similar
- *   PLAIN    x_j: those with the largest product with the query are, or the largest `rank`
- *   GIVEN    nothing: points is the matrix K itself, row i of the queries holds K_qj */
+/* Contents of the rows of candidates, and which candidates count as the most similar.
+ *   CENTRED  a_j = x_j - x_q; the nearest ones
+ *   PLAIN    x_j; those with the largest product with the query, or the largest `rank`
+ *   GIVEN    no rows: `points` is the matrix K, and row q of `queries` holds K_qj; those with the
+ *            largest K_qj */
 enum { CENTRED, PLAIN, GIVEN };
 
 /* A kernel.
- *   distances  `fill` gets squared distances of the candidates in place of products
- *   rank       of candidates, from x_j.x_q, |x_j|^2 and |x_q|^2; NULL: the product
- *   fill       K_SS, on and above its diagonal, in place of the products of rows in w->s.k, and
- *              b in w->similarity, where it finds what ranked plain rows; w->square holds the
- *              squared lengths of the rows.  Returns K_qq.
- *   finish     changes the weights, given K_qq, and returns the error; NULL: nothing to do */
+ *   distances  whether `fill` gets squared distances between candidates instead of products
+ *   rank       returns what orders plain rows, from x_j.x_q, |x_j|^2 and |x_q|^2; NULL for x_j.x_q
+ *   fill       computes K_SS and b for query q.  It replaces the products of rows in w->s.k by
+ *              K_SS, on and above the diagonal, and writes b to w->similarity, which holds what has
+ *              ordered plain rows.  w->square holds the squared lengths of the rows.  Returns K_qq
+ *   finish     changes the weights at the end, given K_qq, and returns the error; NULL if there is
+ *              nothing to do */
 typedef struct {
     const char *name;
     int rows, distances;
@@ -27,6 +29,7 @@ typedef struct {
     double (*finish)(nnk_scratch *w, double own);
 } nnk_kernel;
 
+/* Return x^degree by repeated squaring, for degree >= 0. */
 static double power(double x, int32_t degree)
 {
     double y = 1;
@@ -73,7 +76,7 @@ static double laplacian(const nnk_task *t, nnk_scratch *w, int64_t q)
     return 1;
 }
 
-/* The constant c is the mean of |a_j|^2. */
+/* The kernel of 'lle': K_ij = c + a_i.a_j, where c is the mean of |a_j|^2, or 1 if that is 0. */
 static double embedding(const nnk_task *t, nnk_scratch *w, int64_t q)
 {
     (void)t, (void)q;
@@ -88,8 +91,8 @@ static double embedding(const nnk_task *t, nnk_scratch *w, int64_t q)
     return c;
 }
 
-/* Weights that sum to 1.  Returns half the squared distance of the query from its
- * reconstruction, |sum theta_j a_j|^2, where K_ij is c + a_i.a_j, scaled to K_jj = 1. */
+/* Scale the weights to a sum of 1.  Return half the squared distance between the query and its
+ * reconstruction, 1/2 |sum theta_j a_j|^2.  K_ij is c + a_i.a_j, scaled to K_jj = 1. */
 static double sum_to_one(nnk_scratch *w, double c)
 {
     double sum = 0;
@@ -108,7 +111,8 @@ static double sum_to_one(nnk_scratch *w, double c)
     return square > 0 ? 0.5 * square : 0;
 }
 
-/* Cosines in place of products, 0 for zero vectors; then shift + slope cosine. */
+/* Replace products by shift + slope cosine.  The cosine with a zero vector is 0; with `isolate`, so
+ * is the result. */
 static void cosines(nnk_scratch *w, double shift, double slope, int isolate)
 {
     const int64_t row = w->s.row;
@@ -148,7 +152,7 @@ static double shifted_cosine(const nnk_task *t, nnk_scratch *w, int64_t q)
     return w->query_square > 0;
 }
 
-/* What ranks candidates by their cosine with the query. */
+/* Return the cosine of candidate and query, which orders the candidates. */
 static double cosine_of(double product, double square, double query_square)
 {
     const double norm = sqrt(square) * sqrt(query_square);
@@ -165,7 +169,7 @@ static double polynomial(const nnk_task *t, nnk_scratch *w, int64_t q)
     return power(t->gamma * w->query_square + t->coef0, t->degree);
 }
 
-/* K_SS and K_qq as the caller gives them; b has been read. */
+/* A precomputed kernel: read_candidates has already read b. */
 static double given(const nnk_task *t, nnk_scratch *w, int64_t q)
 {
     const double *k = t->points;
@@ -175,7 +179,7 @@ static double given(const nnk_task *t, nnk_scratch *w, int64_t q)
     return t->self_similarity[q];
 }
 
-/* The table: task.kind is the place of a kernel in it. */
+/* The table, indexed by nnk_task.kind. */
 static const nnk_kernel kernel_table[] = {
     {"gaussian", CENTRED, 0, NULL, gaussian, NULL},
     {"laplacian", CENTRED, 1, NULL, laplacian, NULL},
@@ -189,7 +193,7 @@ static const nnk_kernel kernel_table[] = {
 
 static const nnk_kernel *kernel_of(const nnk_task *t) { return &kernel_table[t->kind]; }
 
-/* The name of kernel number `kind`, NULL beyond the last. */
+/* Return the name of kernel number `kind`, or NULL beyond the last one. */
 static const char *kernel_name(int32_t kind)
 {
     return kind < (int32_t)(sizeof kernel_table / sizeof *kernel_table) ? kernel_table[kind].name : NULL;

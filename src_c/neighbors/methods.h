@@ -1,12 +1,12 @@
-/* Other ways to weigh candidates, for comparison. */
+/* Other methods to compute weights, for comparison with NNK. */
 #ifndef NNK_METHODS_H
 #define NNK_METHODS_H
 
 #include "problem.h"
 
-#define STRICTLY 1e-12 /* coefficients of unit vectors closer to 0 count as 0 */
+#define NEGLIGIBLE 1e-12 /* coefficients of unit vectors up to this size count as 0 */
 
-/* b - K theta for any theta. */
+/* Compute the gradient b - K theta for any theta. */
 static void gradient_of_all(nnk_problem *s)
 {
     memcpy(s->gradient, s->b, sizeof *s->b * (size_t)s->row);
@@ -15,8 +15,8 @@ static void gradient_of_all(nnk_problem *s)
             subtract_multiple(s->gradient, s->theta[j], s->k + j * s->row, s->row);
 }
 
-/* Orthogonal matching pursuit (NNK paper, Algorithm 2): the candidate that explains most of
- * the rest comes in, then all weights are set anew. */
+/* Orthogonal matching pursuit (NNK paper, Algorithm 2): add the candidate with the largest
+ * gradient, compute all weights again, and repeat. */
 static void pursue_orthogonally(nnk_problem *s)
 {
     clear(s, OUTSIDE);
@@ -27,7 +27,7 @@ static void pursue_orthogonally(nnk_problem *s)
     }
 }
 
-/* Matching pursuit: the same, but weights stay as they are. */
+/* Matching pursuit: the same, but the weights of earlier candidates do not change. */
 static void pursue(nnk_problem *s)
 {
     clear(s, OUTSIDE);
@@ -39,7 +39,7 @@ static void pursue(nnk_problem *s)
     }
 }
 
-/* Weights are the similarities. */
+/* Use the similarities as weights. */
 static void take_all(nnk_scratch *w)
 {
     nnk_problem *s = &w->s;
@@ -49,9 +49,9 @@ static void take_all(nnk_scratch *w)
     gradient_of_all(s);
 }
 
-/* k*-nearest neighbours (Anava and Levy, Algorithm 1), with beta_j = ratio |a_j|.  Returns
- * lambda, which times C bounds the error.  All betas are less that of the nearest, which changes no
- * weight: squares of large ones would cancel. */
+/* k*-nearest neighbors (Anava and Levy, Algorithm 1), with beta_j = ratio |a_j|.  Return lambda,
+ * which bounds the error if multiplied by their C.  The beta of the nearest candidate is subtracted
+ * from all: this changes no weight, and avoids cancellation between squares of large betas. */
 static double weigh_by_distance(nnk_scratch *w, double ratio)
 {
     nnk_problem *s = &w->s;
@@ -77,7 +77,7 @@ static double weigh_by_distance(nnk_scratch *w, double ratio)
     return nearest + lambda;
 }
 
-/* Does a_j, projected on the span of P, have negative coefficients only? */
+/* Return whether all coefficients of a_j, projected onto the span of P, are negative. */
 static int opposes(nnk_problem *s, int32_t j)
 {
     if (!append(s, j))
@@ -85,21 +85,22 @@ static int opposes(nnk_problem *s, int32_t j)
     delete(s, s->size - 1);
     back_substitute(s, s->column);
     for (int32_t m = 0; m < s->size; m++)
-        if (!(s->z[m] < -STRICTLY))
+        if (!(s->z[m] < -NEGLIGIBLE))
             return 0;
     return 1;
 }
 
-/* Local non-negative pursuit (Chen, Lv and Yi, Algorithm 1): nearest first, candidates that
- * oppose all those chosen; weights that add up to 1 and reconstruct the query best.  K
- * holds products of the a_j.  Returns half the squared distance left. */
+/* Local non-negative pursuit (Chen, Lv and Yi, Algorithm 1): choose candidates, the nearest first,
+ * that oppose all those chosen before.  The weights sum to 1 and reconstruct the query best.  On
+ * entry s->k holds the products a_i.a_j.  Return half the squared distance between query and
+ * reconstruction. */
 static double pursue_locally(nnk_scratch *w)
 {
     nnk_problem *s = &w->s;
     clear(s, FREE);
     if (s->n == 0)
         return 0;
-    if (!(w->square[0] > 0)) { /* it is the query */
+    if (!(w->square[0] > 0)) { /* the nearest candidate is the query itself */
         s->theta[0] = 1;
         return 0;
     }
@@ -111,7 +112,7 @@ static double pursue_locally(nnk_scratch *w)
     append(s, 0);
     for (int32_t j = 1; j < s->n;) {
         const int chosen = s->state[j] == FREE && opposes(s, j) && append(s, j);
-        j = chosen ? 1 : j + 1; /* what did not oppose before may do so now */
+        j = chosen ? 1 : j + 1; /* start over: others may oppose now */
     }
     solve_passive(s);
     double total = 0;

@@ -1,6 +1,6 @@
-/* Sums of doubles in eights.  A sum over many numbers is eight sums, of every eighth
- * number, added in a fixed order at the end: the same bits on every instruction set.
- * An octet is held as PARTS vectors. */
+/* Sums of doubles, eight at a time.  A sum over many numbers consists of eight sums, each over
+ * every eighth number, which are added in a fixed order at the end.  So every instruction set gives
+ * the same bits.  Eight numbers (an octet) are held as PARTS vectors. */
 #ifndef NNK_OCTETS_H
 #define NNK_OCTETS_H
 
@@ -30,13 +30,14 @@ static inline part load_part(const double *p)
 
 static inline void store_part(double *p, part v) { memcpy(p, &v, sizeof v); }
 
+/* Return the maximum in each lane. */
 static inline part larger(part a, part b)
 {
     const part_mask above = a > b;
     return (part)(((part_mask)a & above) | ((part_mask)b & ~above));
 }
 
-/* An octet's first four lanes plus its last four. */
+/* Return the first four lanes of an octet plus its last four. */
 static inline block_f64 halves_sum(const part *octet)
 {
 #if defined(NNK_VARIANT_AVX512)
@@ -47,7 +48,7 @@ static inline block_f64 halves_sum(const part *octet)
 #endif
 }
 
-/* Sums of the lanes of four octets. */
+/* Return the sums of the lanes of four octets. */
 static inline block_f64 lane_sums(const part *a, const part *b, const part *c, const part *d)
 {
     const block_f64 p = halves_sum(a), q = halves_sum(b), r = halves_sum(c), s = halves_sum(d);
@@ -56,16 +57,17 @@ static inline block_f64 lane_sums(const part *a, const part *b, const part *c, c
     return __builtin_shufflevector(pq, rs, 0, 1, 4, 5) + __builtin_shufflevector(pq, rs, 2, 3, 6, 7);
 }
 
-/* The same for one. */
+/* Return the sum of the lanes of an octet, added in the same order as in lane_sums. */
 static inline double lane_sum(const part *octet)
 {
     const block_f64 s = halves_sum(octet);
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
+/* Return n rounded up to a multiple of LANES. */
 static inline int64_t whole_octets(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
-/* Sum of a[i] b[i], n a whole number of octets. */
+/* Return the sum of a[i] b[i]; n is a multiple of LANES. */
 static inline double dot(const double *a, const double *b, int64_t n)
 {
     part sum[PARTS] = {{0}};
@@ -75,14 +77,14 @@ static inline double dot(const double *a, const double *b, int64_t n)
     return lane_sum(sum);
 }
 
-/* a[i] -= f b[i], n a whole number of octets. */
+/* Subtract f b[i] from a[i]; n is a multiple of LANES. */
 static inline void subtract_multiple(double *a, double f, const double *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i += PART)
         store_part(a + i, load_part(a + i) - f * load_part(b + i));
 }
 
-/* a[i] = exp(a[i]) for a[i] <= 0 */
+/* Replace a[i] <= 0 by exp(a[i]); n is a multiple of LANES. */
 static inline void exp_octets(double *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i += LANES_f64) {

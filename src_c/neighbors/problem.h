@@ -1,11 +1,12 @@
-/* The scaled problem of one query: its candidates in order, their kernel, unit diagonal. */
+/* Set up the problem of one query: read and sort its candidates, compute their kernel, and scale it
+ * to a unit diagonal. */
 #ifndef NNK_PROBLEM_H
 #define NNK_PROBLEM_H
 
 #include "../csr.h"
 #include "kernels.h"
 
-/* An octet less `centre` to `out`, its squares to `sum`. */
+/* Write an octet minus `centre` to `out`, and add its squares to `sum`. */
 static inline void centre_octet(const part *values, const double *centre, double *out, part *sum)
 {
     for (int p = 0; p < PARTS; p++) {
@@ -15,8 +16,8 @@ static inline void centre_octet(const part *values, const double *centre, double
     }
 }
 
-/* Features [from, to) of row `i` of points or queries as doubles, less `centre`, in whole octets;
- * returns the sum of their squares. */
+/* Read features [from, to) of row i of points or queries as doubles, and write them minus `centre`
+ * to `out`, padded with zeros to whole octets.  Return the sum of their squares. */
 static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t from, int64_t to, const double *centre,
                        double *out)
 {
@@ -27,7 +28,7 @@ static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t f
     part sum[PARTS] = {{0}}, values[PARTS];
     double total = 0;
     for (int64_t l = 0; l < whole; l += LANES) {
-        if (l % STRIP == 0 && l > 0) { /* added up as add_pairs does, for equal rows to give the same */
+        if (l % STRIP == 0 && l > 0) { /* same order as in add_pairs, so that equal rows agree */
             total += lane_sum(sum);
             memset(sum, 0, sizeof sum);
         }
@@ -56,8 +57,8 @@ static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t f
     return total + lane_sum(sum);
 }
 
-/* Ask for the beginning of a row that is read next: rows lie anywhere, and what follows the
- * processor fetches ahead by itself. */
+/* Prefetch the beginning of the row of point i, which is read next.  Rows are scattered in memory;
+ * the processor itself prefetches what follows. */
 static void fetch_ahead(const nnk_task *t, int64_t i)
 {
     enum { LINE = 64, BEGINNING = 256 };
@@ -67,7 +68,7 @@ static void fetch_ahead(const nnk_task *t, int64_t i)
         __builtin_prefetch(row + at, 0, 2);
 }
 
-/* The candidates of query q: numbers, rows and what orders them. */
+/* Read the candidates of query q: their numbers, rows and sort keys. */
 static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
 {
     const nnk_kernel *kernel = kernel_of(t);
@@ -95,13 +96,14 @@ static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
         w->key[n] = centred ? w->square[n] : -w->similarity[n];
         n++;
     }
-    w->taken = n;
+    w->n_read = n;
 }
 
-/* Insertion sort, for candidates mostly come in order. */
+/* Sort the candidates by key, then by number.  Insertion sort, because most are already in
+ * order. */
 static void sort_candidates(nnk_scratch *w)
 {
-    for (int32_t i = 1; i < w->taken; i++) {
+    for (int32_t i = 1; i < w->n_read; i++) {
         const int64_t point = w->point[i];
         const double key = w->key[i], square = w->square[i], similarity = w->similarity[i];
         const int32_t place = w->place[i];
@@ -115,12 +117,12 @@ static void sort_candidates(nnk_scratch *w)
     }
 }
 
-/* Order them, drop repetitions, keep the most similar n_neighbors. */
+/* Sort the candidates, drop repeated ones, and keep the n_neighbors most similar. */
 static void choose_candidates(const nnk_task *t, nnk_scratch *w)
 {
     sort_candidates(w);
     int32_t n = 0;
-    for (int32_t i = 0; i < w->taken && n < t->n_neighbors; i++) {
+    for (int32_t i = 0; i < w->n_read && n < t->n_neighbors; i++) {
         if (n && w->point[n - 1] == w->point[i])
             continue;
         w->point[n] = w->point[i], w->square[n] = w->square[i], w->similarity[n] = w->similarity[i];
@@ -132,8 +134,8 @@ static void choose_candidates(const nnk_task *t, nnk_scratch *w)
         w->square[i] = 0, w->similarity[i] = 0;
 }
 
-/* Where features [from, to) of the candidates begin, and of as many zeros as make whole octets of
- * candidates. */
+/* Set w->line[i] to features [from, to) of candidate i, reading the rows again if they are not
+ * kept.  Further lines up to a multiple of LANES are zeros. */
 static void find_lines(const nnk_task *t, nnk_scratch *w, int64_t from, int64_t to)
 {
     const double *centre = kernel_of(t)->rows == CENTRED ? w->query : w->zeros;
@@ -150,7 +152,7 @@ static void find_lines(const nnk_task *t, nnk_scratch *w, int64_t from, int64_t 
     }
 }
 
-/* Products, or squared distances, of the candidates' rows into K, on and above its
+/* Write the products of the candidates' rows, or their squared distances, to K, on and above the
  * diagonal. */
 static void pair_candidates(const nnk_task *t, nnk_scratch *w, int distance)
 {
@@ -165,7 +167,7 @@ static void pair_candidates(const nnk_task *t, nnk_scratch *w, int distance)
         w->s.k[i * row + i] = distance ? 0 : w->square[i];
 }
 
-/* K_SS and b of query q; returns K_qq. */
+/* Compute K_SS and b of query q.  Return K_qq. */
 static double similarities(const nnk_task *t, nnk_scratch *w, int64_t q)
 {
     const nnk_kernel *kernel = kernel_of(t);
@@ -176,8 +178,8 @@ static double similarities(const nnk_task *t, nnk_scratch *w, int64_t q)
     return own;
 }
 
-/* K_jj = 1 and max b = 1, the weights' units kept in `root` and `scale`; with no b > l1
- * the scale is 0 and so are all weights. */
+/* Scale the problem such that K_jj = 1 and max(b - l1) = 1.  The factors are kept in `root` and
+ * `scale`.  If no b is above l1, `scale` is 0 and all weights will be 0. */
 static void normalise(nnk_scratch *w, double l1)
 {
     nnk_problem *s = &w->s;
@@ -201,7 +203,7 @@ static void normalise(nnk_scratch *w, double l1)
         s->b[j] = j < s->n && w->scale > 0 ? s->b[j] / w->scale : 0;
 }
 
-/* Largest violation of optimality, in units of the scaled problem. */
+/* Return the largest violation of the optimality conditions of the scaled problem. */
 static double residual_of(const nnk_problem *s)
 {
     double worst = 0;

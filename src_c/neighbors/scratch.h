@@ -1,4 +1,4 @@
-/* Memory for the problem of one query. */
+/* Scratch memory for the problem of one query. */
 #ifndef NNK_SCRATCH_H
 #define NNK_SCRATCH_H
 
@@ -8,29 +8,31 @@
 #include "neighbors.h"
 #include "solver.h"
 
-enum { STRIP = 256 };         /* features at a time: so much of all candidates stays in cache */
-enum { MOST_KEPT = 1 << 16 }; /* numbers of candidates' rows kept from their first reading on */
+enum { STRIP = 256 };         /* features multiplied at a time, so that they fit into the cache */
+enum { MOST_KEPT = 1 << 16 }; /* rows are kept if they have at most this many numbers together */
 
-/* Scratch for one query at a time: arrays of a number per candidate; the rows of `width`
- * numbers `query`, `zeros` and candidates as they are read, all of them kept where room is,
- * else one after the other; `block`, where they are not kept, STRIP features of those that
- * take part. */
+/* Scratch memory for one query at a time.  Most arrays have one number per candidate.
+ *   query, zeros   rows of `width` numbers: the features of the query as doubles, and zeros
+ *   rows           rows of the candidates, `stride` apart, if they are kept; else one row, which
+ *                  each candidate overwrites
+ *   block          if rows are not kept, STRIP features of the candidates that are used */
 typedef struct {
     nnk_problem s;
     int64_t capacity, width;
-    int32_t taken;           /* candidates before the nearest n_neighbors are kept */
-    int64_t *point;          /* their numbers, most similar first */
-    int32_t *place;          /* where their rows are kept */
-    double *key, *square;    /* what they are ordered by; |a_j|^2 */
+    int32_t n_read;          /* candidates before the most similar n_neighbors are chosen */
+    int64_t *point;          /* numbers of the candidates; the most similar first after sorting */
+    int32_t *place;          /* index of each candidate in `rows` */
+    double *key, *square;    /* sort key, ascending; |a_j|^2 or |x_j|^2 */
     double *similarity;      /* b before scaling */
     double *root;            /* sqrt(K_jj), 0 where K_jj is not positive */
     double *rows, *block, *query, *zeros;
-    const double **line;     /* of those that take part: where their rows begin */
-    int64_t stride;          /* of the rows kept, 0 if they are not */
+    const double **line;     /* features of the candidates that are used, see find_lines */
+    int64_t stride;          /* of `rows`; 0 if they are not kept */
     double scale, query_square;
     void *memory;
 } nnk_scratch;
 
+/* Reserve n_bytes, rounded up to whole cache lines.  Return their offset. */
 static size_t take(size_t *used, size_t n_bytes)
 {
     const size_t at = *used;
@@ -38,11 +40,13 @@ static size_t take(size_t *used, size_t n_bytes)
     return at;
 }
 
-/* Room for problems of n candidates of which `kept` take part; `paired`: with each other. */
+/* Allocate scratch memory for problems of n candidates with rows of `width` numbers, of which
+ * `kept` candidates are used.  `paired` says whether pairs of candidates are compared.  Return a
+ * status; the caller frees w->memory by free_aligned. */
 static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, int paired)
 {
     const int64_t capacity = whole_octets(n > 0 ? n : 1), row = whole_octets(kept > 0 ? kept : 1);
-    const int64_t stride = (width / LANES | 1) * LANES; /* odd, so that rows do not share cache sets */
+    const int64_t stride = (width / LANES | 1) * LANES; /* odd: no cache conflicts between rows */
     const int keep = paired && capacity * stride <= MOST_KEPT;
     const size_t line = sizeof(double) * (size_t)row, long_line = sizeof(double) * (size_t)capacity;
     size_t used = 0;

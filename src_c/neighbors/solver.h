@@ -1,10 +1,10 @@
-/* Non-negative least squares in Gram form, exactly: Lawson and Hanson's active set
- * method, started from the candidates that no nearer one rules out pairwise (the kernel
- * ratio interval, exact for two candidates, a good guess for more).
+/* Exact non-negative least squares in Gram form, by the active set method of Lawson and Hanson.  It
+ * starts from the candidates that no nearer one rules out (the kernel ratio interval), which is the
+ * solution for two candidates and a good guess for more.
  *
- * The problem is scaled so that K_jj = 1 and max b = 1.  Its passive set P (weights
- * free to be positive) has the Cholesky factor R' R = K_PP, updated as candidates come
- * and go.
+ * The problem is scaled such that K_jj = 1 and max b = 1.  The passive set P holds the candidates
+ * whose weights may be positive.  The Cholesky factor R, R' R = K_PP, is updated when candidates
+ * enter or leave P.
  */
 #ifndef NNK_SOLVER_H
 #define NNK_SOLVER_H
@@ -13,26 +13,33 @@
 
 #include "octets.h"
 
-#define SMALLEST_PIVOT 1e-13 /* of K_jj = 1: below, a candidate depends on passive ones */
-#define GRADIENT_NOISE 2e-15 /* of max b = 1: below, a gradient is rounding */
-#define WORTH_EXCHANGE 1e-12 /* gradient above which a dependent candidate replaces one */
+#define SMALLEST_PIVOT 1e-13 /* with a smaller one, a candidate is linearly dependent on P */
+#define GRADIENT_NOISE 2e-15 /* smaller gradients are rounding errors */
+#define WORTH_EXCHANGE 1e-12 /* least gradient of a dependent candidate that replaces another */
 
-/* Arrays of `row` numbers, n rounded up to whole octets; k and r are n such rows. */
+/* A problem of n candidates and its solution.  Arrays have `row` numbers, n rounded up to a
+ * multiple of LANES; k and r have n such rows. */
 typedef struct {
-    int32_t n, size;
+    int32_t n, size;       /* candidates; those in P */
     int64_t row;
-    double *k, *b;         /* in: the scaled problem */
-    double *theta;         /* out: weights of the candidates */
+    double *k, *b;         /* the scaled problem */
+    double *theta;         /* the solution */
     double *gradient;      /* b - K theta */
     double *r, *y;         /* R, zero below its diagonal and beyond `size`; R'^-1 b_P */
     double *z, *column;    /* scratch */
-    int32_t *passive;      /* P in the order of R */
-    uint8_t *state;
+    int32_t *passive;      /* the candidates of P, in the order of R */
+    uint8_t *state;        /* of each candidate, see below */
 } nnk_problem;
 
+/* States of candidates.
+ *   FREE     may enter P
+ *   PASSIVE  in P
+ *   BLOCKED  cannot enter P until another candidate leaves it
+ *   OUTSIDE  not considered by `descend` */
 enum { FREE, PASSIVE, BLOCKED, OUTSIDE };
 
-/* Take candidate j into P; 0 if it depends on P and cannot. */
+/* Add candidate j to P.  Return 0, without adding it, if it is linearly dependent on P.  s->column
+ * is left as R'^-1 K_Pj. */
 static int append(nnk_problem *s, int32_t j)
 {
     const int32_t p = s->size;
@@ -62,8 +69,8 @@ static int append(nnk_problem *s, int32_t j)
     return 1;
 }
 
-/* Take the candidate at place `at` out of P: its column leaves R, plane rotations of rows
- * make R triangular again. */
+/* Remove the candidate at position `at` from P: remove its column from R, and make R triangular
+ * again by plane rotations of its rows. */
 static void delete(nnk_problem *s, int32_t at)
 {
     const int32_t last = --s->size;
@@ -92,21 +99,22 @@ static void delete(nnk_problem *s, int32_t at)
     memset(s->r + last * row, 0, sizeof *s->r * (size_t)whole_octets(last + 1));
 }
 
-/* z = R^-1 y */
+/* Compute z = R^-1 y. */
 static void back_substitute(nnk_problem *s, const double *y)
 {
     const int64_t width = whole_octets(s->size);
     memset(s->z, 0, sizeof *s->z * (size_t)width);
-    for (int32_t m = s->size - 1; m >= 0; m--) { /* z is still 0 up to m */
+    for (int32_t m = s->size - 1; m >= 0; m--) { /* z[0 .. m] is still 0 */
         const double *row = s->r + m * s->row;
         const int64_t from = (m + 1) / LANES * LANES;
         s->z[m] = (y[m] - dot(row + from, s->z + from, width - from)) / row[m];
     }
 }
 
-/* The unconstrained weights of P. */
+/* Compute the unconstrained weights of P in z. */
 static void solve_passive(nnk_problem *s) { back_substitute(s, s->y); }
 
+/* Compute the gradient b - K theta, if only candidates in P have weights. */
 static void update_gradient(nnk_problem *s)
 {
     memcpy(s->gradient, s->b, sizeof *s->b * (size_t)s->row);
@@ -114,11 +122,11 @@ static void update_gradient(nnk_problem *s)
         subtract_multiple(s->gradient, s->theta[s->passive[m]], s->k + s->passive[m] * s->row, s->row);
 }
 
-/* P from the kernel ratio interval: nearest first, each candidate that no earlier one
- * rules out pairwise; then those of negative weight leave until none is left. */
+/* Choose an initial P and its weights: each candidate that no nearer one in P rules out (the kernel
+ * ratio interval).  Then remove those with negative weights until there are none. */
 static void start(nnk_problem *s)
 {
-    double *reach = s->gradient; /* largest b_i K_ij over the i taken */
+    double *reach = s->gradient; /* largest b_i K_ij over the i in P */
     memset(reach, 0, sizeof *reach * (size_t)s->row);
     for (int32_t j = 0; j < s->n; j++)
         if (s->b[j] > reach[j] && append(s, j))
@@ -135,7 +143,8 @@ static void start(nnk_problem *s)
         s->theta[s->passive[m]] = s->z[m];
 }
 
-/* The candidate of that state with the largest gradient, -1 if none is above rounding. */
+/* Return the candidate in this state with the largest gradient, or -1 if no gradient is larger than
+ * a rounding error. */
 static int32_t steepest(const nnk_problem *s, uint8_t state)
 {
     int32_t best = -1;
@@ -146,7 +155,8 @@ static int32_t steepest(const nnk_problem *s, uint8_t state)
     return best;
 }
 
-/* Go from theta towards z as far as weights stay positive; those that become 0 leave P. */
+/* Move theta towards the unconstrained weights as far as none becomes negative; remove candidates
+ * whose weights become 0 from P.  Return whether the unconstrained weights were reached. */
 static int step(nnk_problem *s)
 {
     double length = 1;
@@ -171,12 +181,14 @@ static int step(nnk_problem *s)
     return first < 0;
 }
 
-/* Candidate j all but depends on P, K_j = K_P c, yet would lower the objective: give it
- * weight at the cost of c until a passive one is used up, which leaves for it. */
+/* Let candidate j replace another one.  It is almost linearly dependent on P, K_Pj = K_PP c, but
+ * would lower the objective: increase its weight and change the others by -c times as much until
+ * one of them is 0, and remove that one from P.  Repeat until j can be added to P; return 0 if that
+ * fails. */
 static int exchange(nnk_problem *s, int32_t j)
 {
     do {
-        back_substitute(s, s->column); /* as append left it */
+        back_substitute(s, s->column); /* the c above, from what append left in s->column */
         int32_t first = -1;
         double amount = 0;
         for (int32_t m = 0; m < s->size; m++) {
@@ -199,13 +211,13 @@ static int exchange(nnk_problem *s, int32_t j)
     return 1;
 }
 
-/* Let candidate j enter; 0 if it must stay out.  If other candidates leave in return, which may
- * unblock more, *gone is set. */
+/* Add candidate j to P and solve again.  Return 0 if it cannot be added.  *gone is set if other
+ * candidates leave P, after which blocked ones may be able to enter. */
 static int enter(nnk_problem *s, int32_t j, int *gone)
 {
     if (append(s, j)) {
         solve_passive(s);
-        if (!(s->z[s->size - 1] > 0)) { /* its gradient was rounding after all */
+        if (!(s->z[s->size - 1] > 0)) { /* its gradient was a rounding error */
             delete(s, s->size - 1);
             return 0;
         }
@@ -219,8 +231,8 @@ static int enter(nnk_problem *s, int32_t j, int *gone)
     return 1;
 }
 
-/* From feasible weights to the best of candidates that are not outside; the gradient is that
- * of the solution. */
+/* Improve feasible weights to the optimal ones of all candidates that are not OUTSIDE.  The
+ * gradient is up to date on return. */
 static void descend(nnk_problem *s)
 {
     for (int32_t turn = 0; turn < 10 * s->n + 20; turn++) {
@@ -232,12 +244,13 @@ static void descend(nnk_problem *s)
         if (!enter(s, j, &gone))
             s->state[j] = BLOCKED;
         for (int32_t i = 0; gone && i < s->n; i++)
-            if (s->state[i] == BLOCKED) /* what they duplicated may have left */
+            if (s->state[i] == BLOCKED) /* what it depends on may have left */
                 s->state[i] = FREE;
     }
     update_gradient(s);
 }
 
+/* Empty P, set all weights to 0, and put all candidates into one state. */
 static void clear(nnk_problem *s, uint8_t state)
 {
     s->size = 0;

@@ -1,12 +1,12 @@
-/* NNK of many queries, compiled once per instruction set.  NNK_VARIANT names the table
- * this compilation defines. */
+/* NNK of many queries.  This file is compiled once per instruction set; NNK_VARIANT names the table
+ * that it defines. */
 #include <float.h>
 #include <math.h>
 
 #include "../templating.h"
 #include "methods.h"
 
-/* Most candidates of a query in [i0, i1). */
+/* Return the largest number of candidates of the queries [i0, i1). */
 static int64_t most_candidates(const nnk_task *t, int64_t i0, int64_t i1)
 {
     int64_t most = 0;
@@ -15,6 +15,7 @@ static int64_t most_candidates(const nnk_task *t, int64_t i0, int64_t i1)
     return most;
 }
 
+/* Allocate scratch memory for queries [i0, i1).  Return a status. */
 static int task_scratch(nnk_scratch *w, const nnk_task *t, int paired, int64_t i0, int64_t i1)
 {
     const int64_t most = most_candidates(t, i0, i1), kept = most < t->n_neighbors ? most : t->n_neighbors;
@@ -38,13 +39,14 @@ static int distances(const nnk_task *t, double *distance, int64_t i0, int64_t i1
     return NNK_OK;
 }
 
-/* Does candidate i equal j?  A similarity of 1 may be rounded, equal b never differ. */
+/* Return whether candidates i and j are equal.  Then their similarity is 1 up to rounding, and
+ * their b are exactly equal. */
 static int are_twins(const nnk_problem *s, int32_t i, int32_t j)
 {
     return s->k[j * s->row + i] >= 1 - 4 * DBL_EPSILON && s->b[i] == s->b[j];
 }
 
-/* Candidates equal to a chosen one take equal shares of its weight. */
+/* Divide the weight of each candidate in P equally among all candidates equal to it. */
 static void share(nnk_scratch *w)
 {
     nnk_problem *s = &w->s;
@@ -60,15 +62,16 @@ static void share(nnk_scratch *w)
     }
 }
 
-/* What to scale weight j by, and to divide its similarity by, to compare them: as if K_jj = 1.
- * Weights that are similarities themselves are compared as they are. */
+/* Return the number by which weight j is multiplied, and its similarity divided, to compare them as
+ * if K_jj = 1.  It is 1 if weights are the similarities. */
 static double unit_of(const nnk_task *t, const nnk_scratch *w, int32_t j)
 {
     return t->method == NNK_NEAREST || !(w->root[j] > 0) ? 1 : w->root[j];
 }
 
-/* Weights in the caller's units, those below tol max(b), both as if K_jj = 1, dropped.  Returns
- * (b + l1)'theta + gradient'theta, which is K_qq less twice the error. */
+/* Convert weights to the units of the caller, and set those below tol max(b) to 0.  Return
+ * (b + l1)'theta + gradient'theta, which is K_qq minus twice the error; it includes the small
+ * weights. */
 static double unscale(const nnk_task *t, nnk_scratch *w)
 {
     double explained = 0, top = 0;
@@ -85,8 +88,9 @@ static double unscale(const nnk_task *t, nnk_scratch *w)
     return explained;
 }
 
-/* Write candidates and weights by rising point number: counting the smaller ones is quicker
- * than sorting so few, for nothing has to be guessed. */
+/* Write candidates and weights, ordered by the numbers of the points.  The position of each is the
+ * count of smaller numbers: for so few this is faster than sorting, since it has no unpredictable
+ * branches. */
 static void write_rows(const nnk_task *t, const nnk_solved *out, const nnk_scratch *w, int64_t q)
 {
     const int32_t n = w->s.n;
@@ -100,7 +104,8 @@ static void write_rows(const nnk_task *t, const nnk_solved *out, const nnk_scrat
     out->count[q] = n;
 }
 
-/* Weights by kernel regression, exact or pursued, or similarities; returns the error. */
+/* Compute weights by kernel regression, exactly or by a pursuit, or from similarities.  Return the
+ * error. */
 static double regress(const nnk_task *t, nnk_scratch *w, int64_t q, double *residual)
 {
     const double own = similarities(t, w, q);

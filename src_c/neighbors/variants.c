@@ -1,4 +1,4 @@
-/* Which vector variants of the solver there are. */
+/* The vector variants of the functions on points. */
 #include "../variants.h"
 #include "neighbors.h"
 
