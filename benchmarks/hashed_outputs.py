@@ -168,7 +168,7 @@ def transforms():
         wavelets = nnk_image.SpectralGraphWavelets(matrix, laplacian=kind, order=15)
         bands = wavelets.analyze(signal)
         yield f"plain {seed} {dtype} {kind}", digest(bands, wavelets.synthesize(bands))
-    for name in ("camera", "coffee_gray"):
+    for name in ("camera", "coffee_grey"):
         results = nnk_image.energy_compaction(nnk_image.standard_image(name)[:100, :120])
         energies = [order for energy in results.energy.values() for order in energy]
         yield f"compaction {name}", digest(*energies)
