@@ -14,7 +14,7 @@ from benchmarks.timing import Table
 from nnk_image import standard_image
 
 SIGMA = 20.0
-"""Standard deviation of the noise, which is given."""
+"""Standard deviation of the noise, which is given to the command."""
 
 TIFF_TILE = 512
 """Height and width of the tiles of TIFF files, in pixels."""

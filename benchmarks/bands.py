@@ -213,7 +213,7 @@ def _estimated_rician(noisy):
 
 
 def _tensor(signals, gradients, head):
-    """Return fractional anisotropy and mean diffusivity (0.001 mm^2/s) of a fitted tensor."""
+    """Return fractional anisotropy and mean diffusivity (0.001 mm^2/s) inside the head."""
     from dipy.reconst.dti import TensorModel
 
     fit = TensorModel(gradients, min_signal=1e-3).fit(signals[head])
@@ -221,7 +221,7 @@ def _tensor(signals, gradients, head):
 
 
 def _anatomy(clean, residual, head):
-    """Return the mean absolute correlation of residuals with clean images; 0 if constant."""
+    """Return the mean absolute correlation of residuals with clean images inside the head."""
     pairs = zip(clean[head].T, residual[head].T, strict=True)
     return mean(abs(np.corrcoef(a, b)[0, 1]) if b.std() > 0 else 0.0 for a, b in pairs)
 

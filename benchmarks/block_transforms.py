@@ -14,7 +14,7 @@ STEP, COARSE = 4, 64
 """Quantizer steps in gray levels: of the picture, and of a coarse picture that is sent first."""
 
 STEPS = ((4, 16), (4, 32), (4, 64), (16, 32), (16, 64), (16, 128))
-"""Both steps for the rows of the second table."""
+"""Pairs of both steps, one per row of the second table."""
 
 
 def tables(options):

@@ -43,7 +43,7 @@ class Processing:
     smoothing : float
         Color sigma of a bilateral filter, in gray levels from 0 to 255.
     sharpening : float
-        Factor by which details below about 1 pixel are amplified (unsharp masking).
+        Share of the details below about 1 pixel that is added (unsharp masking).
     """
 
     chroma: float = 0.0
@@ -58,7 +58,7 @@ class Shot:
     Attributes
     ----------
     name : str
-        Scene and exposure.
+        Name of the photograph.
     peak : float
         Expected photon count of a green pixel where the scene is white.
     mosaic : (H, W) ndarray

@@ -83,7 +83,7 @@ def _ours(build, image, window, n_jobs=None):
 
 
 def skimage_bilateral(image, window):
-    """Filter with scikit-image, on values / 255 from 0 on; scaling takes under 1 % of the time."""
+    """Filter with scikit-image; shifting and scaling the values takes under 1 % of the time."""
     pixels = (image - image.min()) / image.dtype.type(255)
     return denoise_bilateral(pixels, window, sigma_color=SIGMA_F / 255, sigma_spatial=SIGMA_D)
 

@@ -1,4 +1,4 @@
-"""Images with foreground masks, to score segmentations.
+"""Images with foreground masks, for scoring segmentations.
 
 The outlines in photographs were drawn by hand in an enlarged view, as polygons and ellipses. They
 are accurate to about two pixels, and independent of any segmentation method, except for the coins:

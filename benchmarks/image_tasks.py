@@ -26,7 +26,7 @@ from nnk_image.learning import interpolate, label_propagation
 SEED_DRAWS = 3
 BETAS = (130, 1000, 5000)
 WIDTHS = (10, 5, 20)
-"""Settings tried, the default first: beta of random_walker, sigma_f of our graph in gray levels."""
+"""Settings, the default first: beta of random_walker; sigma_f of image_graph, in gray levels."""
 
 
 def tables(options):

@@ -60,8 +60,8 @@ def best_timed_call(function, *arguments, repeats=3):
 def interleaved(contenders, rounds):
     """Time several functions in turn, so that disturbances affect all of them alike.
 
-    In each round, every function runs once, and another one goes first. One round more, which is
-    not timed, runs before the others.
+    In each round, every function runs once, and another one goes first. An additional first round
+    is not timed.
 
     Parameters
     ----------

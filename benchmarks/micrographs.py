@@ -22,7 +22,7 @@ def processed(scene, kind, rng):
     ----------
     scene : (H, W) ndarray
         Micrograph almost without noise. It is reduced to half its size, which removes most of the
-        rest of the noise.
+        remaining noise.
     kind : str
         Key of `PROCESSING`.
     rng : numpy.random.Generator

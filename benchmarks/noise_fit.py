@@ -1,10 +1,10 @@
 """Fit the weights of the correlated part of an estimate: ``python -m benchmarks.noise_fit``.
 
 `nnk_image.noise.trust` multiplies the correlated part of the measured noise by a factor, which is
-small if that part looks like texture. Here, each picture is denoised with six factors, and weights
-are fitted whose factors come closest to the best ones, on average over families of pictures. With
-``--leave-out``, they are also fitted without each source: a camera, or an image to which noise was
-added.
+small if that part looks like texture. Here, each picture is denoised with six factors, and the
+weights from which the factor follows are fitted, so that it comes close to the best one, on average
+over families of pictures. With ``--leave-out``, they are also fitted without each source: a camera,
+or an image to which noise was added.
 """
 
 import argparse
@@ -225,7 +225,7 @@ class Scores:
         return LEAST_SCORE * np.tanh(lost / LEAST_SCORE)
 
     def mean(self, weights):
-        """Return the mean score, weighted by family, with the factors that follow from weights."""
+        """Return the mean score, weighted by family, for the factors that weights give."""
         return float(self._trial_weights @ self.at(trust.factor(self.features, weights)))
 
 
@@ -252,8 +252,8 @@ def _lines(trials, weights):
     factors = trust.factor(scores.features, np.array(weights))
     families, values = np.array([trial.family for trial in trials]), scores.at(factors)
     for family in dict.fromkeys(families.tolist()):
-        own, among = values[families == family], factors[families == family]
-        range_ = f"{among.min():.2f} to {among.max():.2f}"
+        own, used = values[families == family], factors[families == family]
+        range_ = f"{used.min():.2f} to {used.max():.2f}"
         yield f"{family:20} {len(own):3} {own.mean():7.2f} {own.min():7.2f}   {range_}"
 
 

@@ -101,7 +101,7 @@ def _filtered(side):
 
 
 def _pink(height, width):
-    """Return the power of noise proportional to 1/f; zero frequency has that of the lowest."""
+    """Return the power of 1/f noise; at frequency 0, it is that of the next frequency."""
     frequency = np.hypot(np.fft.fftfreq(height)[:, None], np.fft.fftfreq(width))
     frequency[0, 0] = frequency[0, 1]
     return 1 / frequency

@@ -1,4 +1,4 @@
-"""Other denoisers, with which `denoise` is compared.
+"""Denoisers of other libraries, with which `denoise` is compared.
 
 Each takes a float64 image, gray (H, W) or color (H, W, 3), and the standard deviation `sigma` of
 the noise. Values are about 0 to 255. Settings that are intensities are in units of sigma.
@@ -17,7 +17,7 @@ def channel_axis_of(image):
 
 
 def bilateral_filter(noisy, sigma, color, spatial, window=None):
-    """Filter by the definition of the bilateral filter, ``D^-1 K y``; pixels count themselves.
+    """Filter by the definition of the bilateral filter, ``D^-1 K y``, where K has a unit diagonal.
 
     The filter of scikit-image 0.26 differs. Its table of spatial weights has rows of win_size + 1
     entries, but is read with a row length of win_size, so its weights are sheared.
@@ -71,7 +71,7 @@ def skimage_bilateral(noisy, sigma, color, spatial):
 
 
 def non_local_means(noisy, sigma, h, patch, distance=10):
-    """Denoise with scikit-image's non-local means, which is given sigma."""
+    """Denoise with scikit-image's non-local means for a known sigma."""
     return 255 * restoration.denoise_nl_means(
         noisy / 255,
         patch_size=patch,

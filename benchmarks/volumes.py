@@ -76,16 +76,16 @@ def wavelets(options):
     signal = volume.ravel().astype(float)
     runs = {
         "PyGSP, float64": partial(bank.filter, signal, order=transforms[1].order),
-        "ours, float32, 1 thread": partial(transforms[1].analyze, volume),
-        "ours, float32, 2 threads": partial(transforms[2].analyze, volume),
+        "nnk_image, float32, 1 thread": partial(transforms[1].analyze, volume),
+        "nnk_image, float32, 2 threads": partial(transforms[2].analyze, volume),
     }
     times = interleaved(runs, max(1, options.rounds // 3))
-    columns = {"": "", "s": ".2f", "x PyGSP": ".1f"}
+    columns = {"": "", "s": ".2f", "speedup over PyGSP": ".1f"}
     table = Table(f"7 bands of 128^3 voxels, order {transforms[1].order}, graph of 5^3", columns)
     reference = np.median(times["PyGSP, float64"])
     for name in runs:
         seconds = np.median(times[name])
-        table.rows.append({"": name, "s": seconds, "x PyGSP": reference / seconds})
+        table.rows.append({"": name, "s": seconds, "speedup over PyGSP": reference / seconds})
     yield table
 
 

@@ -14,7 +14,7 @@ from nnk_image.graph.planes import StoredEdges
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
-NOTE = "Ratios: time of the row / time of our analyze in that type; median (quartiles) of rounds."
+NOTE = "Ratios: time of the row / time of analyze in that type; median (quartiles) of rounds."
 
 
 def tables(options):

@@ -14,7 +14,7 @@ def interpolation():
     """Return the table of Proposition 3.3: whether training points are predicted correctly."""
     X, y = load_digits(return_X_y=True)
     table = Table(
-        "Digits that are among their own candidates, k=50: error in %",
+        "Digits classified with themselves among the candidates, k=50: error in %",
         {"kernel": "", "NNK": ".2f", "kNN, weighted": ".2f"},
     )
     for kernel in ("gaussian", "laplacian", "cosine", "linear", "polynomial"):

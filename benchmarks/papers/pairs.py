@@ -17,8 +17,8 @@ def ratios():
     """Return the table of Theorem 2.3: two candidates, kernels with and without negative values."""
     table = Table(
         "General kernel ratio interval: two candidates, 20,000 random kernels of each kind",
-        {"kernel": "", "both neighbors": "", "interval as printed wrong": ""}
-        | {"kernel_ratio_test wrong": ""},
+        {"kernel": "", "both neighbors": "", "errors, printed interval": ""}
+        | {"errors, kernel_ratio_test": ""},
         notes=("The true neighbors are those with positive exact weights.",),
     )
     rng = np.random.default_rng(0)
@@ -36,8 +36,8 @@ def ratios():
             {
                 "kernel": name,
                 "both neighbors": f"{both.mean():.1%}",
-                "interval as printed wrong": f"{np.mean(printed != both):.2%}",
-                "kernel_ratio_test wrong": f"{np.mean(ours != both):.2%}",
+                "errors, printed interval": f"{np.mean(printed != both):.2%}",
+                "errors, kernel_ratio_test": f"{np.mean(ours != both):.2%}",
             }
         )
     return table
@@ -49,10 +49,10 @@ def propositions():
         f"Subvector propositions: {N_QUERIES} random queries, two parts of two features each",
         {"candidates": "d", "2.5 fails": "", "2.6 fails, hidden": "", "2.6 fails, literally": ""},
         notes=(
-            "2.5 fails: a candidate has a weight in both parts, but none in the whole space.",
-            "2.6 fails, hidden: a candidate without weight in both parts, hidden in both behind",
-            "one with weight in both (kernel_ratio_test), has a weight in the whole. literally:",
-            "the same if another candidate has weight in both parts, hiding the first or not.",
+            "2.5 fails: a candidate has a positive weight in both parts, but 0 in the whole space.",
+            "2.6 fails, hidden: a candidate has weight 0 in both parts, where it is hidden behind",
+            "one of positive weight (kernel_ratio_test), but a positive weight in the whole space.",
+            "literally: the same, but the other candidate need not hide the first.",
             "Numbers: queries that fail, of those to which the proposition applies.",
         ),
     )
@@ -108,8 +108,8 @@ def from_parts():
         {"parts": "", "neighbors": ".1f", "found of 30": ".3f", "found of 300": ".3f"}
         | {"error": ".4f"},
         notes=(
-            "found: share of the NNK neighbors found among the 30 or 300 nearest points. error:",
-            "mean of the objective.",
+            "found: share of the NNK neighbors that result from the 30 or 300 nearest points.",
+            "error: mean of the objective.",
         ),
     )
     nearest = nnk_neighbors(X, n_neighbors=30, sigma=20.0)

@@ -19,7 +19,7 @@ CAPTION = (
     "Left: time per pixel on the middle 128 x 128 pixels, one thread; lines are means over the "
     "images, and shades extend from the lowest to the highest. Algorithm 4: from image to "
     "symmetric sparse matrix. Exact NNK: the non-negative quadratic problem of every pixel over "
-    "all pixels of its window is solved to optimality in C; the time excludes its sparse matrix. "
+    "all pixels of its window is solved to optimality in C; the time excludes writing its matrix. "
     "Middle: number of neighbors that each pixel chooses. Right: share of the exact neighbors that "
     "Algorithm 4 finds, and the number of neighbors in both graphs divided by that in either "
     "(Jaccard index)."
