@@ -1,4 +1,4 @@
-"""python -m benchmarks [graph | wavelets | denoising | ... | all] ..."""
+"""Print tables that compare nnk_image with other programs: ``python -m benchmarks``."""
 
 import argparse
 import json
@@ -40,7 +40,7 @@ def main():
             for table in modules[name].tables(options):
                 print(f"\n{table}", flush=True)
                 report[name].append(table.to_dict())
-        except ImageFileError as error:  # of a folder that the options name
+        except ImageFileError as error:  # from a folder given by an option
             parser.error(str(error))
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
@@ -48,7 +48,8 @@ def main():
 
 def _parser(modules):
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Tables of nnk_image beside its peers."
+        prog="python -m benchmarks",
+        description="Print tables that compare nnk_image with other programs.",
     )
     parser.add_argument(
         "tables",
@@ -56,10 +57,14 @@ def _parser(modules):
         choices=(*TABLES, "all"),
         default="all",
         metavar="table",
-        help=f"{', '.join(TABLES)} or all (default)",
+        help=f"{', '.join(TABLES)}, or all (default)",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
-    parser.add_argument("--rounds", type=int, default=7, help="timed rounds (default %(default)s)")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write all figures to this file"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="number of timed rounds (default: %(default)s)"
+    )
     for name, module in modules.items():
         if hasattr(module, "add_options"):
             module.add_options(parser.add_argument_group(name))

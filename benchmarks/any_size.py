@@ -1,4 +1,4 @@
-"""Images larger than memory, through the command line in tiles."""
+"""Denoise large images in tiles by the command line: time and peak memory."""
 
 import os
 import subprocess
@@ -14,20 +14,27 @@ from benchmarks.timing import Table
 from nnk_image import standard_image
 
 SIGMA = 20.0
+"""Standard deviation of the noise, which is given to the command."""
+
 TIFF_TILE = 512
+"""Height and width of the tiles of TIFF files, in pixels."""
 
 
 def add_options(group):
-    """Command line of this table."""
+    """Add the options of this table to an argparse group."""
     group.add_argument(
         "--slides",
         type=_slide,
         nargs="+",
         default=[("sgw", 8192), ("fast", 4096)],
         metavar="METHOD:SIDE",
-        help="what is denoised in tiles (default: sgw:8192 fast:4096)",
+        help="methods, and heights and widths of the images (default: sgw:8192 fast:4096)",
     )
-    group.add_argument("--tile-memory", default="1GiB", help="its --max-memory (%(default)s)")
+    group.add_argument(
+        "--tile-memory",
+        default="1GiB",
+        help="option --max-memory of `nnk-image denoise` (default: %(default)s)",
+    )
 
 
 def _slide(text):
@@ -36,7 +43,7 @@ def _slide(text):
 
 
 def tables(options):
-    """Time and peak of `nnk-image denoise`, tiled TIFF to zarr."""
+    """Yield the table of `nnk-image denoise` from a tiled TIFF file to zarr."""
     columns = {"": "", "s": ".0f", "CPU s": ".0f", "us per pixel": ".2f", "peak MiB": ".0f"}
     table = Table(f"nnk-image denoise --max-memory {options.tile_memory}, TIFF to zarr", columns)
     for method, side in options.slides:
@@ -45,18 +52,21 @@ def tables(options):
             write_slide(source, side)
             given = ["--sigma", f"{SIGMA:g}", "--max-memory", options.tile_memory]
             command = [sys.executable, "-m", "nnk_image", "denoise", source, target, *given]
-            row = {"": f"{side}x{side} uint8 {method}"} | measured([*command, "--method", method])
+            row = {"": f"{side}x{side} uint8 {method}"} | run_measured(
+                [*command, "--method", method]
+            )
             row["us per pixel"] = 1e6 * row["CPU s"] / side**2
             table.rows.append(row)
     table.notes = (
-        f"8-bit pixels of noise {SIGMA:g}, which is given; TIFF of tiles of {TIFF_TILE} pixels.",
-        "Threads: all processors.  Peak: of the process, libraries included.",
+        f"8-bit images with noise of sigma {SIGMA:g}, which is given; TIFF tiles of "
+        f"{TIFF_TILE} x {TIFF_TILE} pixels.",
+        "One thread per processor. Peak: memory of the process, including libraries.",
     )
     yield table
 
 
 def write_slide(path, side):
-    """Write a noisy picture of 8 bits as a TIFF of tiles, without holding it in memory."""
+    """Write a noisy 8-bit image as a tiled TIFF file, without holding it in memory."""
     clean = standard_image("camera_512").astype(np.float32)
     noise = np.random.default_rng(0)
     across = -(-side // TIFF_TILE)
@@ -70,10 +80,10 @@ def write_slide(path, side):
     tifffile.imwrite(path, noisy_tiles(), bigtiff=True, photometric="minisblack", **layout)
 
 
-def measured(command):
-    """Seconds, processor time and peak memory of a command."""
+def run_measured(command):
+    """Run a command; return its seconds, processor seconds and peak memory as a dict."""
     start = time.perf_counter()
-    # Not in the root of the repository, where Python may find the package without its core.
+    # In another folder: in the root of the repository, nnk_image/ may lack its compiled core.
     process = subprocess.Popen(command, cwd=tempfile.gettempdir(), stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:

@@ -1,4 +1,4 @@
-"""Many bands of one scene: spectral cubes beside FastHyDe's recipe, diffusion MRI beside dipy.
+"""Many bands of one scene: spectral cubes compared with FastHyDe, diffusion MRI with dipy.
 
 Install the peers yourself (PyPI ``bm3d``, for non-commercial use, ``dipy``, ``colour-science``).
 Without them the tables have fewer rows, and the diffusion table is left out.
@@ -11,28 +11,33 @@ from statistics import mean
 import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
-from benchmarks.noise_scores import cpu, psnr
+from benchmarks.machine import timed_call
+from benchmarks.noises import rician, white
 from benchmarks.peers import bm3d_filter
+from benchmarks.scores import group_means, psnr
 from benchmarks.timing import Table, add_choice
 from nnk_image import NoiseModel, denoise, denoise_bands, estimate_noise, standard_image
 
 MAPS = ("astronaut_grey", "camera", "brick", "chelsea_grey", "coffee_grey", "grass", "gravel")
+"""Bundled images that serve as abundances of materials."""
+
 SIDE = 192
+"""Height and width of the spectral cubes."""
 
 
 def add_options(group):
-    """Command line of these tables."""
+    """Add the options of these tables to an argparse group."""
     add_choice(group, "--band-tables", TABLES)
 
 
 def tables(options):
-    """The tables that were asked for."""
+    """Yield the tables selected by --band-tables."""
     for name in options.band_tables:
         yield from TABLES[name](options)
 
 
 def spectra(kind):
-    """Spectra of the maps, one a row: smooth random ones, or reflectances of paint."""
+    """Return the spectra of the materials, one per row: smooth random ones, or those of paint."""
     if kind == "random":
         rng = np.random.default_rng(3)
         rows = [gaussian_filter1d(rng.normal(size=180), rng.uniform(4, 20)) for _ in MAPS]
@@ -44,32 +49,33 @@ def spectra(kind):
 
 
 def cube(kind):
-    """Photographs as the abundances of materials with those spectra, from 0 to 255."""
+    """Return an (H, W, B) spectral cube from 0 to 255, with photographs as abundances."""
     maps = [standard_image(name)[:SIDE, :SIDE].astype(float) for name in MAPS]
     mixed = np.stack(maps, axis=-1) @ spectra(kind)
     return 255 * (mixed - mixed.min()) / np.ptp(mixed)
 
 
 def spectral(options):
-    """Cubes with noise of one level, or of one per band: dB, and seconds of processor time."""
+    """Yield a table per kind of spectra, with noise of one level and of one level per band."""
     for kind in ["random", *(["paint"] if find_spec("colour") else [])]:
         clean = cube(kind)
         columns = {"": "", "sigma": "", "dB": ".2f", "CPU s": ".1f"}
         shape = "x".join(map(str, clean.shape))
-        table = Table(f"mixtures of {len(MAPS)} photographs, {kind} spectra, {shape}", columns)
+        table = Table(f"Mixtures of {len(MAPS)} photographs, {kind} spectra, {shape}", columns)
         for sigma in (10, 30, 50, "5 to 50"):
             rng = np.random.default_rng(1)
             n = clean.shape[-1]
             levels = rng.uniform(5, 50, n) if isinstance(sigma, str) else np.full(n, float(sigma))
             noisy = clean + rng.normal(size=clean.shape) * levels
             for who, run in _spectral_contenders(noisy, levels):
-                result, seconds = cpu(run)
+                result, seconds = timed_call(run)
                 row = {"": who, "sigma": str(sigma), "dB": psnr(clean, result), "CPU s": seconds}
                 table.rows.append(row)
         yield table
 
 
 def _spectral_contenders(noisy, levels):
+    """Yield (name, function) of all denoisers of a spectral cube."""
     yield "denoise_bands", partial(denoise_bands, noisy, levels)
     yield "denoise_bands, levels estimated", partial(denoise_bands, noisy)
     yield "denoise_bands, 'best'", partial(denoise_bands, noisy, levels, method="best")
@@ -80,14 +86,16 @@ def _spectral_contenders(noisy, levels):
 
 
 def _band_by_band(noisy, levels):
+    """Denoise each band alone."""
     bands = [denoise(noisy[..., b], level) for b, level in enumerate(levels)]
     return np.stack(bands, axis=-1)
 
 
 def fasthyde(noisy, levels, single, components=10):
-    """FastHyDe: eigenvectors of the second moments of whitened spectra, each denoised alone.
+    """Denoise as FastHyDe does, with the function `single` for each component.
 
-    The number of components is the caller's; 10 is above that of HySime, and better on these cubes.
+    The components are the projections of whitened spectra on eigenvectors of their second moments.
+    By default there are 10, more than HySime would choose, which is better on these cubes.
     """
     white = noisy / levels
     pixels = white.reshape(-1, white.shape[-1])
@@ -97,14 +105,16 @@ def fasthyde(noisy, levels, single, components=10):
 
 
 def phantom():
-    """Diffusion signals of a head: fibers that turn, rise and cross, gray matter, liquid.
+    """Simulate diffusion MRI of a head: fibers that turn, rise and cross, gray matter, and liquid.
 
     Returns
     -------
     signals : (24, 40, 40, 66) ndarray
+        Signals without noise, up to about 1.
     table : dipy.core.gradients.GradientTable
-        6 images without gradient, 60 directions of b = 1000.
+        Gradients of the last axis: 6 images without gradient, 60 directions with b = 1000.
     head : (24, 40, 40) bool ndarray
+        True inside the head.
     """
     from dipy.core.gradients import gradient_table
     from dipy.core.sphere import HemiSphere, disperse_charges
@@ -138,50 +148,56 @@ def phantom():
 
 
 def diffusion(options):
-    """Errors inside the head of the signal, of FA and of MD (1e-3 mm^2/s), over SNR."""
+    """Yield the tables of diffusion MRI with Gaussian and with Rician noise."""
     if find_spec("dipy"):
         yield _diffusion_table("Gaussian", (10, 20, 30))
         yield _diffusion_table("Rician", (10, 20, 30))
 
 
 def _diffusion_table(kind, ratios):
+    """Return the table of one kind of noise, at several signal-to-noise ratios."""
     clean, gradients, head = phantom()
     truth = _tensor(clean, gradients, head)
     errors = {"FA": ".4f", "MD": ".4f"}
     columns = {"": "", "SNR": ".0f", "dB": ".2f", **errors, "anatomy": ".3f", "CPU s": ".1f"}
-    table = Table(f"diffusion phantom 24x40x40x66, {kind} noise; RMS errors in the head", columns)
+    table = Table(
+        f"Diffusion phantom 24x40x40x66, {kind} noise: PSNR, rms errors of FA and MD in the head",
+        columns,
+    )
     for snr in ratios:
-        real, imaginary = np.random.default_rng(snr).normal(0, 1 / snr, (2, *clean.shape))
-        noisy = np.hypot(clean + real, imaginary) if kind == "Rician" else clean + real
+        noisy = (rician if kind == "Rician" else white)(clean, 1 / snr, snr)
         for who, run in _diffusion_contenders(noisy, 1 / snr, gradients, kind):
-            result, seconds = cpu(run)
+            result, seconds = timed_call(run)
             row = {"": who, "SNR": snr, "dB": psnr(clean[head], result[head], 1), "CPU s": seconds}
             row["anatomy"] = _anatomy(clean, noisy - result, head)
-            pairs = zip(errors, truth, _tensor(result, gradients, head), strict=True)
-            row |= {name: np.sqrt(np.mean((a - b) ** 2)) for name, a, b in pairs}
+            measures = zip(errors, truth, _tensor(result, gradients, head), strict=True)
+            row |= {name: np.sqrt(np.mean((a - b) ** 2)) for name, a, b in measures}
             table.rows.append(row)
-    for who in dict.fromkeys(row[""] for row in table.rows):
-        own = [row for row in table.rows if row[""] == who]
-        means = {key: mean(row[key] for row in own) for key in columns if key not in ("", "SNR")}
-        table.rows.append({"": f"mean of {who}"} | means)
-    table.notes = ("anatomy: mean absolute correlation of residuals and clean images in the head",)
+    means = group_means(table.rows, ("",), [key for key in columns if key not in ("", "SNR")])
+    table.rows += [row | {"": f"mean of {row['']}"} for row in means]
+    table.notes = (
+        "SNR: 1 / noise level. MD: in 0.001 mm^2/s. anatomy: mean absolute correlation of the",
+        "residuals with the clean images.",
+    )
     return table
 
 
 def _diffusion_contenders(noisy, sigma, gradients, kind):
+    """Yield (name, function) of all denoisers of diffusion MRI."""
     yield "noisy", lambda: noisy
     yield "denoise_bands, sigma given", partial(denoise_bands, noisy, sigma)
     yield "denoise_bands", partial(denoise_bands, noisy)
     if kind == "Rician":
         known = NoiseModel(sigma, rician=True)
         yield "denoise_bands, Rician, sigma given", partial(denoise_bands, noisy, known)
-        yield "denoise_bands, Rician", lambda: denoise_bands(noisy, _rician(noisy))
+        yield "denoise_bands, Rician", lambda: denoise_bands(noisy, _estimated_rician(noisy))
     yield "denoise_bands, 'best'", partial(denoise_bands, noisy, method="best")
     yield "volume by volume", partial(_band_by_band, noisy, [sigma] * noisy.shape[-1])
     yield from _dipy(noisy, sigma, gradients.bvals)
 
 
 def _dipy(noisy, sigma, b):
+    """Yield (name, function) of dipy's denoisers, given the b-values."""
     from dipy.denoise.localpca import localpca, mppca
     from dipy.denoise.patch2self import patch2self
 
@@ -191,11 +207,13 @@ def _dipy(noisy, sigma, b):
     yield "patch2self", partial(patch2self, noisy, b, model="ols", **options)
 
 
-def _rician(noisy):
+def _estimated_rician(noisy):
+    """Return the estimated model of Rician noise of all volumes."""
     return estimate_noise(noisy, channel_axis=-1, kind="rician")
 
 
 def _tensor(signals, gradients, head):
+    """Return fractional anisotropy and mean diffusivity (0.001 mm^2/s) inside the head."""
     from dipy.reconst.dti import TensorModel
 
     fit = TensorModel(gradients, min_signal=1e-3).fit(signals[head])
@@ -203,14 +221,16 @@ def _tensor(signals, gradients, head):
 
 
 def _anatomy(clean, residual, head):
+    """Return the mean absolute correlation of residuals with clean images inside the head."""
     pairs = zip(clean[head].T, residual[head].T, strict=True)
     return mean(abs(np.corrcoef(a, b)[0, 1]) if b.std() > 0 else 0.0 for a, b in pairs)
 
 
 def held_out(options):
-    """A real scan of dipy's: half of the directions, denoised, predict the others as measured.
+    """Yield the table of a real scan, of which one half predicts the other half.
 
-    The noise of the others is independent of what is done to the first half, and the same for all.
+    Half of the directions of a scan of dipy are denoised, and a tensor fitted to them predicts the
+    other half, which is left as measured. Its noise is independent, and the same for all methods.
     """
     if not (find_spec("dipy") and find_spec("nibabel")):
         return
@@ -241,7 +261,7 @@ def held_out(options):
             error = fit.predict(tables[1], S0=unweighted) - scan[..., others]
             errors.setdefault(who, []).append(np.sqrt(np.mean(error**2)))
     table = Table(
-        f"32 directions of {'x'.join(map(str, scan.shape))} predict 32 others, 6 splits",
+        f"Scan of {'x'.join(map(str, scan.shape))}: 32 directions predict 32 others, 6 splits",
         {"": "", "rms error": ".2f", "least gain": ".2f", "most gain": ".2f"},
     )
     for who, found in errors.items():

@@ -1,4 +1,4 @@
-"""Block transforms as a codec would use them: bits of the coefficients, and of the graph."""
+"""Block transforms as a codec would use them: bits of the coefficients and of the graph."""
 
 import numpy as np
 from scipy.fft import dctn, idctn
@@ -8,27 +8,29 @@ from benchmarks.pictures import bundled_pictures
 from benchmarks.timing import Table
 
 SIZE = 8
-STEP, COARSE = 4, 64
-"""Quantizer steps in gray levels: of the picture, and of a coarse version that is sent first."""
+"""Height and width of the blocks, in pixels."""
 
-OTHERS = ((4, 16), (4, 32), (4, 64), (16, 32), (16, 64), (16, 128))
-"""Pairs of steps in the second table."""
+STEP, COARSE = 4, 64
+"""Quantizer steps in gray levels: of the picture, and of a coarse picture that is sent first."""
+
+STEPS = ((4, 16), (4, 32), (4, 64), (16, 32), (16, 64), (16, 128))
+"""Pairs of both steps, one per row of the second table."""
 
 
 def tables(options):
-    """Bits per pixel by image, then means over the images by steps."""
-    pictures = {p.name: 255 * (p.unit - p.unit.mean()) for p in bundled_pictures()}
-    moments = {name: _flat(picture).T @ _flat(picture) for name, picture in pictures.items()}
+    """Yield the tables of bits per pixel: by image, then means over the images by steps."""
+    pictures = {p.name: 255 * (p.values - p.values.mean()) for p in bundled_pictures()}
+    moments = {name: _blocks(picture).T @ _blocks(picture) for name, picture in pictures.items()}
     table = Table(
         f"Blocks of {SIZE} x {SIZE}, quantizer step {STEP}: bits per pixel",
         {"": "", "DCT": ".2f", "KLT": ".2f", "NNK": ".2f", "edges": ".2f"}
         | {"coarse, DCT": ".2f", "coarse, NNK": ".2f", "coarse, bilateral": ".2f"},
         notes=(
-            "Entropies of each coefficient's quantized values. KLT: of the other images.",
-            "NNK: on the graph of the picture itself, which the decoder would need; edges: the "
-            "entropy of which pixels are linked, by offset; weights would come on top.",
-            f"coarse: a DCT at step {COARSE}, then the rest of the picture in the basis named, "
-            "whose graph is that of the coarse picture: nothing else is sent.",
+            "Bits: entropy of the quantized values of each coefficient. KLT: of the other images.",
+            "NNK: on the graph of the picture itself, which a decoder does not know. edges: "
+            "entropy of the list of edges, by offset; the weights would add to that.",
+            f"coarse: a DCT at step {COARSE}, then the residual in the given basis. Its graph is "
+            "that of the coarse picture, so that nothing else is sent.",
         ),
     )
     rows = []
@@ -39,11 +41,11 @@ def tables(options):
     table.rows.append(dict(zip(table.columns, ("mean", *np.mean(rows, axis=0)), strict=True)))
     yield table
     table = Table(
-        "Coarse picture and the rest, means over the images: bits per pixel",
-        {"step": "", "coarse step": "", "DCT at once": ".2f"}
+        "Coarse picture and residual: bits per pixel, means over the images",
+        {"step": "", "coarse step": "", "DCT only": ".2f"}
         | {"DCT": ".2f", "NNK": ".2f", "bilateral": ".2f"},
     )
-    for step, coarse in OTHERS:
+    for step, coarse in STEPS:
         bits = [[_bits(_dct(p), step), *_layered(p, step, coarse)] for p in pictures.values()]
         means = (str(step), str(coarse), *np.mean(bits, axis=0))
         table.rows.append(dict(zip(table.columns, means, strict=True)))
@@ -51,20 +53,21 @@ def tables(options):
 
 
 def _row(picture, others):
-    klt = _flat(picture) @ np.linalg.eigh(others)[1]
+    """Return the bits per pixel of one picture; `others` are second moments of the others."""
+    klt = _blocks(picture) @ np.linalg.eigh(others)[1]
     graph = _graphs(picture)["NNK"]
-    given = nnk_image.block_gft(picture, graph, SIZE)
-    bits = [_bits(c, STEP) for c in (_dct(picture), klt, given)]
+    gft = nnk_image.block_gft(picture, graph, SIZE)
+    bits = [_bits(c, STEP) for c in (_dct(picture), klt, gft)]
     return [*bits, _edge_bits(graph), *_layered(picture, STEP, COARSE)]
 
 
 def _layered(picture, step, coarse):
-    """Bits of a coarse picture and of the rest of it by DCT, and on the graphs of the first."""
+    """Return the bits of a coarse picture and of the residual: by DCT, and on both its graphs."""
     levels = np.rint(_dct(picture) / coarse)
-    known = _inverse(levels * coarse, picture.shape)
-    rest = picture - known
-    bases = [nnk_image.block_gft(rest, graph, SIZE) for graph in _graphs(known).values()]
-    return [_bits(levels, 1) + _bits(c, step) for c in (_dct(rest), *bases)]
+    decoded = _inverse_dct(levels * coarse, picture.shape)
+    residual = picture - decoded
+    gfts = [nnk_image.block_gft(residual, graph, SIZE) for graph in _graphs(decoded).values()]
+    return [_bits(levels, 1) + _bits(c, step) for c in (_dct(residual), *gfts)]
 
 
 def _graphs(picture):
@@ -74,33 +77,33 @@ def _graphs(picture):
     }
 
 
-def _flat(picture):
-    """(blocks, 64)."""
+def _blocks(picture):
+    """Return the pixels of each block, shape (number of blocks, SIZE**2)."""
     height, width = picture.shape
     blocks = picture.reshape(height // SIZE, SIZE, width // SIZE, SIZE).swapaxes(1, 2)
     return blocks.reshape(-1, SIZE**2)
 
 
 def _dct(picture):
-    square = _flat(picture).reshape(-1, SIZE, SIZE)
+    square = _blocks(picture).reshape(-1, SIZE, SIZE)
     return dctn(square, axes=(1, 2), norm="ortho").reshape(-1, SIZE**2)
 
 
-def _inverse(coefficients, shape):
+def _inverse_dct(coefficients, shape):
     square = idctn(coefficients.reshape(-1, SIZE, SIZE), axes=(1, 2), norm="ortho")
     rows = square.reshape(shape[0] // SIZE, shape[1] // SIZE, SIZE, SIZE).swapaxes(1, 2)
     return rows.reshape(shape)
 
 
 def _bits(coefficients, step):
-    """Entropy of each coefficient over the blocks, per pixel."""
+    """Return the bits per pixel: the mean over coefficients of the entropy over blocks."""
     levels = np.rint(coefficients.reshape(-1, SIZE**2) / step).astype(int)
     counts = (np.unique(column, return_counts=True)[1] for column in levels.T)
     return np.mean([-(n / n.sum()) @ np.log2(n / n.sum()) for n in counts])
 
 
 def _edge_bits(graph):
-    """Entropy per pixel of which pixels of a block are linked, by their offset."""
+    """Return the bits per pixel of the list of edges in blocks: its entropy, by offset."""
     width = graph.shape[1]
     edges = graph.adjacency.tocoo()
     (y, x), (v, u) = np.divmod(edges.row, width), np.divmod(edges.col, width)
@@ -112,4 +115,4 @@ def _edge_bits(graph):
     linked = np.bincount(offsets, minlength=side**2) / pairs
     both = np.stack([linked, 1 - linked])
     entropy = -(both * np.log2(np.where(both > 0, both, 1))).sum(axis=0)
-    return (entropy @ pairs) / 2 / graph.n_nodes  # each pair is counted both ways
+    return (entropy @ pairs) / 2 / graph.n_nodes  # each pair is counted in both directions

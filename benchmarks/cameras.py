@@ -1,8 +1,9 @@
-"""A simple camera: what a developed photograph of a known scene looks like, noise and all.
+"""A simple simulated camera, which takes photographs of known scenes.
 
-Each pixel sees the scene through one color filter and counts light; the two other colors are
-filled in from its neighbors, the whites are balanced, dark tones brightened. The camera may then
-reduce the noise and sharpen the picture, and the result is stored as JPEG.
+Each pixel sees the scene through one color filter of a Bayer pattern, and counts photons, with
+Poisson and read noise. To develop the picture, the two other colors are interpolated from
+neighboring pixels, the colors are balanced, and the tone curve of sRGB brightens dark tones. The
+camera may then reduce the noise, sharpen the picture, and store it as JPEG.
 """
 
 import io
@@ -14,30 +15,35 @@ from scipy.ndimage import convolve, gaussian_filter
 from skimage import data
 from skimage.restoration import denoise_bilateral
 
-WHITE_BALANCE = (0.5, 1.0, 0.65)
-"""What a white surface gives behind the red, green and blue filter, relative to green."""
+from benchmarks.noises import poisson_gaussian
+from benchmarks.pictures import shrink
+
+WHITE_RESPONSE = (0.5, 1.0, 0.65)
+"""Signal of a red, a green and a blue pixel that see white, relative to the green one."""
 
 READ_NOISE = 3.0
-"""Standard deviation of what reading a pixel adds, in counts."""
-
-_NEAREST = np.outer([1, 2, 1], [1, 2, 1])[..., None]
+"""Standard deviation of the read noise, in photon counts."""
 
 SCENES = ("astronaut", "chelsea", "coffee", "immunohistochemistry", "motorcycle", "retina")
 SCENES += ("rocket", "hubble_deep_field")
+"""Pictures of `skimage.data` that serve as scenes."""
+
+_DEMOSAICING = np.outer([1, 2, 1], [1, 2, 1])[..., None]
+"""Weights of the 3 x 3 pixels from which each color is interpolated."""
 
 
 @dataclass(frozen=True)
 class Processing:
-    """What a camera does to a photograph after developing it; by default nothing.
+    """How the camera processes a developed picture; by default not at all.
 
     Attributes
     ----------
     chroma : float
-        Standard deviation in pixels of the Gaussian that smooths the color differences.
+        Standard deviation, in pixels, of the Gaussian that smooths the color differences.
     smoothing : float
-        Difference in gray levels, of 255, that a bilateral filter of all colors keeps.
+        Color sigma of a bilateral filter, in gray levels from 0 to 255.
     sharpening : float
-        Share of the details below 1 pixel that is added.
+        Share of the details below about 1 pixel that is added (unsharp masking).
     """
 
     chroma: float = 0.0
@@ -47,101 +53,120 @@ class Processing:
 
 @dataclass(frozen=True)
 class Shot:
-    """A photograph, and the one that a camera without noise would have taken.
+    """A photograph, and the same photograph without noise.
 
     Attributes
     ----------
     name : str
-    light : float
-        Counts of a pixel behind the green filter where the scene is white.
+        Name of the photograph.
+    peak : float
+        Expected photon count of a green pixel where the scene is white.
     mosaic : (H, W) ndarray
-        What the sensor counted, of one color in each pixel.
+        Raw values in photon counts, one color in each pixel.
     clean, noisy : (H, W, 3) ndarray of uint8
-        Developed.
+        Developed pictures.
     """
 
     name: str
-    light: float
+    peak: float
     mosaic: np.ndarray
     clean: np.ndarray
     noisy: np.ndarray
 
 
-def shots(lights):
-    """Yield photographs of all scenes, each with so much light."""
+def shots(peaks):
+    """Yield a `Shot` of each of the `SCENES` at each peak count."""
     for index, name in enumerate(SCENES):
-        scene = _scene(name)
-        for light in lights:
-            rng = np.random.default_rng([index, light])
-            yield shoot(f"{name}, {light} counts", scene, light, rng)
+        scene = _load_scene(name)
+        for peak in peaks:
+            rng = np.random.default_rng([index, peak])
+            yield shoot(f"{name}, {peak} photons", scene, peak, rng)
 
 
-def shoot(name, scene, light, rng, processing=Processing()):
-    """Take a photograph of a scene, (H, W, 3) values from 0 to 255 on a screen."""
-    seen = _behind_filters(scene)
-    mosaic = rng.poisson(light * seen) + rng.normal(0, READ_NOISE, seen.shape)
-    clean, noisy = (develop(values, processing) for values in (seen, mosaic / light))
-    return Shot(name, light, mosaic, clean, noisy)
+def shoot(name, scene, peak, rng, processing=Processing()):
+    """Take a photograph of a scene, (H, W, 3) sRGB values from 0 to 255; return a `Shot`."""
+    exposure = _exposure(scene)
+    mosaic = poisson_gaussian(peak * exposure, 1, READ_NOISE, rng)
+    clean, noisy = (develop(values, processing) for values in (exposure, mosaic / peak))
+    return Shot(name, peak, mosaic, clean, noisy)
 
 
 def develop(mosaic, processing=Processing()):
-    """The picture, (H, W, 3) of uint8, of a mosaic of values in which white is 1 behind green."""
-    filters = _filters(mosaic.shape)
-    filled = convolve(mosaic.clip(0, 1)[..., None] * filters, _NEAREST)
-    filled /= convolve(filters, _NEAREST) * WHITE_BALANCE
-    picture = _processed(_screen_of(filled.clip(0, 1)), processing)
+    """Develop a Bayer mosaic into a picture.
+
+    Parameters
+    ----------
+    mosaic : (H, W) ndarray
+        Values proportional to the light; 1 is a green pixel that sees white.
+    processing : Processing
+        What is done to the picture after the tone curve.
+
+    Returns
+    -------
+    (H, W, 3) ndarray of uint8
+        sRGB values.
+    """
+    masks = _bayer_masks(mosaic.shape)
+    light = convolve(mosaic.clip(0, 1)[..., None] * masks, _DEMOSAICING)
+    light /= convolve(masks, _DEMOSAICING) * WHITE_RESPONSE
+    picture = _process(_srgb_of(light.clip(0, 1)), processing)
     return np.rint(255 * picture.clip(0, 1)).astype(np.uint8)
 
 
-def _processed(picture, processing):
-    """A picture of (H, W, 3) values from 0 to 1 after what a camera does to it."""
+def _process(picture, processing):
+    """Apply the processing of a camera to an (H, W, 3) picture with values from 0 to 1."""
     if processing.chroma:
         luminance = picture.mean(axis=-1, keepdims=True)
         width = processing.chroma
         picture = luminance + gaussian_filter(picture - luminance, (width, width, 0))
     if processing.smoothing:
-        kept = processing.smoothing / 255
-        picture = denoise_bilateral(picture.clip(0, 1), 5, kept, 1.5, channel_axis=-1)
+        sigma_color = processing.smoothing / 255
+        picture = denoise_bilateral(picture.clip(0, 1), 5, sigma_color, 1.5, channel_axis=-1)
     if processing.sharpening:
         details = picture - gaussian_filter(picture, (1, 1, 0))
         picture = picture + processing.sharpening * details
     return picture
 
 
-def _behind_filters(scene):
-    """(H, W) light that the pixels get of a scene, (H, W, 3) values from 0 to 255 on a screen."""
-    return (_light_of(scene / 255) * WHITE_BALANCE * _filters(scene.shape[:2])).sum(axis=-1)
+def _exposure(scene):
+    """Return the (H, W) Bayer mosaic of a scene without noise, scaled as for `develop`.
+
+    The scene has (H, W, 3) sRGB values from 0 to 255.
+    """
+    masks = _bayer_masks(scene.shape[:2])
+    return (_light_of(scene / 255) * WHITE_RESPONSE * masks).sum(axis=-1)
 
 
-def _filters(shape):
-    """(H, W, 3) ones where a pixel sees red, green or blue."""
+def _bayer_masks(shape):
+    """Return an (H, W, 3) array, 1 where a pixel sees red, green or blue, 0 elsewhere."""
     y, x = np.indices(shape) % 2
     return np.stack([(y == 0) & (x == 0), y != x, (y == 1) & (x == 1)], axis=-1).astype(float)
 
 
 def _light_of(values):
-    """Light that the values of a picture stand for, both from 0 to 1 (sRGB)."""
+    """Convert sRGB values to light (inverse tone curve); both are between 0 and 1."""
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
-def _screen_of(light):
-    """The values of a picture that stand for so much light."""
+def _srgb_of(light):
+    """Convert light to sRGB values (tone curve); both are between 0 and 1."""
     return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
 
 
 def jpeg(pixels, quality):
-    """The pixels after being stored as JPEG."""
+    """Return the pixels of an image after it was stored as JPEG."""
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "JPEG", quality=quality)
     return np.asarray(Image.open(file))
 
 
-def _scene(name):
-    """A picture at half its size, where it has next to no noise of its own, at most 256 x 256."""
+def _load_scene(name):
+    """Return a picture of scikit-image as float64, cropped to at most 256 x 256 pixels.
+
+    It is reduced to half its size or less, which removes nearly all noise of its own.
+    """
     picture = data.stereo_motorcycle()[0] if name == "motorcycle" else getattr(data, name)()
-    side = 8 if name == "retina" else 4 if name == "motorcycle" else 2
-    height, width = (n // side * side for n in picture.shape[:2])
-    blocks = picture[:height, :width, :3].reshape(height // side, side, width // side, side, 3)
-    small = blocks.mean(axis=(1, 3))
+    factor = 8 if name == "retina" else 4 if name == "motorcycle" else 2
+    small = shrink(picture[..., :3], factor)
     top, left = (max(0, n - 256) // 2 for n in small.shape[:2])
     return small[top : top + 256, left : left + 256]

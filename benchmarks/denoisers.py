@@ -1,13 +1,12 @@
-"""The denoisers to compare: functions, and the grids of settings to choose from.
+"""Denoisers to compare, and grids of settings from which the best one is chosen.
 
-Each takes a float64 image with values about 0 to 255, (H, W) or (H, W, 3),
-and the noise's standard deviation; the settings of a grid are in units of sigma where
-they are intensities.  skimage's methods get values about 0 to 1, never clipped.
+The denoisers are functions as those of `benchmarks.peers`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 
 import nnk_image
 from benchmarks import peers
@@ -19,14 +18,27 @@ OURS = tuple(METHODS)
 
 @dataclass(frozen=True)
 class Denoiser:
-    """A function ``run(noisy, sigma, **setting)`` and its grid of settings."""
+    """A denoising function and its settings.
+
+    Attributes
+    ----------
+    run : function
+        Called as ``run(noisy, sigma, **setting)``.
+    grid : dict from str to tuple
+        Values of each setting that are tried.
+    """
 
     run: Callable
     grid: dict[str, tuple] = field(default_factory=dict)
 
+    @property
+    def settings(self):
+        """All combinations of the grid, a list of dicts."""
+        return [dict(zip(self.grid, s, strict=True)) for s in product(*self.grid.values())]
+
 
 def available():
-    """Name -> Denoiser, of all that are installed."""
+    """Return all installed denoisers as a dict from name to `Denoiser`."""
     ours = {name: Denoiser(partial(run_ours, method=name)) for name in OURS}
     found = ours | _PEERS
     run_bm3d = peers.bm3d_filter()
@@ -34,7 +46,7 @@ def available():
 
 
 def run_ours(noisy, sigma, method):
-    """`nnk_image.denoise`, as every user calls it."""
+    """Denoise with `nnk_image.denoise`, as a user calls it."""
     return nnk_image.denoise(noisy, sigma, method=method, channel_axis=peers.channel_axis_of(noisy))
 
 

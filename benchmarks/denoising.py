@@ -1,32 +1,34 @@
-"""PSNR, SSIM and time of denoising, beside skimage's methods at their best settings."""
+"""PSNR, SSIM and time of denoisers; those with settings have the best ones of a grid."""
 
 import time
-from itertools import product
 from statistics import fmean, stdev
 
 from skimage.metrics import structural_similarity
 
 from benchmarks import denoisers
-from benchmarks.noise_scores import psnr
 from benchmarks.noises import white
-from benchmarks.pictures import images_of_8_bits
+from benchmarks.peers import channel_axis_of
+from benchmarks.pictures import read_8_bit_images
+from benchmarks.scores import psnr
 from benchmarks.timing import Table, existing_folder
 
 NOTES = (
-    "+-: standard deviation over seeds of the mean PSNR.  s: seconds per image, one thread.",
-    "Settings, in units of sigma, are the best for that sigma on the mean PSNR of the first seed",
-    "over these very images: in favor of the methods that have some.",
+    "+-: standard deviation of the mean PSNR over seeds. s: seconds per image, one thread.",
+    "Settings are in units of sigma. For each sigma, they are those with the best mean PSNR for",
+    "the first seed, on the same images; this favors methods that have settings.",
 )
 
 
 def add_options(group):
-    """Command line of this table."""
+    """Add the options of this table to an argparse group."""
     methods = denoisers.available()
     group.add_argument(
-        "--images", type=existing_folder, metavar="FOLDER", help="8-bit images (default: ours)"
+        "--images", type=existing_folder, metavar="FOLDER", help="8-bit images (default: bundled)"
     )
     group.add_argument("--sigmas", type=float, nargs="+", default=[10, 15, 25, 50], metavar="S")
-    group.add_argument("--seeds", type=int, default=2, metavar="N", help="noises per image")
+    group.add_argument(
+        "--seeds", type=int, default=2, metavar="N", help="noise realizations per image"
+    )
     group.add_argument(
         "--methods",
         nargs="+",
@@ -38,10 +40,10 @@ def add_options(group):
 
 
 def tables(options):
-    """One table per sigma."""
-    images = [pixels for _, pixels in images_of_8_bits(options.images)]
+    """Yield one table for each sigma."""
+    images = [pixels for _, pixels in read_8_bit_images(options.images)]
     methods = {name: denoisers.available()[name] for name in options.methods}
-    source = options.images.name if options.images else "standard images"
+    source = options.images.name if options.images else "bundled images"
     for sigma in options.sigmas:
         table = _quality(source, images, sigma, options.seeds, methods)
         table.notes = NOTES if sigma == options.sigmas[-1] else ()
@@ -51,7 +53,7 @@ def tables(options):
 def _quality(source, images, sigma, seeds, methods):
     clean = [image.astype(float) for image in images]
     columns = {"": "", "PSNR": ".2f", "+-": ".2f", "SSIM": ".4f", "s": ".3f", "best setting": ""}
-    title = f"Denoising, sigma {sigma:g}: {source}, {len(clean)} images, {seeds} noises each"
+    title = f"Denoising, sigma {sigma:g}: {source}, {len(clean)} images, {seeds} seeds each"
     table = Table(title, columns)
     table.rows.append(_row("noisy", lambda noisy, sigma: noisy, {}, clean, sigma, seeds))
     for name, method in methods.items():
@@ -61,10 +63,9 @@ def _quality(source, images, sigma, seeds, methods):
 
 
 def _best_setting(method, clean, sigma):
-    """The setting of the method's grid with the best mean PSNR."""
-    settings = [dict(zip(method.grid, s, strict=True)) for s in product(*method.grid.values())]
-    if len(settings) == 1:
-        return settings[0]
+    """Return the setting of the method's grid with the best mean PSNR, for the first seed."""
+    if len(method.settings) == 1:
+        return method.settings[0]
 
     def mean_psnr(setting):
         pairs = (
@@ -72,7 +73,7 @@ def _best_setting(method, clean, sigma):
         )
         return fmean(psnr(*pair) for pair in pairs)
 
-    return max(settings, key=mean_psnr)
+    return max(method.settings, key=mean_psnr)
 
 
 def _row(name, run, setting, clean, sigma, seeds):
@@ -105,5 +106,5 @@ def _ssim(clean, result):
         gaussian_weights=True,
         sigma=1.5,
         use_sample_covariance=False,
-        channel_axis=-1 if clean.ndim == 3 else None,
+        channel_axis=channel_axis_of(clean),
     )

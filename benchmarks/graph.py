@@ -1,4 +1,4 @@
-"""Building the graph of an image, beside what else touches every pixel of a window."""
+"""Time to build the graph of an image, compared with programs that also visit every window."""
 
 import logging
 
@@ -8,36 +8,31 @@ from scipy.sparse import coo_array, dia_array
 from skimage.restoration import denoise_bilateral
 
 import nnk_image
-from benchmarks.peers import columns, forward_offsets, pairs
+from benchmarks.peers import column_range, forward_offsets, neighbor_pairs
+from benchmarks.pictures import noisy_camera
 from benchmarks.timing import comparison
 
-SIGMA_D, SIGMA_F, NOISE = 2.0, 30.0, 20.0
+SIGMA_D, SIGMA_F = 2.0, 30.0
 WINDOWS = (5, 7, 11, 21)
-LARGEST_NUMPY_WINDOW = 11  # its matrix for 21 takes 3 GB
-PYGSP_SIDE = 128  # its search tree takes 2 s here and 15 s at 256x256
+LARGEST_NUMPY_WINDOW = 11  # the matrix for window 21 takes 3 GB
+PYGSP_SIDE = 128  # height and width in pixels; takes 2 s, and 15 s at 256x256
 OURS = {"image_graph float32": "/ float32", "image_graph float64": "/ float64"}
-NOTE = "Ratios: time of the row / time of image_graph of that type, median (quartiles) of rounds."
+NOTE = "Ratios: time of the row / time of image_graph in that type; median (quartiles) of rounds."
 
 
 def tables(options):
-    """Per image one table per window, with all peers at window 11; then PyGSP's graph."""
+    """Yield a table per image and window, with more contenders at window 11; then PyGSP's graph."""
     clean = nnk_image.standard_image("camera_512").astype(float)
     noisy = noisy_camera()
     for name, image in (("noisy, sigma 20", noisy), ("clean", clean)):
-        _check(image[:64, :80])
+        _check_peers(image[:64, :80])
         for window in WINDOWS:
-            every_peer = window == 11
-            yield _table(f"Graph of camera, {name}", image, window, options.rounds, every_peer)
+            all_peers = window == 11
+            yield _table(f"Graph of camera, {name}", image, window, options.rounds, all_peers)
     yield _patches(noisy[192 : 192 + PYGSP_SIDE, 192 : 192 + PYGSP_SIDE], options.rounds)
 
 
-def noisy_camera():
-    """The 512x512 camera picture with noise of standard deviation `NOISE`, float64."""
-    clean = nnk_image.standard_image("camera_512").astype(float)
-    return clean + np.random.default_rng(0).normal(0, NOISE, clean.shape)
-
-
-def _table(title, image, window, rounds, every_peer=False):
+def _table(title, image, window, rounds, all_peers=False):
     single = image.astype(np.float32)
     contenders = {
         "image_graph float32": lambda: _ours(nnk_image.image_graph, single, window),
@@ -49,7 +44,7 @@ def _table(title, image, window, rounds, every_peer=False):
     }
     if window <= LARGEST_NUMPY_WINDOW:
         contenders["numpy + scipy bilateral graph, dia"] = lambda: bilateral_dia(image, window)
-    if every_peer:
+    if all_peers:
         contenders |= {
             "numpy + scipy bilateral graph, dia, float32": lambda: bilateral_dia(single, window),
             "numpy + scipy bilateral graph, coo": lambda: bilateral_coo(image, window),
@@ -58,17 +53,17 @@ def _table(title, image, window, rounds, every_peer=False):
         }
         if img_to_graph := _sklearn():
             contenders["sklearn img_to_graph (4 neighbors)"] = lambda: img_to_graph(image)
-    kept = nnk_image.image_graph(image, window, SIGMA_D, SIGMA_F)
+    graph = nnk_image.image_graph(image, window, SIGMA_D, SIGMA_F)
     height, width = image.shape
     title = (
         f"{title}: {height}x{width}, window {window}, sigma_d {SIGMA_D:g}, sigma_f {SIGMA_F:g}; "
-        f"{kept.adjacency.nnz / kept.n_nodes:.2f} neighbors per pixel; {rounds} rounds"
+        f"{graph.adjacency.nnz / graph.n_nodes:.2f} neighbors per pixel; {rounds} rounds"
     )
     return comparison(title, contenders, rounds, OURS, [NOTE])
 
 
 def _patches(image, rounds):
-    """PyGSP's only graph of an image: the 10 nearest patches of 3x3, wherever they are."""
+    """Return the table of PyGSP's only image graph: the 10 nearest patches in the whole image."""
     logging.getLogger("pygsp.graphs.nngraphs.nngraph").setLevel(logging.WARNING)
     single = image.astype(np.float32)
     contenders = {
@@ -88,7 +83,7 @@ def _ours(build, image, window, n_jobs=None):
 
 
 def skimage_bilateral(image, window):
-    """In units of 1/255 and from 0 upwards, as it wants; scaling costs it under 1 %."""
+    """Filter with scikit-image; shifting and scaling the values takes under 1 % of the time."""
     pixels = (image - image.min()) / image.dtype.type(255)
     return denoise_bilateral(pixels, window, sigma_color=SIGMA_F / 255, sigma_spatial=SIGMA_D)
 
@@ -102,17 +97,17 @@ def _sklearn():
 
 
 def bilateral_dia(image, window):
-    """The bilateral graph by its diagonals: the fastest way found with numpy and scipy.
+    """Build the bilateral graph from diagonals, the fastest way found with numpy and scipy.
 
-    Each offset is one diagonal of the adjacency; each undirected edge takes one exp.
+    Each offset is a diagonal of the adjacency matrix. Each undirected edge takes one exponential.
     """
     height, width = image.shape
     offsets = forward_offsets(window)
     data = np.zeros((2 * len(offsets), height, width), image.dtype)
     for k, (dy, dx) in enumerate(offsets):
         weight = _weights(image, dy, dx)
-        first, last = columns(width, dx)
-        # scipy keeps the entry (i, j) of a diagonal at j.
+        first, last = column_range(width, dx)
+        # scipy stores the entry (i, j) of a diagonal at index j.
         data[len(offsets) + k, dy:, first + dx : last + dx] = weight
         data[len(offsets) - 1 - k, : height - dy, first:last] = weight
     steps = np.array([dy * width + dx for dy, dx in offsets])
@@ -122,11 +117,11 @@ def bilateral_dia(image, window):
 
 
 def bilateral_coo(image, window):
-    """The same by lists of rows, columns and weights: how it is usually written."""
+    """Build the bilateral graph from lists of rows, columns and weights, the usual way."""
     ids = np.arange(image.size, dtype=np.int32).reshape(image.shape)
     rows, columns, weights = [], [], []
     for dy, dx in forward_offsets(window):
-        i, j = pairs(ids, dy, dx)
+        i, j = neighbor_pairs(ids, dy, dx)
         rows.append(i.ravel())
         columns.append(j.ravel())
         weights.append(_weights(image, dy, dx).ravel())
@@ -136,8 +131,8 @@ def bilateral_coo(image, window):
 
 
 def _weights(image, dy, dx):
-    """Bilateral kernel of all pairs at one offset, with one exp each."""
-    here, there = pairs(image, dy, dx)
+    """Return the bilateral kernel of all pairs at one offset, with one exponential each."""
+    here, there = neighbor_pairs(image, dy, dx)
     exponent = here - there
     exponent *= exponent
     exponent *= -1 / (2 * SIGMA_F**2)
@@ -145,8 +140,8 @@ def _weights(image, dy, dx):
     return np.exp(exponent, out=exponent)
 
 
-def _check(image):
-    """The peers build the very graph they are compared with."""
+def _check_peers(image):
+    """Check that the other programs build the same bilateral graph."""
     ours = nnk_image.bilateral_graph(image, 11, SIGMA_D, SIGMA_F).adjacency
     for peer in (bilateral_dia, bilateral_coo):
         assert abs(peer(image, 11) - ours).max() < 1e-14, peer.__name__

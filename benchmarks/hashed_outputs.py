@@ -1,8 +1,8 @@
-"""Hashes of some 700 outputs, one line each: for changes that must not change results.
+"""Print hashes of some 700 outputs, to check that a change of the code does not change results.
 
-Only public names are used, so one script serves two versions of the library.  Run it with each
-and compare, with the same versions of all other packages. docs/stability.md lists what may differ
-between machines:
+The script uses only public names, so it runs with two versions of the library. Compare their
+hashes, with the same versions of all other packages. `docs/stability.md` lists what may differ
+between machines.
 
     python benchmarks/hashed_outputs.py > before.txt
     python benchmarks/hashed_outputs.py > after.txt      # with the other version installed
@@ -25,7 +25,7 @@ METHODS = ("fast", "best", "sgw")
 
 
 def digest(*parts):
-    """A short hash of arrays and numbers: dtype, shape and bytes."""
+    """Return a short hash of arrays and numbers: their dtypes, shapes and bytes."""
     sums = hashlib.blake2b(digest_size=12)
     for part in parts:
         if part is None or isinstance(part, str):
@@ -37,8 +37,8 @@ def digest(*parts):
     return sums.hexdigest()
 
 
-def of_graph(graph):
-    """Hash of everything an ImageGraph holds."""
+def graph_digest(graph):
+    """Return a hash of the content of an `ImageGraph`."""
     matrix = graph.adjacency
     facts = graph.kind, graph.window, graph.sigma_d, graph.sigma_f, graph.directed
     return digest(
@@ -46,16 +46,19 @@ def of_graph(graph):
     )
 
 
-def wave(x):
-    """A wave of length 1 between -1 and 1, the same bits everywhere; sines of libraries differ."""
+def triangle_wave(x):
+    """Return a triangle wave of period 1 between -1 and 1.
+
+    Its bits are the same on all machines, unlike those of a sine.
+    """
     return 4 * abs(x % 1 - 0.5) - 1
 
 
 def picture(shape, dtype="float64", channels=None, seed=0):
-    """Smooth waves with an edge and noise, from 0 to 255 (0 to 1 for bool)."""
+    """Return a test image of waves, an edge and noise, with values from 0 to 255, or bool."""
     random = np.random.default_rng([seed, *shape])
     y, x = np.mgrid[: shape[0], : shape[1]]
-    gray = 110 + 60 * wave(x / 57) * wave(y / 44) + 50 * (x > 0.6 * shape[1])
+    gray = 110 + 60 * triangle_wave(x / 57) * triangle_wave(y / 44) + 50 * (x > 0.6 * shape[1])
     values = gray[..., None] + random.normal(0, 12, (*shape, channels or 1))
     values = np.clip(values, 0, 255)
     values = values if channels else values[..., 0]
@@ -63,37 +66,40 @@ def picture(shape, dtype="float64", channels=None, seed=0):
 
 
 def graphs():
-    """Image graphs: shapes, dtypes, windows, kernels, color, masks, threads."""
+    """Yield (name, hash) of image graphs and their Laplacians."""
     for shape, dtype in itertools.product(SHAPES, DTYPES):
         image = picture(shape, dtype)
         for window in (3, 11):
             given = {"window": window, "sigma_f": 0.3 if dtype == "bool" else 25}
-            yield f"nnk {shape} {dtype} {window}", of_graph(nnk_image.image_graph(image, **given))
+            yield (
+                f"nnk {shape} {dtype} {window}",
+                graph_digest(nnk_image.image_graph(image, **given)),
+            )
     for window, sigma_f, sigma_d in itertools.product((5, 7, 13, 21), (4, 30), (1.0, 3.0)):
         image = picture((60, 90), "float32")
         graph = nnk_image.image_graph(image, window, sigma_d, sigma_f)
-        yield f"nnk window {window} {sigma_f} {sigma_d}", of_graph(graph)
+        yield f"nnk window {window} {sigma_f} {sigma_d}", graph_digest(graph)
     for dtype, channels, directed in itertools.product(DTYPES[:4], (None, 2, 3, 5), (False, True)):
         image = picture((40, 70), dtype, channels)
         axis = None if channels is None else -1
         graph = nnk_image.image_graph(image, sigma_f=20, channel_axis=axis, directed=directed)
-        yield f"nnk {dtype} channels {channels} directed {directed}", of_graph(graph)
+        yield f"nnk {dtype} channels {channels} directed {directed}", graph_digest(graph)
     for dtype, weights, window in itertools.product(DTYPES[:3], ("kernel", "nnk"), (3, 7, 11)):
         image = picture((30, 44), dtype)
         mask = picture((30, 44), seed=4) > 90
         graph = nnk_image.image_graph(image, window, sigma_f=20, mask=mask, weights=weights)
-        yield f"nnk masked {dtype} {weights} {window}", of_graph(graph)
+        yield f"nnk masked {dtype} {weights} {window}", graph_digest(graph)
     for shape, dtype, window in itertools.product(SHAPES, DTYPES[:3], (3, 9)):
         graph = nnk_image.bilateral_graph(picture(shape, dtype), window, sigma_f=25)
-        yield f"bilateral {shape} {dtype} {window}", of_graph(graph)
+        yield f"bilateral {shape} {dtype} {window}", graph_digest(graph)
     for n_jobs, dtype, size in itertools.product(
         (1, 2, 3, 4), DTYPES[:3], ((200, 210), (511, 300))
     ):
         graph = nnk_image.image_graph(picture(size, dtype), sigma_f=25, n_jobs=n_jobs)
-        yield f"nnk {size} {dtype} jobs {n_jobs}", of_graph(graph)
+        yield f"nnk {size} {dtype} jobs {n_jobs}", graph_digest(graph)
     for name in ("camera", "brick", "grass", "text", "cell"):
         graph = nnk_image.image_graph(nnk_image.standard_image(name), sigma_f=10, n_jobs=2)
-        yield f"nnk {name}", of_graph(graph)
+        yield f"nnk {name}", graph_digest(graph)
         yield f"degrees {name}", digest(graph.degrees, graph.neighbor_counts)
         for kind in LAPLACIANS:
             matrix = graph.laplacian(kind)
@@ -101,7 +107,7 @@ def graphs():
 
 
 def transforms():
-    """Wavelets: Laplacians, orders, designs, dtypes, threads, straight from images."""
+    """Yield (name, hash) of wavelet transforms, filters and energy compaction."""
     for dtype, kind, order in itertools.product(("float32", "float64"), LAPLACIANS, (0, 1, 5, 30)):
         image = picture((90, 130), dtype)
         wavelets = nnk_image.SpectralGraphWavelets(
@@ -128,7 +134,9 @@ def transforms():
         yield f"of_image {size} jobs {n_jobs} {dtype} {order}", digest(bands, wavelets.bound)
         yield f"back {size} jobs {n_jobs} {dtype} {order}", digest(wavelets.synthesize(bands))
     for n_jobs, dtype in itertools.product((1, 2, 4), ("float32", "float64")):
-        image = picture((1500, 1536), dtype)  # large: its operator is made where it is used
+        image = picture(
+            (1500, 1536), dtype
+        )  # so large that its operator is computed where it is used
         graph = nnk_image.image_graph(image, sigma_f=25, n_jobs=n_jobs)
         wavelets = nnk_image.SpectralGraphWavelets(graph, order=20, n_scales=2, n_jobs=n_jobs)
         bands = wavelets.analyze(image)
@@ -168,14 +176,14 @@ def transforms():
         wavelets = nnk_image.SpectralGraphWavelets(matrix, laplacian=kind, order=15)
         bands = wavelets.analyze(signal)
         yield f"plain {seed} {dtype} {kind}", digest(bands, wavelets.synthesize(bands))
-    for name in ("camera", "coffee_gray"):
+    for name in ("camera", "coffee_grey"):
         results = nnk_image.energy_compaction(nnk_image.standard_image(name)[:100, :120])
         energies = [order for energy in results.energy.values() for order in energy]
         yield f"compaction {name}", digest(*energies)
 
 
 def denoised():
-    """Denoising: methods, levels, dtypes, color, masks, guides, threads."""
+    """Yield (name, hash) of denoised images and estimated noise levels."""
     for method, dtype, sigma in itertools.product(METHODS, DTYPES[:4], (None, 5, 25, 60)):
         image = picture((48, 71), dtype)
         yield f"{method} {dtype} {sigma}", digest(nnk_image.denoise(image, sigma, method=method))
@@ -216,7 +224,7 @@ def denoised():
 
 
 def points():
-    """General data: kernels, methods, neighborhoods and what stands on them."""
+    """Yield (name, hash) of graphs of general data, and of estimators that use them."""
     random = np.random.default_rng(3)
     for n, kernel, dtype in itertools.product((60, 300), ("gaussian", "cosine"), ("f4", "f8")):
         data = random.normal(size=(n, 5)).astype(dtype)

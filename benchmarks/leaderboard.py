@@ -1,4 +1,4 @@
-"""Quality and processor time side by side, on pictures of 8 bits whose clean copies are known."""
+"""Quality and processor time of denoising 8-bit pictures whose clean versions are known."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -9,24 +9,34 @@ from statistics import fmean
 import numpy as np
 
 from benchmarks import noises, peers
-from benchmarks.noise_scores import cpu, psnr
+from benchmarks.machine import timed_call
+from benchmarks.scores import psnr
 from benchmarks.timing import Table, existing_folder
 from nnk_image import NoiseModel, correct_bias, denoise, standard_image, standard_images
 from nnk_image.io import ImageFileError, read
 
 SIGMAS, METHODS, KINDS = (10, 25), ("fast", "best"), ("_noisy", "_clean")
-REACH = 6  # how far apart, in pixels, the covariance of a photograph's noise is taken
+REACH = 6  # largest displacement, in pixels, of the covariance of the noise of photographs
 COLUMNS = {"": "", "mean dB": ".2f", "worst change": "+.2f", "made worse": "d"}
 COLUMNS |= {"s per MP": ".2f", "setting": ""}
 NOTES = (
-    "worst change, made worse: against noisy.  s per MP: processor time per megapixel.",
-    "Peers have the setting that is best in the mean over these pictures; factor: of the true rms.",
+    "worst change, made worse: relative to noisy. s per MP: processor seconds per megapixel.",
+    "Other programs have the setting with the best mean over these pictures; factor: of the true",
+    "root mean square of the noise.",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A noisy picture and the clean one, (H, W) or (H, W, 3) of uint8; sigma if that is known."""
+    """A noisy picture and its clean version.
+
+    Attributes
+    ----------
+    noisy, clean : (H, W) or (H, W, 3) ndarray of uint8
+        Pixels.
+    sigma : float, optional
+        Standard deviation of white noise. Default: the noise is of another kind.
+    """
 
     noisy: np.ndarray
     clean: np.ndarray
@@ -39,22 +49,26 @@ class Pair:
 
     @cached_property
     def noise(self):
-        """What `denoise` is given: sigma, the covariance of the true noise, or gain and offset."""
+        """What `denoise` is given as the known noise.
+
+        For white noise, this is sigma. Otherwise, it is fitted to the difference of the pictures:
+        gain and offset in gray, the covariance up to `REACH` in color.
+        """
         if self.sigma is not None:
             return self.sigma
         if self.clean.ndim == 2:
-            return _counted(self.noisy.astype(float), self.clean.astype(float))
+            return _poisson_model(self.noisy.astype(float), self.clean.astype(float))
         noise = np.moveaxis(self.noisy.astype(float) - self.clean, -1, 0)
         noise -= noise.mean(axis=(1, 2), keepdims=True)
-        shape = [n + REACH for n in noise.shape[1:]]  # zeros beyond: no pixel meets the other side
+        shape = [n + REACH for n in noise.shape[1:]]  # zero padding, because noise is not periodic
         waves = np.fft.rfft2(noise, shape)
         products = np.fft.irfft2(waves[:, None].conj() * waves, shape) / noise[0].size
         offsets = np.arange(-REACH, REACH + 1)
         return NoiseModel.from_autocovariance(products[..., offsets[:, None], offsets])
 
 
-def _counted(noisy, clean):
-    """Return the model of the line through the squared errors by brightness."""
+def _poisson_model(noisy, clean):
+    """Return the model of noise whose variance is a linear function of the brightness."""
     points = np.stack([clean.ravel(), np.ones(clean.size)], axis=1)
     gain, constant = np.linalg.lstsq(points, ((noisy - clean) ** 2).ravel(), rcond=None)[0]
     if gain <= 0:
@@ -63,28 +77,29 @@ def _counted(noisy, clean):
 
 
 def add_options(group):
-    """Command line of this table."""
+    """Add the options of this table to an argparse group."""
     group.add_argument(
         "--data",
         type=existing_folder,
         metavar="FOLDER",
-        help="with folders of NAME_noisy.png and _clean.png",
+        help="folder of folders with pairs NAME_noisy.png and NAME_clean.png",
     )
-    group.add_argument("--plot", type=Path, metavar="FILE", help="draw dB against time")
+    group.add_argument("--plot", type=Path, metavar="FILE", help="plot of mean dB against time")
     group.add_argument("--quick", action="store_true", help="leave out 'best' and CBM3D")
 
 
 def tables(options):
-    """One table for each folder of pairs, and one for each level of white noise."""
-    made = []
+    """Yield one table for each folder of pairs, and one for each level of white noise."""
+    finished = []
     for title, pairs in _sets(options.data):
-        made.append(_table(title, pairs, options.quick))
-        yield made[-1]
+        finished.append(_table(title, pairs, options.quick))
+        yield finished[-1]
     if options.plot:
-        _plot(made, options.plot)
+        _plot(finished, options.plot)
 
 
 def _sets(folder):
+    """Yield (title, pairs): each folder below `folder`, then bundled images with white noise."""
     files = sorted(folder.rglob("*_noisy.png")) if folder else []
     if folder and not files:
         raise ImageFileError(f"{folder}: has no NAME_noisy.png")
@@ -104,21 +119,23 @@ def _renamed(path, kind):
 
 
 def _table(title, pairs, quick):
+    """Return the table of all denoisers, each with its best setting."""
     noisy = {"": "noisy", "mean dB": fmean(psnr(pair.clean, pair.noisy) for pair in pairs)}
     table = Table(title, COLUMNS, [noisy], NOTES)
     small = Pair(pairs[0].noisy[:48, :48], pairs[0].clean[:48, :48], SIGMAS[0])
     for name, (run, settings) in _denoisers(pairs[0].clean.ndim, quick).items():
-        run(small, **settings[0])  # loads what is loaded on first use
+        run(small, **settings[0])  # so that the first imports are not timed
         rows = [_row(name, run, setting, pairs) for setting in settings]
         table.rows.append(max(rows, key=lambda row: row["mean dB"]))
     return table
 
 
 def _row(name, run, setting, pairs):
+    """Return the row of a denoiser with one setting."""
     scores, gains, seconds = [], [], 0.0
     for pair in pairs:
-        _ = pair.noise  # not part of the time
-        result, time = cpu(run, pair, **setting)
+        _ = pair.noise  # computed and cached before the timing
+        result, time = timed_call(run, pair, **setting)
         seconds += time
         scores.append(psnr(pair.clean, noises.as_8_bit(result)))
         gains.append(scores[-1] - psnr(pair.clean, pair.noisy))
@@ -131,19 +148,19 @@ def _row(name, run, setting, pairs):
 
 
 def _denoisers(axes, quick):
-    """Name -> (function of a pair and a setting, settings), of all that are installed."""
+    """Return all installed denoisers as a dict from name to function of a pair, and settings."""
     found = {}
     for method in METHODS[: 1 if quick else None]:
         found[f"{method}, noise known"] = partial(_ours, method, True), [{}]
         found[f"{method}, noise known, correct_bias"] = partial(_corrected, method), [{}]
         found[f"{method}, noise estimated"] = partial(_ours, method, False), [{}]
-    run = partial(_given_rms, partial(peers.non_local_means, patch=5))
+    run = partial(_with_true_rms, partial(peers.non_local_means, patch=5))
     found["scikit-image NLM"] = run, [{"h": h} for h in (0.4, 0.6, 0.8, 1.2, 1.6)]
     if find_spec("cv2"):
         found["OpenCV NLM"] = _opencv, [{"h": h} for h in (3, 5, 7, 10, 14, 20, 28)]
     if (bm3d := peers.bm3d_filter()) and not quick:
         found["BM3D" if axes == 2 else "CBM3D"] = (
-            partial(_given_rms, bm3d),
+            partial(_with_true_rms, bm3d),
             [{"factor": factor} for factor in (1, 1.5, 2)],
         )
     return found
@@ -168,20 +185,27 @@ def _opencv(pair, h):
     return cv2.fastNlMeansDenoisingColored(bgr, h=h, hColor=h)[..., ::-1]
 
 
-def _given_rms(function, pair, factor=1, **setting):
+def _with_true_rms(function, pair, factor=1, **setting):
+    """Denoise a pair, given `factor` times the true root mean square of its noise."""
     return function(pair.noisy.astype(float), factor * pair.rms, **setting)
 
 
-def _plot(made, file):
-    """One panel for each table: ours filled, peers open."""
+def _plot(tables, file):
+    """Plot quality against time, one panel per table; filled markers are nnk_image."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5 * len(made), 4), layout="constrained")
-    for axes, table in zip(figure.subplots(1, len(made), squeeze=False)[0], made, strict=True):
+    figure = Figure(figsize=(5 * len(tables), 4), layout="constrained")
+    panels = figure.subplots(1, len(tables), squeeze=False)[0]
+    for axes, table in zip(panels, tables, strict=True):
         for row in table.rows[1:]:
             at, ours = (row["s per MP"], row["mean dB"]), row[""].startswith(METHODS)
             axes.plot(*at, "o", color="red" if ours else "gray", mfc="red" if ours else "none")
             axes.annotate(row[""], at, (4, 4), textcoords="offset points", fontsize=8)
-        axes.set(xscale="log", xlabel="CPU seconds per megapixel", ylabel="dB", title=table.title)
+        axes.set(
+            xscale="log",
+            xlabel="CPU seconds per megapixel",
+            ylabel="mean PSNR, dB",
+            title=table.title,
+        )
         axes.margins(0.35, 0.1)
     figure.savefig(file, dpi=150)

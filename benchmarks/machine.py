@@ -1,6 +1,6 @@
-"""What measurements depend on, processor and versions, and how times are taken.
+"""Timing, and a description of the machine.
 
-Nothing that is kept names the machine.
+The description contains nothing that identifies the machine, such as its name.
 """
 
 import gc
@@ -15,10 +15,11 @@ from pathlib import Path
 from nnk_image import _core
 
 PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
+"""Packages whose versions are reported."""
 
 
 def machine():
-    """Processor, cores, system, and versions of the packages that are installed."""
+    """Return a dict with the processor, the operating system, and versions of packages."""
     return {
         "processor": _processor(),
         "cores": _cores(),
@@ -30,7 +31,7 @@ def machine():
 
 
 def versions():
-    """Versions of those `PACKAGES` that are installed."""
+    """Return the versions of those `PACKAGES` that are installed."""
     found = {}
     for package in PACKAGES:
         try:
@@ -40,20 +41,42 @@ def versions():
     return found
 
 
-def interleaved(contenders, rounds):
-    """Time callables side by side.
+def timed_call(function, *arguments, **options):
+    """Return the result of a call, and its processor time in seconds."""
+    start = time.process_time()
+    result = function(*arguments, **options)
+    return result, time.process_time() - start
 
-    After one round that is not counted there are `rounds` rounds, in each of which every
-    contender runs once, with another one going first each time. So whatever slows the machine
-    for a while slows all contenders alike.
+
+def best_timed_call(function, *arguments, repeats=3):
+    """Return the result of a call, and the least processor time, in seconds, of several calls."""
+    seconds = []
+    for _ in range(repeats):
+        result, elapsed = timed_call(function, *arguments)
+        seconds.append(elapsed)
+    return result, min(seconds)
+
+
+def interleaved(contenders, rounds):
+    """Time several functions in turn, so that disturbances affect all of them alike.
+
+    In each round, every function runs once, and another one goes first. An additional first round
+    is not timed.
+
+    Parameters
+    ----------
+    contenders : dict from name to function without arguments
+    rounds : int
+        Number of timed rounds.
 
     Returns
     -------
-    dict from name to list of seconds, one per round
+    dict from name to list of float
+        Wall-clock times in seconds, one per round.
     """
     seconds = {name: [] for name in contenders}
     gc.collect()
-    gc.freeze()  # so that collections do not look through older objects each time
+    gc.freeze()  # later collections skip the objects that exist now
     try:
         for i in range(-1, rounds):
             for name, elapsed in _one_round(contenders, max(i, 0)):
@@ -65,7 +88,7 @@ def interleaved(contenders, rounds):
 
 
 def _one_round(contenders, turn):
-    """Yield the name and the seconds of each contender, that of number `turn` first."""
+    """Yield the name and the seconds of each contender, starting with number `turn`."""
     names = list(contenders)
     turn %= len(names)
     for name in names[turn:] + names[:turn]:
@@ -73,17 +96,17 @@ def _one_round(contenders, turn):
         start = time.perf_counter()
         result = contenders[name]()
         elapsed = time.perf_counter() - start
-        del result  # freeing the result belongs to no contender's time
+        del result  # the time does not include freeing the result
         yield name, elapsed
 
 
 def _cores():
-    """Number of processor cores that this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _processor():
-    """Name of the processor's model."""
+    """Return the model name of the processor."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
         found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE)

@@ -1,7 +1,7 @@
-"""Magnitudes of MRI: Rician noise of one level, and of levels that change across the head.
+"""MRI magnitudes with Rician noise of one level, and of levels that change across the head.
 
-Peers are brought by hand (PyPI ``bm4d``, for non-commercial use, and ``dipy``), and so are scans;
-without them the tables have fewer rows, and a phantom.
+Install the peers yourself (PyPI ``bm4d``, for non-commercial use, and ``dipy``). Without them the
+tables have fewer rows. Without scans of your own (``--heads``), only a phantom is used.
 """
 
 from functools import partial
@@ -11,37 +11,45 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from skimage.restoration import denoise_nl_means
 
-from benchmarks.noise_scores import cpu, psnr
-from benchmarks.pictures import volumes_in
+from benchmarks.machine import timed_call
+from benchmarks.noises import rician
+from benchmarks.pictures import read_volumes
+from benchmarks.scores import psnr
 from benchmarks.timing import Table, add_choice, existing_folder
 from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.noise.magnitudes import magnitudes
 
 PERCENT = (3, 9, 15)
+"""Noise levels in percent of the maximum, which is 255."""
+
 SHAPE = (64, 80, 64)
+"""Voxels of the phantom."""
 
 
 def add_options(group):
-    """Command line of these tables."""
+    """Add the options of these tables to an argparse group."""
     group.add_argument(
         "--heads",
         type=existing_folder,
         metavar="FOLDER",
-        help="scans without noise as NAME.npy, (D, H, W), 0 outside the head",
+        help="scans NAME.npy without noise, of shape (D, H, W), 0 outside the head",
     )
     add_choice(group, "--magnitude-tables", TABLES)
 
 
 def tables(options):
-    """The tables that were asked for."""
-    heads = {"phantom": phantom()} | (volumes_in(options.heads) if options.heads else {})
+    """Yield the tables selected by --magnitude-tables."""
+    heads = {"phantom": phantom()} | (read_volumes(options.heads) if options.heads else {})
     heads = {name: (255 / head.max()) * head for name, head in heads.items()}
     for name in options.magnitude_tables:
         yield TABLES[name](heads)
 
 
 def phantom():
-    """A T1 head: scalp, skull, liquid, folded gray and white matter, lesions, bias and texture."""
+    """Return a phantom of a T1-weighted scan of a head, as float32.
+
+    It has scalp, skull, liquid, folded gray and white matter, lesions, a bias field and texture.
+    """
     rng = np.random.default_rng(11)
     places = np.stack(np.meshgrid(*[np.linspace(-1, 1, n) for n in SHAPE], indexing="ij"))
     z, y, x = places
@@ -72,31 +80,30 @@ def phantom():
     return np.where(head > 10, head, 0).astype(np.float32)
 
 
-def rician(clean, sigma, seed):
-    """Magnitudes of a signal with complex noise."""
-    real, imaginary = sigma * np.random.default_rng(seed).normal(size=(2, *clean.shape))
-    return np.hypot(clean + real, imaginary).astype(np.float32)
-
-
 def denoising(heads):
-    """PSNR in the head, bias around it in units of the level, by everyone."""
+    """Return the table of denoisers: PSNR in the head, and bias outside in units of the level."""
     columns = {"head": "", "%": ".0f", "": "", "dB": ".2f", "background": ".3f", "CPU s": ".1f"}
-    table = Table("Rician noise of so many % of the maximum, float32, one thread", columns)
+    table = Table(
+        "Rician noise in % of the maximum: PSNR in the head, bias in the background relative to "
+        "the level; float32, one thread",
+        columns,
+    )
     for name, clean in heads.items():
         inside = clean > 10
         for percent in PERCENT:
             sigma = 2.55 * percent
             noisy = rician(clean, sigma, 1)
             for who, run in _contenders(noisy, sigma):
-                result, seconds = cpu(run)
+                result, seconds = timed_call(run)
                 quality = psnr(clean[inside], result[inside])
-                left = float(np.mean((result - clean)[~inside])) / sigma
-                values = (name, percent, who, quality, left, seconds)
+                bias = float(np.mean((result - clean)[~inside])) / sigma
+                values = (name, percent, who, quality, bias, seconds)
                 table.rows.append(dict(zip(columns, values, strict=True)))
     return table
 
 
 def _contenders(noisy, sigma):
+    """Yield (name, function) of all denoisers; some run on variance-stabilized magnitudes."""
     known = NoiseModel(sigma, rician=True)
     yield "fast", partial(denoise, noisy, known, spacing=1)
     yield "fast, level estimated", lambda: denoise(noisy, _estimated(noisy), spacing=1)
@@ -127,20 +134,24 @@ def _contenders(noisy, sigma):
 
 
 def _estimated(image, **options):
+    """Return the estimated model of Rician noise of a volume."""
     return estimate_noise(image, kind="rician", spacing=1, **options)
 
 
 def levels(heads):
-    """Errors of the level in %, without and with a mask; a clean scan, in dB to itself."""
+    """Return the table of errors of the estimated level, and of the change of a clean volume."""
     percents = (1, *PERCENT)
     columns = {"": "", **{f"{p} %": "+.1f" for p in percents}}
-    masked = {f"{p} %, head alone": "+.1f" for p in percents}
-    table = Table("error of the level in %, 3 seeds", columns | masked | {"clean, dB": ".1f"})
+    masked = {f"{p} %, masked": "+.1f" for p in percents}
+    table = Table("Error of the level in %, 3 seeds", columns | masked | {"clean, dB": ".1f"})
+    table.notes = (
+        "masked: without the background. clean: PSNR of a volume without noise after denoising.",
+    )
     for name, clean in heads.items():
         row, inside = {"": name}, clean > 10
         for percent in percents:
             images = [rician(clean, 2.55 * percent, seed) for seed in (1, 2, 3)]
-            for label, mask in ((f"{percent} %", None), (f"{percent} %, head alone", inside)):
+            for label, mask in ((f"{percent} %", None), (f"{percent} %, masked", inside)):
                 found = np.mean([_estimated(image, mask=mask).sigma[0] for image in images])
                 row[label] = 100 * (found / (2.55 * percent) - 1)
         row["clean, dB"] = psnr(clean, denoise(clean, _estimated(clean), spacing=1))
@@ -149,14 +160,17 @@ def levels(heads):
 
 
 def uneven(heads):
-    """PSNR in the head where the level changes 1 : 3: with its map known and estimated."""
-    columns = {"head": "", "%": ".0f", "level": "", "known map": ".2f", "estimated map": ".2f"}
+    """Return the table of levels that change by a factor of 3: map given and estimated."""
+    columns = {"head": "", "%": ".0f", "level": "", "given map": ".2f", "estimated map": ".2f"}
     columns |= {
         "one level, rms": ".2f",
         "one level, estimated": ".2f",
         "error of the map, %": ".1f",
     }
-    table = Table("Rician noise whose level changes 1 : 3 along an axis, dB in the head", columns)
+    table = Table(
+        "Rician noise whose level changes by a factor of 3 along an axis: PSNR in dB in the head",
+        columns,
+    )
     for name, clean in heads.items():
         inside, x = clean > 10, np.linspace(-1, 1, clean.shape[-1])
         shapes = {"1 to 3": 1 + x / 2, "1, 3, 1": 1 + np.cos(np.pi * x) / 2}

@@ -1,4 +1,4 @@
-"""NNK of general data beside the searches it follows: time per point."""
+"""Time per point of NNK of general data, compared with the neighbor search and scipy's nnls."""
 
 import contextlib
 from statistics import median
@@ -15,7 +15,7 @@ from benchmarks.timing import Table, ratio
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import solve_given
 
-CASES = (  # points, features, candidates, type, sigma over its default
+CASES = (  # points, features, candidates, type, sigma relative to its default
     (1000, 3, 30, "float64", 1),
     (10_000, 3, 30, "float64", 1),
     (1000, 3, 30, "float64", 10),
@@ -27,17 +27,17 @@ CASES = (  # points, features, candidates, type, sigma over its default
     (1000, 784, 30, "float32", 1),
     (10_000, 784, 30, "float64", 1),
 )
-N_SCIPY = 200  # problems that scipy gets
+N_SCIPY = 200  # number of problems that scipy solves
 
 
 def tables(options):
-    """Per point: search, kernel blocks and weights."""
+    """Yield the table of times per point: search, kernel matrices and weights."""
     with threadpool_limits(1):
         yield _per_point(options.rounds)
 
 
 def points_of(n_points, n_features, dtype="float64"):
-    """A swiss roll for 3 features, Gaussian clouds of 10 centers otherwise."""
+    """Return a swiss roll for 3 features, otherwise Gaussian clouds around 10 centers."""
     rng = np.random.default_rng(0)
     if n_features == 3:
         points = make_swiss_roll(n_points, random_state=0)[0]
@@ -52,19 +52,21 @@ def _per_point(rounds):
     columns = dict.fromkeys(("points", "features", "k"), "d") | {"type": "", "sigma x": "g"}
     columns |= {"search": ".1f", "Gram + QP": ".1f", "/ search": "", "QP": ".2f", "nnls": ".0f"}
     columns |= {"KKT": ".0e", "neighbors": ".1f"}
-    table = Table(f"NNK per point in us, one thread, {rounds} rounds", columns)
+    table = Table(f"NNK: times per point in us, one thread, {rounds} rounds", columns)
     for case in CASES:
         table.rows.append(_row(*case, rounds))
     table.notes = (
-        "search: scikit-learn's k nearest, kd-tree to 15 features, all pairs above, one thread.",
-        "Gram + QP: from points and candidate lists to weights; QP: from kernel matrices;",
-        f"nnls: Cholesky factor and scipy.optimize.nnls of {N_SCIPY} of them. KKT: largest",
-        "violation of optimality over max(b). Ratios: median (quartiles) of rounds.",
+        "search: k nearest by scikit-learn, with a k-d tree for up to 15 features, else all pairs.",
+        "Gram + QP: from points and lists of candidates to weights; QP: from kernel matrices.",
+        f"nnls: Cholesky factor and scipy.optimize.nnls, of {N_SCIPY} points. / search: ratio of",
+        "Gram + QP to search, median (quartiles) of rounds. KKT: largest violation of optimality,",
+        "relative to max(b).",
     )
     return table
 
 
 def _row(n_points, n_features, k, dtype, factor, rounds):
+    """Return the times of one case; sigma is `factor` times its default."""
     points = points_of(n_points, n_features, dtype)
     tree = NearestNeighbors(algorithm="kd_tree" if n_features <= 15 else "brute").fit(points)
     lists = tree.kneighbors(points, k + 1, return_distance=False)
@@ -96,6 +98,7 @@ def _row(n_points, n_features, k, dtype, factor, rounds):
 
 
 def _matrices(points, lists, k, sigma):
+    """Return kernels (n, k, k) between candidates, and (n, k) of candidates with their point."""
     K, b = np.empty((len(lists), k, k)), np.empty((len(lists), k))
     for i, row in enumerate(lists):
         candidates = points[row[row != i][:k]].astype(float)
@@ -105,6 +108,7 @@ def _matrices(points, lists, k, sigma):
 
 
 def _by_scipy(K, b):
+    """Solve one problem of NNK as non-negative least squares."""
     lower = np.linalg.cholesky(K + 1e-12 * np.eye(len(b)))
-    with contextlib.suppress(RuntimeError):  # too many iterations: the time counts
+    with contextlib.suppress(RuntimeError):  # too many iterations; the time counts anyway
         nnls(lower.T, np.linalg.solve(lower, b))

@@ -1,4 +1,4 @@
-"""Noise that is not white, or not given."""
+"""Noise that is not white, or whose level is not given."""
 
 from benchmarks import noise_synthetic, noise_unknown
 from benchmarks.timing import add_choice, existing_folder
@@ -6,7 +6,7 @@ from benchmarks.timing import add_choice, existing_folder
 TABLES = {
     "white": noise_synthetic.white,
     "poisson": noise_synthetic.poisson,
-    "sensor": noise_synthetic.sensor,
+    "sensor": noise_synthetic.poisson_gaussian,
     "correlated": noise_synthetic.correlated,
     "uneven": noise_synthetic.uneven,
     "cameras": noise_unknown.synthetic_cameras,
@@ -16,17 +16,17 @@ TABLES = {
 
 
 def add_options(group):
-    """Command line of this table."""
+    """Add the options of these tables to an argparse group."""
     add_choice(group, "--noise-tables", TABLES)
     group.add_argument(
         "--noise-images",
         type=existing_folder,
         metavar="FOLDER",
-        help="8-bit gray images (default: ours)",
+        help="8-bit gray images (default: bundled images)",
     )
 
 
 def tables(options):
-    """One table for each kind of noise."""
+    """Yield one table for each kind of noise."""
     for name in options.noise_tables:
         yield TABLES[name](options)

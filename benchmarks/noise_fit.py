@@ -1,9 +1,10 @@
-"""Fit how far the correlated part of an estimate is noise: ``python -m benchmarks.noise_fit``.
+"""Fit the weights of the correlated part of an estimate: ``python -m benchmarks.noise_fit``.
 
-Each picture is denoised with six factors of the correlated part. The weights of
-`nnk_image.noise.trust` are those that come closest to the best factor of each, in the mean over
-sets of pictures. They are fitted on all sets, and again with each one left out: cameras, or the
-pictures under the synthetic noise.
+`nnk_image.noise.trust` multiplies the correlated part of the measured noise by a factor, which is
+small if that part looks like texture. Here, each picture is denoised with six factors, and the
+weights from which the factor follows are fitted, so that it comes close to the best one, on average
+over families of pictures. With ``--leave-out``, they are also fitted without each source: a camera,
+or an image to which noise was added.
 """
 
 import argparse
@@ -17,7 +18,8 @@ from skimage import data
 from skimage.color import rgb2gray
 
 from benchmarks import cameras, micrographs, noises
-from benchmarks.noise_scores import psnr
+from benchmarks.peers import channel_axis_of
+from benchmarks.scores import psnr
 from benchmarks.timing import existing_folder
 from nnk_image import denoise, standard_image, standard_images
 from nnk_image.base.image import check_image
@@ -27,26 +29,39 @@ from nnk_image.noise.estimation import measured
 from nnk_image.noise.fit import model_of
 
 FACTORS = 0.0, 0.3, 0.7, 1.2, 2.0, 3.2
-SIDE = 256  # pixels of a crop
-CLEAN = 42.0  # dB to itself that are enough for a picture without noise
-HARM = 3.0  # a loss against the picture as it came counts so many times more
-PENALTY = 0.003  # of the sum of squared weights
-LEAST_SCORE = -6.0  # dB; one picture must not decide
-SHARES = dict.fromkeys(["sidd", "cc", "cc as JPEG", "processed", "clean"], 4)
-SHARES |= {f"white {sigma}": 4 for sigma in (5, 10, 25, 50)}
-SHARES |= dict.fromkeys(["sidd in gray", "cc in gray", "clean, JPEG 75", "clean, JPEG 90"], 2)
-"""Weights of families in the mean over all; those of others are 1."""
+SIDE = 256  # height and width of a crop, in pixels
+SUFFICIENT = 42.0  # PSNR in dB relative to the input that suffices for a picture without noise
+HARM = 3.0  # multiplies the part of a loss that makes a picture worse than its input
+PENALTY = 0.003  # multiplies a tenth of the sum of squared weights
+LEAST_SCORE = -6.0  # limit of the scores, in dB, so that a single picture has little influence
+FAMILY_WEIGHTS = dict.fromkeys(["sidd", "cc", "cc as JPEG", "processed", "clean"], 4)
+FAMILY_WEIGHTS |= {f"white {sigma}": 4 for sigma in (5, 10, 25, 50)}
+FAMILY_WEIGHTS |= dict.fromkeys(
+    ["sidd in gray", "cc in gray", "clean, JPEG 75", "clean, JPEG 90"], 2
+)
+"""Weights of families in the mean score; those of other families are 1."""
 
 FROM_SCIKIT_IMAGE = "rocket", "immunohistochemistry", "hubble_deep_field"
 LEFT_OUT = "horse", "text"  # drawings
-STARTS = 8
+STARTS = 8  # starting points of the optimization
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One picture: PSNR as it came, features, and PSNR with each of the `FACTORS`.
+    """Scores of one picture.
 
-    `family` is the kind of noise, `source` the camera or the picture under the noise.
+    Attributes
+    ----------
+    family : str
+        Kind of noise.
+    source : str
+        Camera, or image to which noise was added.
+    noisy : float
+        PSNR of the noisy picture, in dB.
+    features : ndarray of 4 floats
+        `nnk_image.noise.trust.features` of the noisy picture.
+    scores : ndarray of floats
+        PSNR of the result with each of the `FACTORS`, in dB.
     """
 
     family: str
@@ -56,16 +71,18 @@ class Trial:
     scores: np.ndarray
 
 
-def trials(folder):
-    """Return the trials: pairs in the subfolders of `folder`, and pictures with noise."""
+def run_trials(folder):
+    """Return a list of `Trial`: real pairs from the subfolders of `folder`, and simulated noise."""
     pictures = [*_pairs(folder), *_synthetic()]
     with ProcessPoolExecutor() as executor:
-        return [t for t in executor.map(_trial, pictures, chunksize=4) if t is not None]
+        trials = executor.map(_trial, pictures, chunksize=4)
+        return [trial for trial in trials if trial is not None]
 
 
 def _trial(picture):
+    """Denoise a picture with each factor; return a `Trial`, or None if no noise was measured."""
     family, source, noisy, clean = picture
-    axis = -1 if noisy.ndim == 3 else None
+    axis = channel_axis_of(noisy)
     image = check_image(noisy, axis, None)
     found = measured(image)
     if not found:
@@ -77,7 +94,7 @@ def _trial(picture):
 
 
 def _pairs(folder):
-    """Yield (family, source, noisy, clean) of real noise, and of what is without noise there."""
+    """Yield (family, source, noisy, clean): crops of real pairs, and pictures made from them."""
     paths = sorted(folder.glob("*/*_noisy.png")) if folder else []
     for number, path in enumerate(paths):
         pair = path, path.with_name(path.name.replace("_noisy", "_clean"))
@@ -99,20 +116,21 @@ def _pairs(folder):
 
 
 def _processed(source, scene, seed):
-    """Return a picture of a scene by a camera that reduces noise, sharpens and stores JPEG."""
+    """Simulate a camera that reduces noise, sharpens and stores JPEG, all at random."""
     rng = np.random.default_rng(seed)
-    light = np.exp(rng.uniform(np.log(150), np.log(2500)))
+    peak = np.exp(rng.uniform(np.log(150), np.log(2500)))
     processing = cameras.Processing(
         chroma=rng.choice([0, 1, 2, 3]),
         smoothing=rng.choice([0, 0, 6, 12]),
         sharpening=rng.choice([0, 0.4, 0.8]),
     )
-    shot = cameras.shoot(source, scene, light, rng, processing)
+    shot = cameras.shoot(source, scene, peak, rng, processing)
     quality = int(rng.choice([75, 85, 92, 97]))
     return "processed", source, cameras.jpeg(shot.noisy, quality), shot.clean
 
 
 def _processed_micrographs(source, scene, number):
+    """Simulate processed micrographs of a scene, one of each kind."""
     for index, kind in enumerate(micrographs.PROCESSING):
         rng = np.random.default_rng([6, number, index])
         yield "microscopy, processed", source, *micrographs.processed(scene, kind, rng)
@@ -123,6 +141,7 @@ def _gray(picture):
 
 
 def _synthetic():
+    """Yield (family, source, noisy, clean) of simulated noise, from images almost without noise."""
     for index, shot in enumerate(cameras.shots((60, 300))):
         noisy = cameras.jpeg(shot.noisy, (60, 75, 85, 95)[index % 4])
         yield "simulated camera", _scene(shot.name.split(",")[0]), noisy, shot.clean
@@ -133,7 +152,7 @@ def _synthetic():
             sigma = (5, 10, 25, 50)[(number + index) % 4]
             yield f"white {sigma}", source, noises.as_8_bit(noises.white(clean, sigma, seed)), clean
             kind, sigma = ("binomial", "mild")[index % 2], (5, 8, 12, 20)[(number + index) % 4]
-            noise = _grain(kind, clean.shape, seed, gray=(number + index) % 3 == 0)
+            noise = _correlated(kind, clean.shape, seed, gray=(number + index) % 3 == 0)
             noisy = noises.as_8_bit(clean + sigma * noise)
             yield "correlated", source, noisy, clean
             quality = (70, 80, 90, 95)[(3 * index + number) % 4]
@@ -141,7 +160,7 @@ def _synthetic():
 
 
 def _clean():
-    """Yield (name, picture); a name is the same for all pictures of one scene."""
+    """Yield (name, picture); all pictures of one scene have the same name."""
     for name in standard_images():
         if name not in LEFT_OUT:
             yield _scene(name), standard_image(name)
@@ -151,61 +170,68 @@ def _clean():
 
 
 def _scene(name):
+    """Return the scene in the name of a picture: 'camera' of 'camera_512'."""
     return name.split("_")[0]
 
 
 def _without_noise(source, clean, quality):
+    """Yield pictures without noise, which should not change: as they are, and as JPEG."""
     yield "clean", source, clean, clean
     yield f"clean, JPEG {quality}", source, cameras.jpeg(clean, quality), clean
 
 
-def _grain(kind, shape, seed, gray):
-    """Return correlated noise, the same in all channels if `gray`."""
-    fields = range(1 if gray or len(shape) == 2 else shape[2])
-    noise = np.stack([noises.grain(kind, shape[:2], [*seed, i]).noise for i in fields], axis=-1)
+def _correlated(kind, shape, seed, gray):
+    """Return a sample of correlated noise, the same in all channels if `gray`."""
+    channels = range(1 if gray or len(shape) == 2 else shape[2])
+    samples = [noises.correlated(kind, shape[:2], [*seed, i]).noise for i in channels]
+    noise = np.stack(samples, axis=-1)
     return noise[..., 0] if len(shape) == 2 else np.broadcast_to(noise, shape)
 
 
 def _corners(picture):
-    """Yield the squares at the corners of a picture; all of it if it is smaller."""
+    """Yield the squares at the corners of a picture, or all of it if it is smaller."""
     tops, lefts = (sorted({0, max(0, n - SIDE)}) for n in picture.shape[:2])
     for top, left in product(tops, lefts):
         yield np.ascontiguousarray(picture[top : top + SIDE, left : left + SIDE])
 
 
 class Scores:
-    """How far results with some factors are below the best ones, in dB, for all trials at once."""
+    """Scores of all trials, given a factor for each: dB below the result with the best factor."""
 
-    def __init__(self, found):
-        self.features = np.array([trial.features for trial in found])
-        self._results = np.array([trial.scores for trial in found])
-        self._noisy = np.array([trial.noisy for trial in found])
-        families = [trial.family for trial in found]
-        shares = [SHARES.get(family, 1) / families.count(family) for family in families]
-        self._shares = np.array(shares) / np.sum(shares)
+    def __init__(self, trials):
+        self.features = np.array([trial.features for trial in trials])
+        self._results = np.array([trial.scores for trial in trials])
+        self._noisy = np.array([trial.noisy for trial in trials])
+        families = [trial.family for trial in trials]
+        weights = [FAMILY_WEIGHTS.get(family, 1) / families.count(family) for family in families]
+        self._trial_weights = np.array(weights) / np.sum(weights)
 
     def at(self, factors):
-        """Return one score per trial."""
-        places = np.log(0.1 + np.array(FACTORS))
-        asked = np.log(0.1 + np.clip(factors, 0, FACTORS[-1]))
-        above = np.clip(np.searchsorted(places, asked), 1, len(places) - 1)
-        share = (asked - places[above - 1]) / (places[above] - places[above - 1])
-        number = np.arange(len(asked))
+        """Return one score per trial, by interpolation between the `FACTORS`.
+
+        A result that is worse than the noisy picture has an additional loss. For pictures without
+        noise, the score is the PSNR below the `SUFFICIENT` one.
+        """
+        positions = np.log(0.1 + np.array(FACTORS))
+        wanted = np.log(0.1 + np.clip(factors, 0, FACTORS[-1]))
+        above = np.clip(np.searchsorted(positions, wanted), 1, len(positions) - 1)
+        share = (wanted - positions[above - 1]) / (positions[above] - positions[above - 1])
+        number = np.arange(len(wanted))
         values = self._results[number, above] * share
         values += self._results[number, above - 1] * (1 - share)
         lost = values - self._results.max(axis=1)
         lost += (HARM - 1) * np.minimum(0, values - self._noisy + 0.05)
-        lost = np.where(np.isinf(self._noisy), np.minimum(values, CLEAN) - CLEAN, lost)
+        lost = np.where(np.isinf(self._noisy), np.minimum(values, SUFFICIENT) - SUFFICIENT, lost)
         return LEAST_SCORE * np.tanh(lost / LEAST_SCORE)
 
     def mean(self, weights):
-        """Return the mean over families."""
-        return float(self._shares @ self.at(trust.factor(self.features, weights)))
+        """Return the mean score, weighted by family, for the factors that weights give."""
+        return float(self._trial_weights @ self.at(trust.factor(self.features, weights)))
 
 
-def fitted(found):
-    """Return the weights that suit these trials best, and the mean score."""
-    scores, rng = Scores(found), np.random.default_rng(0)
+def fit_weights(trials):
+    """Return the weights that are best for these trials, and their penalized mean score."""
+    scores, rng = Scores(trials), np.random.default_rng(0)
 
     def loss(weights):
         return -scores.mean(np.clip(weights, -30, 30)) + PENALTY * np.sum(np.square(weights)) / 10
@@ -220,36 +246,44 @@ def fitted(found):
     return best.x, -best.fun
 
 
-def _lines(found, weights):
-    """Yield a line for each family: dB below the best factor, in the mean and for the worst."""
-    scores = Scores(found)
+def _lines(trials, weights):
+    """Yield a line for each family: mean and lowest score, and the range of the factors."""
+    scores = Scores(trials)
     factors = trust.factor(scores.features, np.array(weights))
-    families, lost = np.array([trial.family for trial in found]), scores.at(factors)
+    families, values = np.array([trial.family for trial in trials]), scores.at(factors)
     for family in dict.fromkeys(families.tolist()):
-        own, among = lost[families == family], factors[families == family]
-        range_ = f"{among.min():.2f} to {among.max():.2f}"
+        own, used = values[families == family], factors[families == family]
+        range_ = f"{used.min():.2f} to {used.max():.2f}"
         yield f"{family:20} {len(own):3} {own.mean():7.2f} {own.min():7.2f}   {range_}"
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise_fit", description=__doc__)
     parser.add_argument(
-        "--data", type=existing_folder, help="folder of folders of NAME_noisy and _clean.png"
+        "--data",
+        type=existing_folder,
+        metavar="FOLDER",
+        help="folder of folders with pairs NAME_noisy.png and NAME_clean.png",
     )
-    parser.add_argument("--leave-out", action="store_true", help="fit again without each source")
+    parser.add_argument(
+        "--leave-out", action="store_true", help="also fit without each source of pictures"
+    )
     options = parser.parse_args()
-    found = trials(options.data)
-    weights, score = fitted(found)
-    print(f"weights {np.round(weights, 2).tolist()}, {score:.3f}")
-    print("set, pictures, dB below the best factor: mean and worst, factors")
-    print(*_lines(found, weights), sep="\n", flush=True)
-    print("today's weights:", *_lines(found, trust.WEIGHTS), sep="\n", flush=True)
-    for source in dict.fromkeys(t.source for t in found) if options.leave_out else ():
-        own = [t for t in found if t.source == source]
-        without, _ = fitted([t for t in found if t.source != source])
+    trials = run_trials(options.data)
+    weights, score = fit_weights(trials)
+    print(f"fitted weights {np.round(weights, 2).tolist()}, score {score:.3f}")
+    print("family, pictures, mean and lowest score in dB (0 is the best factor), range of factors")
+    print(*_lines(trials, weights), sep="\n", flush=True)
+    print("with the weights in use:", *_lines(trials, trust.WEIGHTS), sep="\n", flush=True)
+    for source in dict.fromkeys(t.source for t in trials) if options.leave_out else ():
+        own = [t for t in trials if t.source == source]
+        without, _ = fit_weights([t for t in trials if t.source != source])
         scores = Scores(own)
         both = [scores.at(trust.factor(scores.features, w)).mean() for w in (weights, without)]
-        print(f"{source:28} fitted on all {both[0]:.2f}, on all others {both[1]:.2f}", flush=True)
+        print(
+            f"{source:28} fitted on all {both[0]:.2f}, without this source {both[1]:.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

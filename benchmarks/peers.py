@@ -1,7 +1,7 @@
-"""Other denoisers, which `denoise` is compared with.
+"""Denoisers of other libraries, with which `denoise` is compared.
 
-Each takes a float64 image with values about 0 to 255, gray (H, W) or color (H, W, 3), and
-the standard deviation of the noise; settings that are intensities are in units of sigma.
+Each takes a float64 image, gray (H, W) or color (H, W, 3), and the standard deviation `sigma` of
+the noise. Values are about 0 to 255. Settings that are intensities are in units of sigma.
 scikit-image's functions get values of about 0 to 1, which are not clipped.
 """
 
@@ -12,53 +12,53 @@ from skimage import restoration
 
 
 def channel_axis_of(image):
-    """-1 for color, None for gray."""
+    """Return the channel axis of an image: -1 for color, None for gray."""
     return -1 if image.ndim == 3 else None
 
 
 def bilateral_filter(noisy, sigma, color, spatial, window=None):
-    """The bilateral filter by its definition: ``D^-1 K y``, each pixel a neighbor of its own.
+    """Filter by the definition of the bilateral filter, ``D^-1 K y``, where K has a unit diagonal.
 
-    scikit-image's differs: in 0.26 it reads its table of spatial weights, win_size + 1 wide,
-    with a step of win_size, so that the weights are sheared.
+    The filter of scikit-image 0.26 differs. Its table of spatial weights has rows of win_size + 1
+    entries, but is read with a row length of win_size, so its weights are sheared.
     """
     pixels = np.atleast_3d(noisy)
     value, weight = pixels.copy(), np.ones(pixels.shape[:2])
     for dy, dx in forward_offsets(window or 2 * int(np.ceil(3 * spatial)) + 1):
-        here, there = pairs(pixels, dy, dx)
+        here, there = neighbor_pairs(pixels, dy, dx)
         distance = ((here - there) ** 2).sum(axis=2) / (2 * (color * sigma) ** 2)
         w = np.exp(-(dy**2 + dx**2) / (2 * spatial**2) - distance)
-        # Each pair of pixels adds to the sums of both: views of the sums here and there.
-        for target, source in zip(pairs(value, dy, dx), (there, here), strict=True):
+        # Each pair of pixels contributes to both; the targets are views of the sums.
+        for target, source in zip(neighbor_pairs(value, dy, dx), (there, here), strict=True):
             target += w[..., None] * source
-        for target in pairs(weight, dy, dx):
+        for target in neighbor_pairs(weight, dy, dx):
             target += w
     return (value / weight[..., None]).reshape(noisy.shape)
 
 
 def forward_offsets(window):
-    """Half of the offsets of a window: those after (0, 0) in row-major order."""
+    """Return half of the offsets (dy, dx) of a window, those after (0, 0) in row-major order."""
     r = window // 2
     return [(dy, dx) for dy in range(r + 1) for dx in range(-r, r + 1) if dy > 0 or dx > 0]
 
 
-def pairs(plane, dy, dx):
-    """Views of all pixels that have a neighbor at (dy, dx), and of those neighbors."""
-    height, width = plane.shape[:2]
-    first, last = columns(width, dx)
-    return plane[: height - dy, first:last], plane[dy:, first + dx : last + dx]
+def neighbor_pairs(image, dy, dx):
+    """Return views of all pixels that have a neighbor at offset (dy, dx), and of the neighbors."""
+    height, width = image.shape[:2]
+    first, last = column_range(width, dx)
+    return image[: height - dy, first:last], image[dy:, first + dx : last + dx]
 
 
-def columns(width, dx):
-    """First column that has a neighbor at dx, and one after the last."""
+def column_range(width, dx):
+    """Return the first column that has a neighbor at offset dx, and one after the last."""
     return max(0, -dx), min(width, width - dx)
 
 
 def skimage_bilateral(noisy, sigma, color, spatial):
-    """scikit-image's bilateral filter, on values shifted to start at 0.
+    """Filter with scikit-image's bilateral filter, on values shifted to start at 0.
 
-    For negative values (in 0.26) it makes its table of intensity weights for another range
-    than it reads it with. Its default border, which is black, is replaced.
+    With negative values, version 0.26 computes its table of intensity weights for another range
+    than that in which it is read. The border is mirrored; the default one is black.
     """
     low = noisy.min()
     return low + 255 * restoration.denoise_bilateral(
@@ -71,7 +71,7 @@ def skimage_bilateral(noisy, sigma, color, spatial):
 
 
 def non_local_means(noisy, sigma, h, patch, distance=10):
-    """scikit-image's non-local means, given sigma."""
+    """Denoise with scikit-image's non-local means for a known sigma."""
     return 255 * restoration.denoise_nl_means(
         noisy / 255,
         patch_size=patch,
@@ -84,7 +84,7 @@ def non_local_means(noisy, sigma, h, patch, distance=10):
 
 
 def wavelet_shrinkage(noisy, sigma, basis, shifts):
-    """BayesShrink, averaged over (shifts + 1)^2 shifts of the image (cycle spinning)."""
+    """Denoise with BayesShrink, averaged over (shifts + 1)^2 shifts (cycle spinning)."""
     total = np.zeros_like(noisy)
     for shift in product(range(shifts + 1), repeat=2):
         shifted = restoration.denoise_wavelet(
@@ -100,14 +100,14 @@ def wavelet_shrinkage(noisy, sigma, basis, shifts):
 
 
 def total_variation(noisy, sigma, weight):
-    """Total variation by Chambolle's algorithm."""
+    """Denoise with total variation by Chambolle's algorithm."""
     return 255 * restoration.denoise_tv_chambolle(
         noisy / 255, weight=weight * sigma / 255, channel_axis=channel_axis_of(noisy)
     )
 
 
 def bm3d_filter():
-    """The function ``(noisy, sigma)`` of the package bm3d, or None where it is missing."""
+    """Return a function of (noisy, sigma) that runs the package bm3d; None if not installed."""
     try:
         import bm3d
     except ImportError:

@@ -1,11 +1,13 @@
-"""The images that experiments run on, with the names and digests that identify them."""
+"""Images for the experiments, and digests that identify them."""
 
 import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
+from skimage.transform import downscale_local_mean
 
 import nnk_image
+from benchmarks.noises import white
 from nnk_image.cli.paths import image_paths
 from nnk_image.io import ImageFileError, read
 from nnk_image.io.standard import standard_images
@@ -21,63 +23,89 @@ BUNDLED = (
     "gravel",
     "retina",
 )
-"""The bundled gray images of 256 x 256: photographs, textures, microscopy."""
+"""Bundled gray images of 256 x 256 pixels: photographs, textures and microscopy."""
 
 LEAST_SIDE = 16
-"""Least height and width of an image, in pixels."""
+"""Least height and width of a `Picture`, in pixels."""
 
 _LUMA = np.array([0.299, 0.587, 0.114])
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A gray image with its name and the digest of its content.
+    """A gray image with a name and a digest of its content.
 
     Attributes
     ----------
     name : str
-    unit : (H, W) float64 ndarray
-        Values from 0 to 1.
+        Name in tables and reports.
+    values : (H, W) float64 ndarray
+        Gray levels from 0 to 1.
     digest : str
-        SHA-256 of shape and values, in hexadecimal.
+        SHA-256 digest of the shape and the values, in hexadecimal.
     """
 
     name: str
-    unit: np.ndarray = field(repr=False)
+    values: np.ndarray = field(repr=False)
     digest: str
 
     @classmethod
-    def of_pixels(cls, name, pixels):
-        """From (H, W) or (H, W, 3) pixels: color becomes luma (Rec. 601), integers 0 to 1."""
-        unit = pixels.astype(float)
+    def from_pixels(cls, name, pixels):
+        """Create a picture from gray (H, W) or RGB (H, W, 3) pixels.
+
+        RGB is converted to luma (Rec. 601). Integers are divided by the largest value of their
+        dtype; floating-point values must lie from 0 to 1.
+        """
+        values = pixels.astype(float)
         if pixels.dtype.kind != "f":
-            unit = unit / np.iinfo(pixels.dtype).max
-        elif not (np.isfinite(unit).all() and unit.min() >= 0 and unit.max() <= 1):
+            values = values / np.iinfo(pixels.dtype).max
+        elif not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):
             raise ImageFileError(f"{name}: floating-point values must lie from 0 to 1; scale them")
-        if unit.ndim == 3:
-            unit = unit @ _LUMA
-        if min(unit.shape) < LEAST_SIDE:
-            size = "x".join(map(str, unit.shape))
-            raise ImageFileError(f"{name}: {size} pixels are too few; take {LEAST_SIDE} and more")
-        if unit.min() == unit.max():
+        if values.ndim == 3:
+            values = values @ _LUMA
+        if min(values.shape) < LEAST_SIDE:
+            size = "x".join(map(str, values.shape))
+            raise ImageFileError(
+                f"{name}: {size} pixels are too few; use at least {LEAST_SIDE}x{LEAST_SIDE}"
+            )
+        if values.min() == values.max():
             raise ImageFileError(f"{name}: all pixels are equal; leave this image out")
-        content = f"{unit.shape} {unit.dtype.str}".encode() + unit.tobytes()
-        return cls(name, unit, hashlib.sha256(content).hexdigest())
+        content = f"{values.shape} {values.dtype.str}".encode() + values.tobytes()
+        return cls(name, values, hashlib.sha256(content).hexdigest())
 
     @property
     def seed(self):
-        """An integer to seed noise with, which depends on the content only."""
+        """Seed of the noise, an int that depends on the content only."""
         return int(self.digest[:8], 16)
 
 
 def bundled_pictures():
-    """The `BUNDLED` images."""
+    """Return the `BUNDLED` images as a list of `Picture`."""
     paths = standard_images()
-    return [Picture.of_pixels(name, read(paths[name])[0]) for name in BUNDLED]
+    return [Picture.from_pixels(name, read(paths[name])[0]) for name in BUNDLED]
 
 
-def images_of_8_bits(folder, color=True):
-    """(name, pixels) of the images in a folder, without one of the `BUNDLED`, from 0 to 255."""
+def read_pictures(paths):
+    """Return image files as a list of `Picture`.
+
+    They are named like the files. Files of equal name also get their folder and extension.
+    """
+    stems = [path.stem for path in paths]
+    names = [
+        path.stem if stems.count(path.stem) == 1 else f"{path.parent.name}/{path.name}"
+        for path in paths
+    ]
+    return [
+        Picture.from_pixels(name, read(path)[0]) for name, path in zip(names, paths, strict=True)
+    ]
+
+
+def read_8_bit_images(folder, color=True):
+    """Return the images of a folder as a list of (name, uint8 pixels).
+
+    Without a folder, these are the `BUNDLED` images. An image of another dtype, or in color if
+    `color` is False, raises an `ImageFileError`.
+    """
     if folder is None:
         return [(name, nnk_image.standard_image(name)) for name in BUNDLED]
     found = [(path, *read(path)) for path in image_paths([folder])]
@@ -89,22 +117,28 @@ def images_of_8_bits(folder, color=True):
     return [(path.stem, pixels) for path, pixels, _ in found]
 
 
-def volumes_in(folder):
-    """Volumes of a folder of NAME.npy, in float32, by name."""
+def read_gray_images(folder):
+    """Return gray 8-bit images as `read_8_bit_images` does, but as float64 from 0 to 255."""
+    return [(name, pixels.astype(float)) for name, pixels in read_8_bit_images(folder, color=False)]
+
+
+def read_volumes(folder):
+    """Return the volumes NAME.npy of a folder as a dict from name to float32 ndarray."""
     found = {path.stem: np.load(path).astype(np.float32) for path in sorted(folder.glob("*.npy"))}
     if not found:
         raise ImageFileError(f"{folder}: has no .npy files")
     return found
 
 
-def pictures_of(paths, max_pixels=None):
-    """Image files as pictures, named like the files; equal names get folder and extension too."""
-    stems = [path.stem for path in paths]
-    names = [
-        path.stem if stems.count(path.stem) == 1 else f"{path.parent.name}/{path.name}"
-        for path in paths
-    ]
-    return [
-        Picture.of_pixels(name, read(path, max_pixels=max_pixels)[0])
-        for name, path in zip(names, paths, strict=True)
-    ]
+def noisy_camera(sigma=20.0):
+    """Return the bundled image of 512 x 512 pixels with white noise, as float64."""
+    return white(nnk_image.standard_image("camera_512").astype(float), sigma, 0)
+
+
+def shrink(image, factor):
+    """Return an (H, W, C) image in which blocks of ``factor`` x ``factor`` pixels are averaged.
+
+    Rows and columns beyond the last complete block are cropped.
+    """
+    height, width = (n // factor * factor for n in image.shape[:2])
+    return downscale_local_mean(image[:height, :width], (factor, factor, 1))

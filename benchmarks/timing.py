@@ -1,4 +1,4 @@
-"""What all tables share: machine header, fair timing, text tables."""
+"""Text tables, tables of times, and command-line options that tables share."""
 
 import argparse
 from dataclasses import asdict, dataclass, field
@@ -12,15 +12,16 @@ from benchmarks.machine import interleaved
 
 @dataclass
 class Table:
-    """Rows of named cells, printed under a title.
+    """A table of text and numbers.
 
     Attributes
     ----------
     title : str
-    columns : dict from name to format
-        Formats of numbers, such as '.1f'; '' for text.
+        Line above the table.
+    columns : dict from str to str
+        Heading of each column and format of its numbers, such as '.1f'; '' for text.
     rows : list of dict
-        Cells by column name; a missing one is left blank.
+        Cells by heading. A missing cell is left blank.
     notes : tuple of str
         Lines below the table.
     """
@@ -39,7 +40,7 @@ class Table:
         return "\n".join(lines + [f"  {note}" for note in self.notes])
 
     def to_dict(self):
-        """Everything as plain values, for JSON."""
+        """Return the content as a dict for JSON."""
         return asdict(self)
 
     @staticmethod
@@ -53,14 +54,14 @@ class Table:
 
 
 def existing_folder(text):
-    """Return the path of an option that must be an existing folder."""
+    """Return the path of an existing folder; the type of a command-line option."""
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"{text} is not a folder")
     return Path(text)
 
 
 def add_choice(group, option, names):
-    """Add an option that takes some of the names; all are the default."""
+    """Add an option that takes some of the names; the default is all of them."""
     group.add_argument(
         option,
         nargs="+",
@@ -72,32 +73,47 @@ def add_choice(group, option, names):
 
 
 def comparison(title, contenders, rounds, against, notes=()):
-    """A table of median times and of ratios to the contenders named in `against`.
+    """Time several functions, and return a table of median times and of ratios of times.
 
-    `against` maps a name to its column's head.  A ratio is the median over rounds of
-    (time of the row / time of `against` in the same round); in brackets the quartiles.
+    Parameters
+    ----------
+    title : str
+        Title of the table.
+    contenders : dict from str to function without arguments
+        Functions to time, by name.
+    rounds : int
+        Number of timed rounds.
+    against : dict from str to str
+        Names of the contenders that all others are compared with, and headings of their columns.
+    notes : sequence of str
+        Lines below the table.
+
+    Returns
+    -------
+    Table
+        The ratios are those of `ratio`.
     """
     seconds = interleaved(contenders, rounds)
     columns = {"": "", "ms": ".1f"} | dict.fromkeys(against.values(), "")
     table = Table(title, columns, notes=tuple(notes))
     for name, times in seconds.items():
         row = {"": name, "ms": 1000 * median(times)}
-        for ours, head in against.items():
+        for ours, heading in against.items():
             if name != ours:
-                row[head] = ratio(times, seconds[ours])
+                row[heading] = ratio(times, seconds[ours])
         table.rows.append(row)
     return table
 
 
 def ratio(times, base):
-    """Median of times / base in the same round, in brackets the quartiles."""
+    """Return the median over rounds of times / base as text, with the quartiles in brackets."""
     ratios = [t / b for t, b in zip(times, base, strict=True)]
     low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
     return f"{middle:.2f} ({low:.2f}-{high:.2f})"
 
 
 def header(info):
-    """`machine()` as two lines of text."""
+    """Return the result of `machine` as two lines of text."""
     versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
     return (
         f"{info['processor']}, {info['cores']} cores, {info['system']}, "

@@ -1,20 +1,20 @@
-"""Volumes and sequences: their graphs, wavelets and denoising, beside PyGSP and BM4D.
+"""Volumes and sequences: wavelets compared with PyGSP, and denoising compared with BM4D.
 
-BM4D (PyPI ``bm4d``, for non-commercial use) and real volumes are brought by hand; without them the
-tables have our own rows, and a phantom and a moving picture.
+Install BM4D yourself (PyPI ``bm4d``, for non-commercial use). Without it, its rows are missing.
+Without volumes of your own (``--volumes``), a phantom and a moving picture are used.
 """
 
 from functools import partial
-from statistics import mean
 
 import numpy as np
 from scipy.ndimage import correlate1d
 from skimage.metrics import structural_similarity
 
 import nnk_image
-from benchmarks.machine import interleaved
-from benchmarks.noise_scores import cpu, psnr
-from benchmarks.pictures import volumes_in
+from benchmarks.machine import interleaved, timed_call
+from benchmarks.noises import white
+from benchmarks.pictures import read_volumes
+from benchmarks.scores import group_means, psnr
 from benchmarks.timing import Table, add_choice, existing_folder
 from nnk_image import NoiseModel, SpectralGraphWavelets, denoise, image_graph
 
@@ -23,24 +23,27 @@ METHODS = ("sgw", "fast", "best")
 
 
 def add_options(group):
-    """Command line of these tables."""
+    """Add the options of these tables to an argparse group."""
     group.add_argument(
         "--volumes",
         type=existing_folder,
         metavar="FOLDER",
-        help="volumes as NAME.npy, (D, H, W) with values from 0 to 255",
+        help="volumes NAME.npy of shape (D, H, W), with values from 0 to 255",
     )
     add_choice(group, "--volume-tables", TABLES)
 
 
 def tables(options):
-    """The tables that were asked for."""
+    """Yield the tables selected by --volume-tables."""
     for name in options.volume_tables:
         yield from TABLES[name](options)
 
 
 def phantom(side):
-    """Ellipsoids of several brightnesses in a textured body, float32 from 0 to 255."""
+    """Return a phantom: ellipsoids of different brightness in a textured body.
+
+    It has `side` voxels along each axis, in float32 from 0 to 255.
+    """
     rng = np.random.default_rng(5)
     grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, side)] * 3, indexing="ij"), -1)
     z, y, x = np.moveaxis(grid, -1, 0)
@@ -54,13 +57,13 @@ def phantom(side):
 
 
 def moving_picture(frames, side):
-    """A standard image that moves by one pixel down and to the right per frame."""
+    """Return a sequence of shape (frames, side, side), an image that moves by one pixel a frame."""
     image = nnk_image.standard_image("camera").astype(np.float32)
     return np.stack([image[40 + t : 40 + t + side, 60 + t : 60 + t + side] for t in range(frames)])
 
 
 def wavelets(options):
-    """Seven bands of 128^3 voxels beside PyGSP on the same graph."""
+    """Yield the table of seven wavelet bands of 128^3 voxels: time compared with PyGSP."""
     from pygsp import filters
 
     volume = phantom(128)
@@ -73,50 +76,46 @@ def wavelets(options):
     signal = volume.ravel().astype(float)
     runs = {
         "PyGSP, float64": partial(bank.filter, signal, order=transforms[1].order),
-        "ours, float32, 1 thread": partial(transforms[1].analyze, volume),
-        "ours, float32, 2 threads": partial(transforms[2].analyze, volume),
+        "nnk_image, float32, 1 thread": partial(transforms[1].analyze, volume),
+        "nnk_image, float32, 2 threads": partial(transforms[2].analyze, volume),
     }
     times = interleaved(runs, max(1, options.rounds // 3))
-    columns = {"": "", "s": ".2f", "x PyGSP": ".1f"}
+    columns = {"": "", "s": ".2f", "speedup over PyGSP": ".1f"}
     table = Table(f"7 bands of 128^3 voxels, order {transforms[1].order}, graph of 5^3", columns)
     reference = np.median(times["PyGSP, float64"])
     for name in runs:
         seconds = np.median(times[name])
-        table.rows.append({"": name, "s": seconds, "x PyGSP": reference / seconds})
+        table.rows.append({"": name, "s": seconds, "speedup over PyGSP": reference / seconds})
     yield table
 
 
 def denoising(options):
-    """Each volume by each method, slice by slice, and by BM4D."""
+    """Yield a table of denoising for each volume, and one of means over all volumes and levels."""
     columns = {"": "", "sigma": ".0f", "dB": ".2f", "SSIM": ".4f", "us of CPU per voxel": ".1f"}
-    everything = []
+    rows = []
     for name, clean in _volumes(options).items():
         table = Table(f"{name} {'x'.join(map(str, clean.shape))}, float32, one thread", columns)
         for sigma in SIGMAS:
-            noise = np.random.default_rng(1).normal(0, sigma, clean.shape)
-            noisy = (clean + noise).astype(np.float32)
+            noisy = white(clean, sigma, 1).astype(np.float32)
             table.rows += [_row(who, run, clean, sigma) for who, run in _contenders(noisy, sigma)]
-        everything += table.rows
+        rows += table.rows
         yield table
-    table = Table(
-        "means over all volumes and levels", {k: columns[k] for k in columns if k != "sigma"}
-    )
-    for who in dict.fromkeys(row[""] for row in everything):
-        own = [row for row in everything if row[""] == who]
-        means = {key: mean(row[key] for row in own) for key in table.columns if key}
-        table.rows.append({"": who} | means)
-    yield table
+    scores = {name: form for name, form in columns.items() if name not in ("", "sigma")}
+    means = group_means(rows, ("",), scores)
+    yield Table("Means over all volumes and levels", {"": ""} | scores, means)
 
 
 def correlated(options):
-    """Noise smoothed along some axes by (1, 2, 1) / 4: its model given, and estimated."""
+    """Yield a table per volume of noise smoothed along some axes: model given and estimated."""
     columns = {"": "", "axes": "", "sigma": ".0f", "given": ".2f", "estimated": ".2f"}
     for name, clean in _volumes(options).items():
-        table = Table(f"{name}, PSNR in dB of 'fast', correlated noise", columns)
+        table = Table(
+            f"{name}, noise filtered by (1, 2, 1) / 4 along axes: PSNR in dB of 'fast'", columns
+        )
         for axes in ((0,), (1, 2), (0, 1, 2)):
-            unit, correlation = _smooth_noise(clean.shape, axes)
+            noise, correlation = _smooth_noise(clean.shape, axes)
             for sigma in SIGMAS[:2]:
-                noisy = (clean + sigma * unit).astype(np.float32)
+                noisy = (clean + sigma * noise).astype(np.float32)
                 models = {"given": NoiseModel(sigma, correlation=correlation), "estimated": None}
                 row = {
                     key: psnr(clean, denoise(noisy, model, spacing=1))
@@ -127,7 +126,7 @@ def correlated(options):
 
 
 def _smooth_noise(shape, axes):
-    """Return noise of variance 1, smoothed along the axes, and its correlation."""
+    """Return noise of variance 1, filtered by (1, 2, 1) along the axes, and its correlation."""
     kernel = np.array([1, 2, 1]) / np.sqrt(6)
     noise = np.random.default_rng(2).normal(size=shape)
     correlation = np.zeros((5, 5, 5))
@@ -140,14 +139,15 @@ def _smooth_noise(shape, axes):
 
 
 def _volumes(options):
+    """Return the volumes to denoise as a dict from name to float32 ndarray."""
     found = {"phantom": phantom(64)}
     if not options.volumes:
         return found | {"moving picture": moving_picture(24, 112)}
-    return found | volumes_in(options.volumes)
+    return found | read_volumes(options.volumes)
 
 
 def _contenders(noisy, sigma):
-    """(name, function) of all that denoise a volume."""
+    """Yield (name, function) of all denoisers of a volume."""
     for method in METHODS:
         yield method, partial(denoise, noisy, sigma, method=method, spacing=1)
     for method in ("fast", "best"):
@@ -164,7 +164,7 @@ def _by_slices(noisy, sigma, method):
 
 
 def _row(who, run, clean, sigma):
-    result, seconds = cpu(run)
+    result, seconds = timed_call(run)
     return {
         "": who,
         "sigma": sigma,

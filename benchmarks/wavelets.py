@@ -1,4 +1,4 @@
-"""The 7-band graph wavelet transform beside PyGSP and scipy."""
+"""Time of the graph wavelet transform with 7 bands, compared with PyGSP and scipy."""
 
 from dataclasses import replace
 
@@ -7,24 +7,25 @@ from pygsp import filters as pygsp_filters
 from scipy.sparse import csr_array, eye_array
 
 import nnk_image
-from benchmarks.graph import SIGMA_F, noisy_camera
+from benchmarks.graph import SIGMA_F
+from benchmarks.pictures import noisy_camera
 from benchmarks.timing import comparison
 from nnk_image.graph.planes import StoredEdges
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
-NOTE = "Ratios: time of the row / time of our analyze in that type, median (quartiles) of rounds."
+NOTE = "Ratios: time of the row / time of analyze in that type; median (quartiles) of rounds."
 
 
 def tables(options):
-    """The transform on both graphs."""
+    """Yield the tables of the NNK and the bilateral graph."""
     image = noisy_camera()
     for build in (nnk_image.image_graph, nnk_image.bilateral_graph):
         yield _table(build(image, sigma_f=SIGMA_F), image, options.rounds)
 
 
 def _table(graph, image, rounds):
-    """Analysis with a bank of filters; all that can be prepared is not counted."""
+    """Return the table of one graph; the times exclude all that can be prepared."""
     lmax = 1.01 * nnk_image.SpectralGraphWavelets(graph, lmax="lanczos").lmax
     contenders = {}
     for n_jobs, name in ((1, "analyze {}"), (2, "analyze {}, 2 threads")):
@@ -44,7 +45,7 @@ def _table(graph, image, rounds):
         abs(function().reshape(expected.shape) - expected).max() / largest
         for function in contenders.values()
     ]
-    agreement = "Largest difference from analyze float64, over the largest coefficient: "
+    agreement = "Largest difference from analyze float64, relative to the largest coefficient: "
     agreement += ", ".join(f"{difference:.1e}" for difference in differences) + "."
     title = (
         f"{BANDS}-band abspline transform of order {ORDER}: {graph.kind} graph of camera "
@@ -55,15 +56,16 @@ def _table(graph, image, rounds):
 
 
 def _by_pygsp(graph, lmax, image):
+    """Return a function for the transform by PyGSP with the same largest eigenvalue."""
     theirs = graph.to_pygsp()
-    theirs._lmax = lmax  # it offers no other way to give it
+    theirs._lmax = lmax  # there is no public way to set it
     bank, signal = pygsp_filters.Abspline(theirs, Nf=BANDS), image.ravel()
-    # (N, bands) there, bands first here; a view
+    # Transposed (a view), because bands are the last axis in PyGSP and the first one here.
     return lambda: bank.filter(signal, method="chebyshev", order=ORDER).T
 
 
 def _by_scipy(graph, lmax, image, coefficients):
-    """The recurrence with scipy's product, then all bands in one matrix product."""
+    """Return a function for the transform by scipy: the recurrence, then one product for all."""
     matrix = (4 / lmax) * graph.laplacian() - 2 * eye_array(graph.n_nodes, format="csr")
     twice = csr_array(matrix.astype(image.dtype))  # 2 X with X = (2 / lmax) L - I
     coefficients = coefficients.astype(image.dtype)

@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]  # for the charts beside this file,
 
 import charts  # noqa: E402
 
-from benchmarks import cameras, magnitudes  # noqa: E402
+from benchmarks import cameras, magnitudes, noises  # noqa: E402
 
 CROP = np.s_[52:80, 112:140]
 """The photographer's face."""
@@ -255,7 +255,7 @@ def draw_scan():
     """A slice of a phantom denoised as if its noise were Gaussian, and as what it is."""
     head = magnitudes.phantom()
     head *= 255 / head.max()
-    scan = magnitudes.rician(head, 25, 0)
+    scan = noises.rician(head, 25, 0)
     noise = nnk_image.estimate_noise(scan, kind="rician")
     pictures = {
         "scan": scan,

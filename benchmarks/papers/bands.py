@@ -1,4 +1,4 @@
-"""Figure 3.2: the wavelet bands of an image on the bilateral and on the NNK graph."""
+"""Figure 3.2: wavelet bands of an image on the bilateral and the NNK graph."""
 
 import numpy as np
 
@@ -13,27 +13,27 @@ from benchmarks.papers.shared import (
     WINDOW,
     column,
     distinct,
-    means,
 )
+from benchmarks.scores import group_means
 from nnk_image.plotting.figures import new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "Wavelet bands on the bilateral and the NNK graph"
 SOURCE = "Thesis, Figure 3.2"
 CAPTION = (
-    "Spectral graph wavelet coefficients of one image, the scaling function first, then from "
-    "coarse to fine; bilateral graph above, NNK graph below. Above each band its variance, in "
-    "squared gray levels of 0 to 255. Within a column both graphs have the same gray scale, "
-    "middle gray being zero. The table gives means over the images; share is a band's variance "
-    "over the sum of all bands."
+    "Spectral graph wavelet coefficients of one image: the scaling function, then wavelets from "
+    "coarse to fine, on the bilateral graph (top) and the NNK graph (bottom). The title of each "
+    "band is its variance, for gray levels from 0 to 255. Both graphs have the same gray scale "
+    "within a column; middle gray is zero. The table has means over the images; share is the "
+    "variance of a band divided by the sum over all bands."
 )
 
 HIGH = range(4, N_BANDS + 1)
-"""The bands called higher frequencies here: the finer half."""
+"""Bands that count as higher frequencies, the finer half."""
 
 
 def measure(picture, setup):
-    """The variance of each band on both graphs."""
+    """Return the variance of each band on both graphs."""
     rows = []
     for kind in BUILDS:
         variances = _bands(picture, kind, setup.n_jobs).var(axis=(1, 2))
@@ -50,17 +50,17 @@ def measure(picture, setup):
 
 
 def _bands(picture, kind, n_jobs):
-    """Coefficients of the image without its mean, in gray levels of 0 to 255."""
-    graph = BUILDS[kind](picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
+    """Return the coefficients of the image minus its mean, with gray levels from 0 to 255."""
+    graph = BUILDS[kind](picture.values, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax="lanczos", n_jobs=n_jobs)
     lmax = 1.01 * wavelets.lmax  # as in the published experiments
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax=lmax, n_jobs=n_jobs)
-    return 255 * wavelets.analyze(picture.unit - picture.unit.mean())
+    return 255 * wavelets.analyze(picture.values - picture.values.mean())
 
 
 def summary(rows):
-    """Mean variance and share of each band, graph by graph."""
-    table = means(rows, ("band", "graph"), ("variance", "share"))
+    """Return the mean variance and share of each band on both graphs."""
+    table = group_means(rows, ("band", "graph"), ("variance", "share"))
     return [
         {"band": band}
         | {f"{name}, {kind}": column(table, name, band=band, graph=kind).item()
@@ -70,10 +70,10 @@ def summary(rows):
 
 
 def draw(rows, setup):
-    """The bands of the first image, one row of pictures per graph."""
+    """Draw the bands of the first image, one row per graph."""
     picture = setup.pictures[0]
     bands = {kind: _bands(picture, kind, setup.n_jobs) for kind in BUILDS}
-    height, width = picture.unit.shape
+    height, width = picture.values.shape
     figure = new_figure(figsize=(2.1 * N_BANDS, 2 * (2.1 * height / width) + 1.1))
     axes = figure.subplots(len(bands), N_BANDS)
     for band in range(N_BANDS):
@@ -96,7 +96,7 @@ def _short(number):
 
 
 def claims(rows):
-    """The claim that the NNK graph leaves less information in the higher bands."""
+    """Check whether the NNK graph has less information in the higher bands."""
     images = distinct(rows, "image")
     high = {
         (image, kind): sum(
@@ -112,10 +112,11 @@ def claims(rows):
             SOURCE,
             "Wavelets of the NNK graph have significantly less information in the higher "
             "frequency bands.",
-            f"Share of the variance in bands {HIGH[0]} to {HIGH[-1]}: bilateral over NNK "
-            f"{between(ratios)}; less on the NNK graph for {share(lower)} images.",
+            f"Share of the variance in bands {HIGH[0]} to {HIGH[-1]}: {between(ratios)} times as "
+            f"large on the bilateral graph. It is smaller on the NNK graph for {share(lower)} "
+            "images.",
             verdict_of(*lower),
-            "Shares are compared, for the frame is not tight: the sum over all bands differs "
+            "Shares are compared because the frame is not tight, so the sum over all bands differs "
             "between the graphs.",
         )
     ]

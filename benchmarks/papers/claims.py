@@ -1,4 +1,4 @@
-"""Published claims and what was measured: one verdict each."""
+"""Published claims, and verdicts from measurements."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,20 @@ HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
 
 @dataclass(frozen=True)
 class Claim:
-    """A published claim and its check.
+    """A published claim, and its verdict.
 
     Attributes
     ----------
     source : str
         Where the claim is published.
-    published, measured, why : str
+    published : str
+        The claim.
+    measured : str
+        What was measured.
     verdict : str
         `HOLDS`, `PARTLY` or `FAILS`.
+    why : str
+        Explanation.
     """
 
     source: str
@@ -26,14 +31,14 @@ class Claim:
 
 
 def verdict_of(*conditions):
-    """`HOLDS` if all conditions do, `FAILS` if none does, else `PARTLY`."""
+    """Return `HOLDS` if all conditions hold, `FAILS` if none does, else `PARTLY`."""
     if all(conditions):
         return HOLDS
     return PARTLY if any(conditions) else FAILS
 
 
 def share(flags):
-    """How many of some flags are true, in words: 'all 12', 'none of 12' or '7 of 12'."""
+    """Return the number of true flags in words: 'all 12', 'none of 12' or '7 of 12'."""
     flags = list(flags)
     if all(flags):
         return f"all {len(flags)}"
@@ -41,7 +46,7 @@ def share(flags):
 
 
 def between(values, form=".2f"):
-    """The range of some numbers in words, such as '1.20 to 1.35'."""
+    """Return the range of numbers in words, such as '1.20 to 1.35'."""
     values = list(values)
     low, high = format(min(values), form), format(max(values), form)
     return low if low == high else f"{low} to {high}"

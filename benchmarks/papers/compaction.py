@@ -1,4 +1,4 @@
-"""Figure 3.3: cumulative energy over the bands, at four Chebyshev orders."""
+"""Figure 3.3: cumulative energy of the wavelet bands, at four Chebyshev orders."""
 
 import numpy as np
 
@@ -20,27 +20,27 @@ from nnk_image.wavelets.filter_bank import design, frame_bounds
 TITLE = "Energy compaction"
 SOURCE = "Thesis, Figure 3.3"
 CAPTION = (
-    "Energy in the lowest bands over the energy of the mean-removed image; lines are means over "
-    "the images, shades reach from the least to the largest. Top: as published, energies summed "
-    "as they are, with the pixels read column by column onto a graph whose nodes are numbered "
-    "row by row, which puts the transposed image on the graph. Middle: the same with every pixel "
-    "on its own node. Bottom: the share of the energy that is left above band b; the lower, the "
-    "better the compaction. The table gives the means of the share left."
+    "Energy in the lowest bands, relative to the energy of the image minus its mean; lines are "
+    "means over the images, and shades extend from the lowest to the highest. Top: as published, "
+    "without normalization. The pixels are read column by column for a graph whose nodes are "
+    "numbered row by row, which puts the transposed image on the graph. Middle: the same with "
+    "every pixel on its own node. Bottom: share of the energy above band b; a lower share means "
+    "better compaction. The table has the means of this share."
 )
 ORDERS = (4, 6, 12, 15, 30)
 PUBLISHED_ORDERS = ORDERS[:4]
 
 
 def measure(picture, setup):
-    """Energies of both graphs at all orders, for both readings of the image."""
+    """Return energies of both graphs at all orders, for the upright and the transposed image."""
     lmax, n_jobs = setup.lmax.get(picture.name), setup.n_jobs
     options = {"orders": ORDERS, "n_jobs": n_jobs}
-    # What a program sees that reads pixels column by column for nodes numbered row by row.
-    transposed = picture.unit.ravel(order="F").reshape(picture.unit.shape)
+    # The image of a program that reads pixels column by column, but numbers nodes row by row.
+    transposed = picture.values.ravel(order="F").reshape(picture.values.shape)
     rows = []
     for kind, build in BUILDS.items():
-        graph = build(picture.unit, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
-        upright = energy_compaction(picture.unit, graph, lmax=lmax, **options)
+        graph = build(picture.values, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
+        upright = energy_compaction(picture.values, graph, lmax=lmax, **options)
         turned = energy_compaction(transposed, graph, lmax=upright.lmax, **options)
         for reading, result in (("upright", upright), ("transposed", turned)):
             rows += ({"reading": reading, **row} for row in _rows_of(result, kind))
@@ -48,7 +48,7 @@ def measure(picture, setup):
 
 
 def _rows_of(result, kind):
-    """One dictionary per order and band."""
+    """Yield one row per order and band."""
     for i, order in enumerate(result.orders):
         energy = result.energy[kind][i]
         columns = {
@@ -64,7 +64,7 @@ def _rows_of(result, kind):
 
 
 def summary(rows):
-    """Mean share of the energy above each band."""
+    """Return the mean share of the energy above each band."""
     return [
         {"order": order, "graph": kind}
         | {
@@ -77,13 +77,13 @@ def summary(rows):
 
 
 def _curves(rows, order, kind, reading="upright", name="cumulative_normalized"):
-    """One quantity as an (images, bands) array."""
+    """Return one quantity as an (images, bands) array."""
     values = column(rows, name, order=order, graph=kind, reading=reading)
     return values.reshape(-1, N_BANDS)
 
 
 def draw(rows, setup):
-    """Three rows of curves: energy as published, upright, and the share left above each band."""
+    """Draw the energy as published, the energy of the upright image, and the share above bands."""
     figure = new_figure(figsize=(13, 9))
     axes = figure.subplots(3, len(PUBLISHED_ORDERS), sharey="row", sharex=True)
     bands = np.arange(1, N_BANDS + 1)
@@ -98,7 +98,7 @@ def draw(rows, setup):
         axes[2, i].set(yscale="log", xlabel="bands 1 to b", xticks=bands)
     axes[0, 0].set_ylabel("energy, transposed\n(as published)")
     axes[1, 0].set_ylabel("energy, upright")
-    axes[2, 0].set_ylabel("share left above band b")
+    axes[2, 0].set_ylabel("share above band b")
     for ax in axes[:2].flat:
         ax.set_ylim(0, 3.3)
     for ax in axes.flat:
@@ -108,12 +108,12 @@ def draw(rows, setup):
 
 
 def claims(rows):
-    """Claims about the shares of energy, about the curves as drawn, and the frame bounds."""
+    """Check claims about shares of energy, the published curves, and the frame bounds."""
     return [_claim_of_shares(rows), _claim_of_curves(rows), _claim_of_bounds(rows)]
 
 
 def _above(rows, order, reading, name):
-    """Per image, whether the NNK curve is above the bilateral one at every band."""
+    """Return for each image whether the NNK curve is above the bilateral one at every band."""
     nnk, bilateral = (_curves(rows, order, k, reading, name)[:, :-1] for k in ("nnk", "bilateral"))
     return (nnk > bilateral).all(axis=1)
 
@@ -128,10 +128,10 @@ def _claim_of_shares(rows):
         "NNK graphs capture much of the image energy earlier than the bilateral graph, at every "
         "polynomial degree.",
         f"Images whose share of energy in bands 1 to b is higher on the NNK graph for every b: "
-        f"{counts}. Energy left above band 4, bilateral over NNK: {gaps}.",
+        f"{counts}. Ratio of the energy above band 4, bilateral to NNK: {gaps}.",
         verdict_of(*(flag for flags in above.values() for flag in flags)),
-        "As shares of the energy in all bands, the comparison that does not depend on the frame. "
-        "The gap is small at low orders and grows with the order.",
+        "The comparison uses shares of the energy in all bands, which do not depend on the frame. "
+        "The difference is small at low orders and grows with the order.",
     )
 
 
@@ -144,19 +144,19 @@ def _claim_of_curves(rows):
     above = {m: _above(rows, m, "upright", "cumulative") for m in PUBLISHED_ORDERS}
     counts = ", ".join(f"{share(flags)} at order {m}" for m, flags in above.items())
     gaps = ", ".join(
-        f"{gap('transposed', m):+.2f} transposed against {gap('upright', m):+.2f} upright at "
-        f"order {m}" for m in PUBLISHED_ORDERS
+        f"{gap('transposed', m):+.2f} and {gap('upright', m):+.2f} at order {m}"
+        for m in PUBLISHED_ORDERS
     )  # fmt: skip
     return Claim(
         SOURCE,
         "The curves of the NNK graph lie well above those of the bilateral graph (the figure, "
         "energies as they are).",
-        f"NNK minus bilateral in band 1: {gaps}. Images whose upright curve is above at every "
-        f"band: {counts}.",
+        f"NNK minus bilateral in band 1, for transposed and for upright images: {gaps}. Images "
+        f"whose upright NNK curve is above the bilateral one in every band: {counts}.",
         verdict_of(*(flag for flags in above.values() for flag in flags)),
-        "The published program numbers nodes row by row and reads the image column by column: it "
-        "analyses the transposed image on the graph of the upright one. The wide gap belongs to "
-        "that.",
+        "The published program numbers nodes row by row and reads the image column by column, so "
+        "it analyzes the transposed image on the graph of the upright one. This causes the large "
+        "difference.",
     )
 
 
@@ -170,9 +170,9 @@ def _claim_of_bounds(rows):
     return Claim(
         SOURCE,
         "The wavelets have the frame bounds A = 1.71, B = 2.35.",
-        f"Of the exact filters A = {low:.4f}, B = {high:.4f}. Total energy over all bands: "
-        f"{ranges}.",
+        f"The exact filters have A = {low:.4f} and B = {high:.4f}. Total energy over all bands "
+        f"with polynomials: {ranges}.",
         verdict_of(abs(low - 1.71) < 0.01, abs(high - 2.35) < 0.01, *inside.values()),
-        "The filters have these bounds; their polynomials of low degree do not keep them, so the "
-        "totals that the figure shows leave the interval.",
+        "The filters have these bounds, but their polynomials of low degree do not. The totals in "
+        "the published figure therefore lie outside the interval.",
     )

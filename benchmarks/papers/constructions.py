@@ -1,7 +1,7 @@
-"""Graphs of points as others construct them: section 5.2 of the NNK paper on data at hand.
+"""Graphs of points by several constructions: section 5.2 of the NNK paper.
 
-The paper's MNIST is replaced by scikit-learn's digits; USPS is read from a folder
-of yours (`--restricted` of the table `general`).  Times are processor seconds.
+MNIST is replaced by scikit-learn's digits. USPS is read from a folder of yours (``--restricted``).
+Times are processor seconds.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 from sklearn import datasets
 
-from benchmarks.noise_scores import cpu
+from benchmarks.machine import best_timed_call
 from benchmarks.papers import points_data
 from benchmarks.timing import Table
 from nnk_image import nnk_graph
@@ -25,7 +25,7 @@ CONSTRUCTIONS = {
     "NNK": nnk_graph,
     "NNK, one-sided": lambda X, k: nnk_graph(X, k, symmetrize="min_error_onesided"),
 }
-"""Name -> function of points and k that gives a graph."""
+"""Functions of points and k that return a graph, by name."""
 
 USPS = {
     "kNN": (20784, 0.19),
@@ -34,15 +34,17 @@ USPS = {
     "OMP": (8371, 2.48),
     "NNK": (8371, 0.34),
 }
-"""Published edges and seconds at k=30 on 1001 USPS digits (thesis, Figure 2.8)."""
-
+"""Published numbers of edges and seconds with k=30 on 1001 USPS digits (thesis, Figure 2.8)."""
 
 SHARES = (2, 5, 10)
-_SUBSETS = 10
+"""Percentages of known labels."""
+
+N_SUBSETS = 10
+"""Number of random subsets of the digits."""
 
 
 def tables(options):
-    """Edges and time, label errors."""
+    """Yield the tables of edges and times, and of label errors."""
     usps = points_data.usps(options.restricted)
     sets = {"digits": digits(0)}
     if usps is not None:
@@ -52,7 +54,7 @@ def tables(options):
 
 
 def digits(seed):
-    """1000 of scikit-learn's digits, 100 of each, and their classes."""
+    """Return 1000 of scikit-learn's digits, 100 of each class, and their classes."""
     X, y = datasets.load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     chosen = [rng.choice(np.flatnonzero(y == c), 100, replace=False) for c in range(10)]
@@ -63,20 +65,18 @@ def digits(seed):
 
 
 def sparsity(sets):
-    """Edges and time of all constructions at k=30."""
+    """Return the table of edges and times of all constructions with k=30."""
     table = Table(
         "Edges and processor time, k=30",
         {"": "", "edges": "d", "published": "", "per node": ".2f", "s": ".2f", "published s": ""},
         notes=(
-            "Published: thesis, Figure 2.8 and Table 2.4, by MATLAB: usps1 beside 1001 USPS digits",
-            "of unequal classes; digits (64 features) beside 1000 of MNIST (784), another set.",
-            "Times are the least of three.",
+            "Published: thesis, Figure 2.8, in MATLAB, for 1001 USPS digits of unequal classes;",
+            "usps1 has 1000 digits. Times are the least of three runs.",
         ),
     )
     for data, X in sets.items():
         for name, make in CONSTRUCTIONS.items():
-            tries = [cpu(make, X, 30) for _ in range(3)]
-            graph, seconds = min(tries, key=lambda pair: pair[1])
+            graph, seconds = best_timed_call(make, X, 30)
             edges, theirs = USPS.get(name, ("", "")) if data == "usps1" else ("", "")
             table.rows.append(
                 {
@@ -95,25 +95,25 @@ def sparsity(sets):
 
 
 def labels(sets, draws):
-    """Errors of label propagation at k=30."""
-    columns = {"error, %": ""} | {f"{n} %, L": ".1f" for n in SHARES}
+    """Return the table of errors of label propagation with k=30."""
+    columns = {"": ""} | {f"{n} %, L": ".1f" for n in SHARES}
     table = Table(
-        "Label propagation, k=30, by share of labels and Laplacian",
+        "Label propagation, k=30: error in % by share of known labels and Laplacian",
         columns | {f"{n} %, normalized": ".1f" for n in SHARES},
         notes=(
-            f"usps1: {draws} draws of labels. digits: {_SUBSETS} subsets of 100 per class, "
-            f"{-(-draws // 2)} draws each.",
+            f"L: combinatorial Laplacian. usps1: {draws} draws of labels.",
+            f"digits: {N_SUBSETS} subsets of 100 per class, {-(-draws // 2)} draws each.",
         ),
     )
     for data, (X, y) in sets.items():
-        subsets = [(X, y)] if data == "usps1" else [digits(seed) for seed in range(_SUBSETS)]
+        subsets = [(X, y)] if data == "usps1" else [digits(seed) for seed in range(N_SUBSETS)]
         n_draws = draws if data == "usps1" else -(-draws // 2)
         for name, make in CONSTRUCTIONS.items():
             graphs = [(make(points, 30), truth) for points, truth in subsets]
-            row = {"error, %": f"{data}, {name}"}
-            for kind, head in (("combinatorial", "L"), ("normalized", "normalized")):
+            row = {"": f"{data}, {name}"}
+            for kind, heading in (("combinatorial", "L"), ("normalized", "normalized")):
                 for share in SHARES:
-                    row[f"{share} %, {head}"] = fmean(
+                    row[f"{share} %, {heading}"] = fmean(
                         propagation_error(graph, truth, share, kind, seed)
                         for graph, truth in graphs
                         for seed in range(n_draws)
@@ -123,12 +123,12 @@ def labels(sets, draws):
 
 
 def propagation_error(graph, truth, share, kind, seed):
-    """Wrong labels in % where `share` % of the labels are known."""
+    """Return the percentage of wrong labels if `share` % of the labels are known."""
     n = len(truth)
     known = np.random.default_rng(seed).choice(n, share * n // 100, replace=False)
     given = np.full(n, -1)
     given[known] = truth[known]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # parts without a label
+        warnings.simplefilter("ignore")  # components without a label
         found = label_propagation(graph, given, laplacian=kind)
     return 100 * float(np.mean((found != truth)[given < 0]))

@@ -1,9 +1,8 @@
-"""The denoisers of Figure 3.5 and their settings."""
+"""Denoisers of Figure 3.5, and their settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 
 import numpy as np
 
@@ -14,7 +13,17 @@ from nnk_image import SpectralGraphWavelets
 
 @dataclass(frozen=True)
 class Contender:
-    """A function ``run(noisy, sigma, **setting)`` and its settings, the published one first."""
+    """A denoiser and its settings.
+
+    Attributes
+    ----------
+    label : str
+        Name in the figure.
+    run : function
+        Called as ``run(noisy, sigma, **setting)``.
+    settings : tuple of dict
+        Settings that are tried, the published one first.
+    """
 
     label: str
     run: Callable
@@ -29,11 +38,11 @@ SGW_SETTINGS = (
     {"width": 1.2, "laplacian": "random_walk", "kept": 3},
     {"width": 1.2, "laplacian": "random_walk", "kept": 4},
 )
-"""Width is sigma_f over sigma; the publication gives no factor."""
+"""`width` is sigma_f / sigma, which is not published; `kept` is the number of bands kept."""
 
 
 def contenders():
-    """All contenders whose packages are installed, by name."""
+    """Return all installed contenders as a dict from name to `Contender`."""
     widths = tuple({"color": c, "spatial": SIGMA_D} for c in (1.7, 1.2, 2.2, 3.0))
     bilateral = partial(peers.bilateral_filter, window=WINDOW)
     found = {
@@ -47,16 +56,13 @@ def contenders():
         if "bilateral" not in name:
             ours = name in denoisers.OURS
             label = f"denoise, '{name}'" if ours else name
-            settings = tuple(
-                dict(zip(denoiser.grid, values, strict=True))
-                for values in product(*denoiser.grid.values())
-            )
+            settings = tuple(denoiser.settings)
             found[f"denoise_{name}" if ours else name] = Contender(label, denoiser.run, settings)
     return found
 
 
 def _sgw(kind, noisy, sigma, width, laplacian, kept):
-    """Keep the lowest wavelet bands on a graph of the noisy image."""
+    """Denoise by keeping the lowest wavelet bands on a graph of the noisy image."""
     graph = BUILDS[kind](noisy, WINDOW, SIGMA_D, width * sigma)
     wavelets = SpectralGraphWavelets(
         graph, order=ORDER, laplacian=laplacian, approximation="projection"
@@ -65,9 +71,9 @@ def _sgw(kind, noisy, sigma, width, laplacian, kept):
 
 
 def keep_bands(wavelets, noisy, n_kept):
-    """Least-squares synthesis from the lowest bands of an image; its mean is kept.
+    """Return the least-squares synthesis from the lowest bands of an image; its mean is preserved.
 
-    Analysis, keeping and synthesis together are one function of the Laplacian,
+    Analysis, selection of bands and synthesis are together one function of the Laplacian,
     ``sum_kept g_s^2 / sum_all g_s^2``.
     """
 

@@ -1,4 +1,4 @@
-"""Figure 3.5: PSNR and SSIM of denoising against the noise."""
+"""Figure 3.5: PSNR and SSIM of denoised images as functions of the noise level."""
 
 from itertools import product
 from statistics import fmean
@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.papers.claims import Claim, between, verdict_of
 from benchmarks.papers.contenders import contenders
-from benchmarks.papers.shared import chosen, column, distinct
+from benchmarks.papers.shared import column, distinct, select
 from nnk_image.cli.demo import scores
 from nnk_image.plotting.figures import new_figure
 
@@ -15,22 +15,22 @@ TITLE = "Denoising"
 SOURCE = "Thesis, Figure 3.5"
 SIGMAS = (10, 15, 20, 25, 30)
 CAPTION = (
-    "White Gaussian noise, one per image and sigma, on values of 0 to 255; outputs as returned. "
-    "Top: the published contenders, mean over the images and quartiles. Window 11, sigma_d = 2, "
-    "sigma_f = 1.7 sigma; wavelets keep 3 of 7 bands, combinatorial Laplacian, order 30. Dashed: "
-    "the same methods at the settings, of those tried, whose mean PSNR over these very images is "
-    "best. Bottom: every method against the wavelets on the NNK graph as published; the "
-    "other libraries' methods at their best settings in that sense. Among the settings, color and "
-    "width are sigma_f over sigma, spatial is sigma_d, kept the number of bands; h and weight are "
-    "in units of sigma."
+    "White Gaussian noise, one realization per image and sigma, on values from 0 to 255; results "
+    "are not clipped. Top: the published methods, with mean over the images and quartiles. Window "
+    "11, sigma_d = 2, sigma_f = 1.7 sigma; wavelets keep 3 of 7 bands, combinatorial Laplacian, "
+    "order 30. Dashed: the same methods with the best of the settings tried, by mean PSNR on the "
+    "same images. Bottom: difference of every method from the wavelets on the NNK graph as "
+    "published; methods of other libraries have the best of the settings tried. In the settings, "
+    "color and width are sigma_f / sigma, spatial is sigma_d, kept is the number of bands, and h "
+    "and weight are in units of sigma."
 )
 
 PUBLISHED = ("bilateral", "sgw_bilateral", "sgw_nnk", "bm3d")
 TUNED = ("bilateral", "sgw_bilateral", "sgw_nnk", "nlm", "wavelet", "tv")
-"""Methods with several settings to choose from."""
+"""Methods with several settings, of which the best one is chosen."""
 
 REFERENCE = "sgw_nnk"
-"""The method that gains are measured against."""
+"""Method with which all others are compared."""
 
 _COLORS = {
     "bilateral": "tab:green",
@@ -42,12 +42,12 @@ _COLORS = {
     "tv": "tab:olive",
     "denoise_sgw": "tab:pink",
 }
-"""Methods without one get matplotlib's next color."""
+"""Colors of methods; all others have the next color of matplotlib."""
 
 
 def measure(picture, setup):
-    """PSNR and SSIM of every contender at each noise level and setting."""
-    clean = 255 * picture.unit
+    """Return PSNR and SSIM of every contender at each noise level and setting."""
+    clean = 255 * picture.values
     noise = np.random.default_rng([setup.seed, picture.seed]).standard_normal(clean.shape)
     rows = []
     for sigma, (name, contender) in product(SIGMAS, contenders().items()):
@@ -60,25 +60,25 @@ def measure(picture, setup):
 
 
 def _series(rows, method, tuned=False):
-    """Rows of a method by sigma, one per image: at its first setting, or if `tuned` at its best."""
+    """Return lists of rows by sigma, one row per image, with the first or the best setting."""
     series = {}
     for sigma in SIGMAS:
-        here = chosen(rows, method=method, sigma=sigma)
+        here = select(rows, method=method, sigma=sigma)
         settings = distinct(here, "setting")
         setting = settings[0]
         if tuned:
             setting = max(settings, key=lambda s: column(here, "psnr", setting=s).mean())
-        series[sigma] = chosen(here, setting=setting)
+        series[sigma] = select(here, setting=setting)
     return series
 
 
-def _of(series, name):
-    """One score of a series as a (sigmas, images) array."""
+def _scores(series, name):
+    """Return one score of a series as a (sigmas, images) array."""
     return np.array([[row[name] for row in series[sigma]] for sigma in SIGMAS])
 
 
 def _shown(rows):
-    """What the table shows, in its order: pairs of a method and whether it is tuned."""
+    """Yield (method, tuned) for each row of the table."""
     for method in distinct(rows, "method"):
         if method not in TUNED or method in PUBLISHED:
             yield method, False
@@ -87,12 +87,12 @@ def _shown(rows):
 
 
 def _label(rows, method, tuned):
-    label = chosen(rows, method=method)[0]["label"]
+    label = select(rows, method=method)[0]["label"]
     return f"{label}, best setting" if tuned and method in PUBLISHED else label
 
 
 def summary(rows):
-    """Mean PSNR (dB) and SSIM of each method by sigma, and its settings."""
+    """Return mean PSNR (dB) and SSIM of each method by sigma, and its settings."""
     table = []
     for method, tuned in _shown(rows):
         series = _series(rows, method, tuned)
@@ -106,14 +106,14 @@ def summary(rows):
 
 
 def draw(rows, setup):
-    """PSNR left, SSIM right; published contenders above, everything below."""
+    """Draw PSNR (left) and SSIM (right): published methods on top, all methods below."""
     figure = new_figure(figsize=(13, 10))
     axes = figure.subplots(2, 2, sharex=True)
     measured = distinct(rows, "method")
     for ax_column, name in zip(axes.T, ("psnr", "ssim"), strict=True):
         for method in (m for m in PUBLISHED if m in measured):
             _draw_published(ax_column[0], rows, method, name)
-        reference = _of(_series(rows, REFERENCE), name).mean(axis=1)
+        reference = _scores(_series(rows, REFERENCE), name).mean(axis=1)
         for method in measured:
             _draw_gain(ax_column[1], rows, method, name, reference)
         ax_column[1].axhline(0, color="black", lw=0.8)
@@ -126,35 +126,35 @@ def draw(rows, setup):
         strict=True,
     ):
         ax.set_ylabel(label)
-    axes[0, 1].legend(loc="lower left", fontsize=9, title="dashed: at its best setting")
+    axes[0, 1].legend(loc="lower left", fontsize=9, title="dashed: best setting")
     figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
 def _draw_published(ax, rows, method, name):
-    values = _of(_series(rows, method), name)
+    values = _scores(_series(rows, method), name)
     middle = values.mean(axis=1)
     low, high = np.quantile(values, (0.25, 0.75), axis=1)
-    # Side by side: the quartiles of different methods would hide one another.
+    # Methods are shifted, so that their quartiles do not overlap.
     x = np.array(SIGMAS) + 0.5 * (PUBLISHED.index(method) - 1.5)
     errors = [np.maximum(middle - low, 0), np.maximum(high - middle, 0)]
     label, color = _label(rows, method, False), _COLORS[method]
     ax.errorbar(x, middle, errors, color=color, marker="o", ms=4, capsize=3, label=label)
     if method in TUNED:
-        best = _of(_series(rows, method, tuned=True), name).mean(axis=1)
+        best = _scores(_series(rows, method, tuned=True), name).mean(axis=1)
         ax.plot(x, best, color=color, ls="--", lw=1)
 
 
 def _draw_gain(ax, rows, method, name, reference):
     tuned = method in TUNED
-    gain = _of(_series(rows, method, tuned), name).mean(axis=1) - reference
+    gain = _scores(_series(rows, method, tuned), name).mean(axis=1) - reference
     style = "--" if tuned and method in PUBLISHED else "-"
     label = _label(rows, method, tuned)
     ax.plot(SIGMAS, gain, color=_COLORS.get(method), marker=".", ls=style, label=label)
 
 
 def claims(rows):
-    """What the thesis concludes from the figure."""
+    """Check the conclusions of the thesis."""
     found = [_claim_of_graphs(rows), _claim_of_original(rows), _claim_of_worse(rows)]
     if "bm3d" in distinct(rows, "method"):
         found.append(_claim_of_bm3d(rows))
@@ -162,13 +162,13 @@ def claims(rows):
 
 
 def _difference(rows, name, method, other, tuned=False):
-    """Mean over images of the difference, by sigma."""
-    ours, theirs = (_of(_series(rows, m, tuned), name) for m in (method, other))
+    """Return the mean over images of the difference of two methods, by sigma."""
+    ours, theirs = (_scores(_series(rows, m, tuned), name) for m in (method, other))
     return (ours - theirs).mean(axis=1)
 
 
 def _differences(rows, method, other):
-    """Of PSNR and SSIM, at the published settings and then at the best one of each method."""
+    """Return differences of PSNR and SSIM with published settings, then with the best ones."""
     return [
         _difference(rows, score, method, other, tuned)
         for tuned in (False, True)
@@ -181,13 +181,13 @@ def _claim_of_graphs(rows):
     return Claim(
         SOURCE,
         "NNK graphs significantly improve over the bilateral graph in SSIM and PSNR.",
-        f"With 3 bands {between(psnr, '+.2f')} dB and {between(ssim, '+.3f')} SSIM (means at the "
-        f"five sigmas); each at its best setting {between(best, '+.2f')} dB and "
+        f"With 3 bands: {between(psnr, '+.2f')} dB and {between(ssim, '+.3f')} SSIM (means at the "
+        f"five sigmas). With the best setting of each: {between(best, '+.2f')} dB and "
         f"{between(best_ssim, '+.3f')}.",
         verdict_of(*psnr > 0, *ssim > 0, *best > 0, *best_ssim > 0),
-        "Much of the gain is the choice of bands: 3 are too few on the bilateral graph, 4 suit "
-        "it better, with the random-walk Laplacian. The last figures compare each at its best "
-        "setting of those tried.",
+        "Much of the gain is due to the number of bands: 3 are too few on the bilateral graph, for "
+        "which 4 bands and the random-walk Laplacian are better. The best settings are those of "
+        "the settings tried.",
     )
 
 
@@ -197,11 +197,11 @@ def _claim_of_original(rows):
         SOURCE,
         "SGW on the NNK graph improves the SSIM of the output while matching the PSNR of the "
         "original bilateral filter.",
-        f"Against the bilateral filter with the same sigma_f {between(psnr, '+.2f')} dB and "
-        f"{between(ssim, '+.3f')} SSIM; each at its best setting {between(best, '+.2f')} dB and "
-        f"{between(best_ssim, '+.3f')}.",
+        f"Compared with the bilateral filter with the same sigma_f: {between(psnr, '+.2f')} dB and "
+        f"{between(ssim, '+.3f')} SSIM. With the best setting of each: {between(best, '+.2f')} dB "
+        f"and {between(best_ssim, '+.3f')}.",
         verdict_of(*ssim > 0, *best_ssim > 0, *psnr > -0.1, *best > -0.1),
-        "Matching is read as no more than 0.1 dB below, at each sigma.",
+        "Here, matching means at most 0.1 dB below, at each sigma.",
     )
 
 
@@ -210,11 +210,12 @@ def _claim_of_worse(rows):
     return Claim(
         SOURCE,
         "Performance worsens when SGW is used with the bilateral graph, through blur.",
-        f"Against the original bilateral filter with the same sigma_f {between(psnr, '+.2f')} dB "
-        f"and {between(ssim, '+.3f')} SSIM with 3 bands; each at its best setting "
-        f"{between(best, '+.2f')} dB.",
+        "Compared with the original bilateral filter with the same sigma_f: "
+        f"{between(psnr, '+.2f')} dB and {between(ssim, '+.3f')} SSIM with 3 bands. With the best "
+        f"setting of each: {between(best, '+.2f')} dB.",
         verdict_of(*psnr < 0, *best < 0),
-        "With 3 bands the dense graph averages over too wide a region; with 4 it does not.",
+        "With 3 bands, the dense graph averages over too large a region. With 4 bands, it does "
+        "not.",
     )
 
 
@@ -224,7 +225,7 @@ def _claim_of_bm3d(rows):
     return Claim(
         SOURCE,
         "The graph method achieves SSIM comparable to BM3D's.",
-        f"{between(ssim, '+.3f')} SSIM and {between(psnr, '+.2f')} dB against BM3D.",
+        f"{between(ssim, '+.3f')} SSIM and {between(psnr, '+.2f')} dB compared with BM3D.",
         verdict_of(*ssim > -0.02),
-        "Comparable is read as no more than 0.02 below, at each sigma.",
+        "Here, comparable means at most 0.02 below, at each sigma.",
     )

@@ -1,4 +1,4 @@
-"""Interpolation by NNK, and metrics of manifolds of known geometry."""
+"""Interpolation by NNK, and metrics of manifolds with known geometry."""
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -11,17 +11,17 @@ from nnk_image.learning import intrinsic_dimension, manifold_metrics
 
 
 def interpolation():
-    """Proposition 3.3: are training points predicted as themselves, whatever the kernel?"""
+    """Return the table of Proposition 3.3: whether training points are predicted correctly."""
     X, y = load_digits(return_X_y=True)
     table = Table(
-        "Digits predicted with themselves among the candidates, k=50: error in %",
+        "Digits classified with themselves among the candidates, k=50: error in %",
         {"kernel": "", "NNK": ".2f", "kNN, weighted": ".2f"},
     )
     for kernel in ("gaussian", "laplacian", "cosine", "linear", "polynomial"):
         row = {"kernel": kernel}
-        for method, head in (("nnk", "NNK"), ("knn", "kNN, weighted")):
+        for method, heading in (("nnk", "NNK"), ("knn", "kNN, weighted")):
             model = NNKClassifier(50, kernel=kernel, method=method).fit(X, y)
-            row[head] = 100 * (1 - model.score(X, y))
+            row[heading] = 100 * (1 - model.score(X, y))
         table.rows.append(row)
     K = np.exp(-0.5 * euclidean_distances(X, squared=True) / 30**2)
     for k in (1, 10, 50):
@@ -31,17 +31,19 @@ def interpolation():
             for near, b in zip(order, np.take_along_axis(K, order, axis=1), strict=True)
         ]
         mean = f"{np.mean(errors):.4f}"
-        table.notes += (f"kNN distance (3.28) of the digits from themselves, k={k}: {mean}.",)
+        table.notes += (f"kNN distance (3.28) of the digits to themselves, k={k}: {mean}.",)
     return table
 
 
 def manifolds():
-    """Section 4.2: the metrics on data of known geometry."""
+    """Return the table of section 4.2: metrics of data with known geometry."""
     table = Table(
-        "Manifold metrics, 1024 points in R^128 (k=50, cosine), and the dimension of balls",
+        "Manifold metrics of 1024 points in R^128 (k=50, cosine), and dimension of balls",
         {"": "", "neighbors": ".2f", "diameter": ".3f", "affinity, min_rank": ".3f"}
         | {"affinity, as printed": ".3f"},
-        notes=("Balls: 4000 points, k=100, Gaussian; neighbors of the 400 innermost points.",),
+        notes=(
+            "neighbors: mean number. Balls: 4000 points, k=100, Gaussian; 400 innermost points.",
+        ),
     )
     for name, X in points_data.manifolds().items():
         near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")

@@ -1,4 +1,4 @@
-"""Pairs of candidates and parts of the features: where tests of two decide, and where not."""
+"""Tests of pairs of candidates, and neighborhoods from parts of the features."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -8,17 +8,18 @@ from benchmarks.timing import Table
 from nnk_image import nnk_neighbors, nnk_weights
 from nnk_image.neighbors import kernel_ratio_test, subvector_neighbors
 
-CASES = 2000
+N_QUERIES = 2000
 COUNTS = (2, 3, 5, 10, 30)
+"""Numbers of candidates."""
 
 
 def ratios():
-    """Theorem 2.3: two candidates, kernels with and without negative values."""
+    """Return the table of Theorem 2.3: two candidates, kernels with and without negative values."""
     table = Table(
-        "General kernel ratio interval, two candidates, 20,000 random kernels of each kind",
-        {"kernel": "", "both neighbors": "", "wrong by the interval as printed": ""}
-        | {"wrong by kernel_ratio_test": ""},
-        notes=("Right is which of the exact weights are positive.",),
+        "General kernel ratio interval: two candidates, 20,000 random kernels of each kind",
+        {"kernel": "", "both neighbors": "", "errors, printed interval": ""}
+        | {"errors, kernel_ratio_test": ""},
+        notes=("The true neighbors are those with positive exact weights.",),
     )
     rng = np.random.default_rng(0)
     for name in ("without negative values", "with negative values"):
@@ -35,30 +36,31 @@ def ratios():
             {
                 "kernel": name,
                 "both neighbors": f"{both.mean():.1%}",
-                "wrong by the interval as printed": f"{np.mean(printed != both):.2%}",
-                "wrong by kernel_ratio_test": f"{np.mean(ours != both):.2%}",
+                "errors, printed interval": f"{np.mean(printed != both):.2%}",
+                "errors, kernel_ratio_test": f"{np.mean(ours != both):.2%}",
             }
         )
     return table
 
 
 def propositions():
-    """Propositions 2.5 and 2.6 for more and more candidates."""
+    """Return the table of Propositions 2.5 and 2.6 for 2 to 30 candidates."""
     table = Table(
-        f"Subvector propositions: {CASES} random queries, two parts of two features each",
+        f"Subvector propositions: {N_QUERIES} random queries, two parts of two features each",
         {"candidates": "d", "2.5 fails": "", "2.6 fails, hidden": "", "2.6 fails, literally": ""},
         notes=(
-            "2.5: a candidate with weight in both parts has none together. 2.6, hidden: one with",
-            "none in both, hidden in both behind one with weight in both, has weight together;",
-            "literally: one without weight in both parts, while another has weight in both.",
-            "Failures of the queries for which the premise holds.",
+            "2.5 fails: a candidate has a positive weight in both parts, but 0 in the whole space.",
+            "2.6 fails, hidden: a candidate has weight 0 in both parts, where it is hidden behind",
+            "one of positive weight (kernel_ratio_test), but a positive weight in the whole space.",
+            "literally: the same, but the other candidate need not hide the first.",
+            "Numbers: queries that fail, of those to which the proposition applies.",
         ),
     )
     for k in COUNTS:
         rng = np.random.default_rng(0)
         held, failed = np.zeros(3, int), np.zeros(3, int)
-        for _ in range(CASES):
-            premises, failures = _case(rng, k)
+        for _ in range(N_QUERIES):
+            premises, failures = _check_query(rng, k)
             held += [premise.any() for premise in premises]
             failed += [failure.any() for failure in failures]
         cells = [f"{f} of {h}" for f, h in zip(failed, held, strict=True)]
@@ -66,8 +68,12 @@ def propositions():
     return table
 
 
-def _case(rng, k):
-    """For a query at the origin: which candidates meet each premise, and which fail it."""
+def _check_query(rng, k):
+    """Check the propositions for a query at the origin, and k random candidates.
+
+    Returns three bool arrays for the candidates to which the propositions apply, and three for
+    those for which they fail.
+    """
     parts = [rng.standard_normal((k, 2)) for _ in range(2)]
     first, second, whole = (_problem(points) for points in (*parts, np.hstack(parts)))
     a, b, together = (nnk_weights(*problem) for problem in (first, second, whole))
@@ -81,13 +87,14 @@ def _case(rng, k):
 
 
 def _problem(points):
+    """Return the Gaussian kernels between points, and of each point with the origin."""
     origin = np.zeros((1, points.shape[1]))
     K, b = (np.exp(-0.5 * cdist(points, other, "sqeuclidean")) for other in (points, origin))
     return K, b[:, 0]
 
 
 def from_parts():
-    """Neighbors in all features, chosen from those of the parts, beside the exact ones."""
+    """Return the table of neighbors in all features that are chosen from those in parts."""
     X = load_digits().data
     images = X.reshape(-1, 8, 8)
     halves = [images[:, :4], images[:, 4:]]
@@ -97,12 +104,12 @@ def from_parts():
         "8 rows": [images[:, row] for row in range(8)],
     }
     table = Table(
-        "Digits, neighbors in all 64 pixels from those in parts, 30 candidates, sigma 20",
-        {"parts": "", "neighbors": ".1f", "found of kNN's": ".3f", "found of 300's": ".3f"}
+        "Digits: neighbors in all 64 pixels, chosen from those in parts; 30 candidates, sigma 20",
+        {"parts": "", "neighbors": ".1f", "found of 30": ".3f", "found of 300": ".3f"}
         | {"error": ".4f"},
         notes=(
-            "Found: share of the NNK neighbors that 30 nearest candidates give, and of those that",
-            "300 give. Error: mean of the objective.",
+            "found: share of the NNK neighbors that result from the 30 or 300 nearest points.",
+            "error: mean of the objective.",
         ),
     )
     nearest = nnk_neighbors(X, n_neighbors=30, sigma=20.0)
@@ -113,11 +120,12 @@ def from_parts():
         found[name] = subvector_neighbors(flat, 30, sigma=20.0).joint
     for name, near in found.items():
         row = {"parts": name, "neighbors": near.n_kept.mean(), "error": near.error.mean()}
-        row["found of kNN's"], row["found of 300's"] = _share(near, nearest), _share(near, exact)
+        row["found of 30"], row["found of 300"] = _share(near, nearest), _share(near, exact)
         table.rows.append(row)
     return table
 
 
 def _share(found, wanted):
-    links, asked = (near.to_csr() != 0 for near in (found, wanted))
-    return links.multiply(asked).nnz / asked.nnz
+    """Return the share of the wanted neighbors that were found."""
+    links, wanted_links = (near.to_csr() != 0 for near in (found, wanted))
+    return links.multiply(wanted_links).nnz / wanted_links.nnz

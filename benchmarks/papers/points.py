@@ -1,15 +1,15 @@
-"""Graphs, neighborhoods and classifiers of general data, beside published figures.
+"""Graphs, neighborhoods and classifiers of general data, compared with published figures.
 
-Every measured figure stands beside the one expected of it. kNN is the union of both
-points' choices; mutual kNN, which costs nothing more, is the fair rival of graphs that
-keep mutual pairs only.
+In kNN graphs, an edge links two points if one of them is among the nearest neighbors of the other;
+in mutual kNN graphs, both must be. Mutual kNN is as fast, and the fair comparison for NNK graphs,
+which keep mutual pairs only.
 """
 
 from benchmarks.papers import points_data, points_graphs, points_learning
 
 
 def tables(options):
-    """Edges, the project report's edges, labels, classifiers and regressors."""
+    """Yield the tables of edges, labels, classifiers and regressors."""
     yield points_graphs.edges(points_data.usps(options.restricted))
     yield points_graphs.report()
     yield points_graphs.labels()

@@ -1,4 +1,4 @@
-"""Data of the tables `general`, and figures published of it."""
+"""Data of the tables about points, and published figures."""
 
 import numpy as np
 from sklearn import datasets
@@ -26,6 +26,7 @@ def _roll(n, seed):
 
 SETS = {"blobs": _blobs, "s_curve": _s_curve, "circles": _circles, "moons": _moons}
 SETS["swiss_roll"] = _roll
+"""Functions of the number of points and a seed that return points, by name."""
 
 PUBLISHED = {
     50: ((163, 50), (149, 62), (159, 56), (146, 55), (148, 75)),
@@ -33,14 +34,14 @@ PUBLISHED = {
     500: ((1563, 610), (1499, 631), (1558, 606), (1591, 571), (1531, 624)),
     1000: ((3067, 1253), (2998, 1238), (3121, 1203), (3127, 1202), (2997, 1271)),
 }
-"""N -> (kNN, NNK) edges at k=5 of each of `SETS`, of the project report."""
+"""Edges (kNN, NNK) with k=5 in the project report, for each of `SETS`, by number of points."""
 
 EXPECTED = ((3079, 1334), (3008, 1374), (3114, 1282), (3125, 1294), (3010, 1374))
-"""The same at N=1000, of the union of neighbors and of exact NNK."""
+"""Expected edges for 1000 points: kNN as the union of neighbors, and exact NNK."""
 
 
 def usps(folder):
-    """Points of usps1, which may not be passed on; None if the folder is None or has none."""
+    """Return the points of usps1, which may not be distributed; None if they are not available."""
     path = folder and folder / "general_data.npz"
     if not path or not path.is_file():
         return None
@@ -49,12 +50,12 @@ def usps(folder):
 
 
 def classes_of_usps():
-    """Digits of usps1: 100 of each, in order (1 to 9, then 0)."""
+    """Return the classes of usps1: 100 points of each class, in order (digits 1 to 9, then 0)."""
     return np.arange(1000) // 100
 
 
 def manifolds(seed=0):
-    """Name -> 1024 points in R^128."""
+    """Return point sets of known geometry, a dict from name to 1024 points in R^128."""
     rng = np.random.default_rng(seed)
     axes = np.linalg.qr(rng.standard_normal((128, 10)))[0]
     step = np.linspace(0, 1, 128)[:, None]
@@ -71,5 +72,6 @@ def manifolds(seed=0):
 
 
 def _slerp(start, end, step):
+    """Interpolate between two vectors along an arc (spherical linear interpolation)."""
     angle = np.arccos(start @ end / np.linalg.norm(start) / np.linalg.norm(end))
     return (np.sin((1 - step) * angle) * start + np.sin(step * angle) * end) / np.sin(angle)

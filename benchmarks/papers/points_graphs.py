@@ -1,4 +1,4 @@
-"""Rows of the table `general` on graphs: edges, labels."""
+"""Tables `general` about graphs: edges and labels."""
 
 from statistics import fmean
 
@@ -17,7 +17,7 @@ METHODS = {
 
 
 def count_edges(X, k, **options):
-    """Undirected edges of a graph."""
+    """Return the number of undirected edges of a graph."""
     return nnk_graph(X, k, **options).nnz // 2
 
 
@@ -25,7 +25,7 @@ def count_edges(X, k, **options):
 
 
 def edges(usps):
-    """Numbers of edges of rolls and digits; tests check those of NNK."""
+    """Return the table of numbers of edges; the tests of the package check those of NNK."""
     columns = {"": "", "nodes": "d"} | dict.fromkeys((*METHODS, "NNK, one-sided"), "d")
     table = Table("Edges", columns)
     table.notes = ("one-sided: symmetrize='min_error_onesided'.",)
@@ -33,7 +33,7 @@ def edges(usps):
     sets = dict(zip(("swiss roll", "swiss roll, noise 0.3"), rolls, strict=True))
     sets["digits"] = datasets.load_digits().data
     if usps is None:
-        table.notes += ("usps1 is left out: give its folder by --restricted.",)
+        table.notes += ("usps1 is left out; specify its folder with --restricted.",)
     else:
         sets["usps1"] = usps
     rules = METHODS | {"NNK, one-sided": {"symmetrize": "min_error_onesided"}}
@@ -48,18 +48,18 @@ def edges(usps):
 
 
 def report(n_samples=5):
-    """Edges of five synthetic sets, k=5, beside a project report's."""
+    """Return the table of edges of five synthetic sets, compared with the project report."""
     columns = {"": "", "kNN": ".0f", "published kNN": "d", "mutual kNN": ".0f", "NNK": ".0f"}
     columns |= {"expected": "", "within": "", "published NNK": "d", "reduced, sigma 1": ".0f"}
     table = Table(
-        "Edges at k=5 beside A. Khandelwal, Project report: Non-negative kernel graphs",
+        "Edges with k=5, compared with A. Khandelwal, Project report: Non-negative kernel graphs",
         columns,
         notes=(
-            f"Means of {n_samples} samples. The report gives no noise, seeds or sigma; here blobs",
-            "have 10 centers, circles noise 0.05 and factor 0.5, moons noise 0.1: thus the counts",
-            "of kNN are the report's. Expected: kNN / NNK, exact, sigma='kth', both within 2 %.",
-            "reduced, sigma 1: candidates of negative weight are dropped for good, as the authors'",
-            "code does, instead of the exact minimum: most of what the published counts lack.",
+            f"Means of {n_samples} samples. The report gives neither noise nor seeds nor sigma.",
+            "Here, blobs have 10 centers, circles noise 0.05 and factor 0.5, moons noise 0.1, with",
+            "which the counts of kNN agree. expected: kNN / exact NNK, sigma='kth', both within",
+            "2 %. reduced, sigma 1: candidates with negative weights are dropped for good, as in",
+            "the authors' program; this explains most of the difference from the published counts.",
         ),
     )
     for n, published in PUBLISHED.items():
@@ -80,7 +80,7 @@ def report(n_samples=5):
 
 
 def reduced_edges(X, k, sigma):
-    """Edges when negative weights are dropped for good until none is left, not NNLS."""
+    """Return the edges if candidates with negative weights are dropped until none is left."""
     near = nnk_neighbors(X, n_neighbors=k, method="knn", sigma=sigma)
     weights, error = np.zeros((len(X),) * 2), np.zeros(len(X))
     for i in range(len(X)):
@@ -103,11 +103,11 @@ def reduced_edges(X, k, sigma):
 
 
 def labels():
-    """Errors of leave-one-out classification; `constructions` propagates labels."""
+    """Return the table of errors of leave-one-out classification."""
     table = Table(
-        "Digits, leave-one-out error in %",
+        "Digits: leave-one-out error in %",
         {"k": "d", "kNN": ".2f", "NNK": ".2f", "expected": "", "within": ""},
-        notes=("kNN weighted by the kernel; sigma is three times 'kth'; exact to 0.06.",),
+        notes=("kNN is weighted by the kernel. sigma is three times 'kth'. within: 0.06.",),
     )
     X, y = datasets.load_digits(return_X_y=True)
     for k, nnk, knn in ((10, 0.78, 1.50), (30, 0.67, 2.84), (50, 0.83, 3.51)):

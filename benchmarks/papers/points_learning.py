@@ -1,4 +1,4 @@
-"""Classifiers and regressors of neighborhoods, settings by cross-validation, on halves."""
+"""Tables `general` about classifiers and regressors, with settings from cross-validation."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -20,37 +20,39 @@ from nnk_image import (
 WIDTHS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]
 COUNTS = list(range(1, 11))
 NNK_GRID = {"n_neighbors": [10, 30, 50], "sigma_scale": [1, 2, 3, 5, 8]}
+"""Settings that are tried: sigma or L/C, numbers of neighbors, and settings of NNK."""
 
 _PROTOCOL = (
-    "Each time one random half chooses the settings by 5-fold cross-validation and is learned;",
-    "the other is predicted: the protocol of O. Anava, K. Levy, k*-nearest neighbors, with their",
-    "grids: k in 1..10, sigma (Nadaraya-Watson) and L/C (k*NN) in 0.001 ... 10.",
+    "A random half is the training set, on which 5-fold cross-validation chooses the settings;",
+    "the other half is predicted. Protocol and grids are those of O. Anava, K. Levy, k*-nearest",
+    "neighbors: k in 1..10, sigma (Nadaraya-Watson) and L/C (k*NN) in 0.001 ... 10.",
 )
 
 
 def random_halves(n_points, n):
-    """n pairs of index arrays: two random halves each."""
+    """Yield n pairs of index arrays, two random halves of the points."""
     for seed in range(n):
         order = np.random.default_rng(seed).permutation(n_points)
         yield order[: n_points // 2], order[n_points // 2 :]
 
 
 def halves(n):
-    """Error of kNN, k*NN and NNK on digits, standardized and raw."""
+    """Return the table of errors of kNN, k*NN and NNK on digits, standardized and raw."""
     X, y = datasets.load_digits(return_X_y=True)
     searches = {
         "kNN": (KNeighborsClassifier(), {"n_neighbors": COUNTS}),
         "k*NN": (KStarNeighborsClassifier(), {"lc_ratio": WIDTHS}),
         "NNK": (NNKClassifier(), NNK_GRID),
     }
-    columns = {"error, %": ""} | dict.fromkeys(searches, ".2f") | {"NNK best": ""}
+    columns = {"": ""} | dict.fromkeys(searches, ".2f") | {"NNK best": ""}
     table = Table(
-        f"Digits, {n} random halves",
+        f"Digits, {n} random halves: error in %",
         columns | {"expected": "", "within": ""},
         notes=(
             *_PROTOCOL,
-            "NNK: 10, 30 or 50 candidates, sigma 1, 2, 3, 5 or 8 times 'kth'. Within 0.25.",
-            "The figures expected belong to standardized pixels; raw ones suit all methods better.",
+            "NNK: 10, 30 or 50 candidates, sigma 1, 2, 3, 5 or 8 times 'kth'. NNK best: in how",
+            "many halves. expected: for standardized pixels, within 0.25; all methods are better",
+            "on raw pixels.",
         ),
     )
     expected = {"kNN": 3.27, "k*NN": 2.97, "NNK": 2.36}
@@ -60,7 +62,7 @@ def halves(n):
             for method, (model, grid) in searches.items():
                 found = GridSearchCV(model, grid, cv=5).fit(data[train], y[train])
                 errors[method].append(100 - 100 * found.score(data[test], y[test]))
-        row = {"error, %": name} | {method: float(np.mean(e)) for method, e in errors.items()}
+        row = {"": name} | {method: float(np.mean(e)) for method, e in errors.items()}
         best = np.argmin(list(errors.values()), axis=0) == list(errors).index("NNK")
         row["NNK best"] = f"{int(best.sum())}/{n}"
         if name == "standardized":
@@ -72,7 +74,7 @@ def halves(n):
 
 
 def class_means(n):
-    """Ten atoms, or means, per class of digits: classes by the best reconstruction."""
+    """Return the table of digits classified by NNK-Means and k-means with 10 atoms per class."""
     X, y = datasets.load_digits(return_X_y=True)
     scores = {"k-means": [], "NNK-Means": []}
     for seed, (train, test) in enumerate(random_halves(len(X), n)):
@@ -80,18 +82,19 @@ def class_means(n):
         scores["NNK-Means"].append(100 * model.score(X[test], y[test]))
         found = _nearest_mean(X[train], y[train], X[test], seed)
         scores["k-means"].append(100 * float(np.mean(found == y[test])))
-    columns = {"correct, %": "", "mean": ".1f", "+-": ".1f", "expected": ".1f", "within": ""}
-    table = Table(f"Digits, raw, 10 atoms per class, {n} random halves", columns)
+    columns = {"": "", "mean": ".1f", "+-": ".1f", "expected": ".1f", "within": ""}
+    table = Table(f"Digits, raw, 10 atoms per class, {n} random halves: correct in %", columns)
     for (name, values), expected in zip(scores.items(), (98.1, 98.8), strict=True):
         mean, spread = float(np.mean(values)), float(np.std(values))
         within = "yes" if abs(mean - expected) <= max(spread, 0.3) else "NO"
-        row = {"correct, %": name, "mean": mean, "+-": spread, "expected": expected}
+        row = {"": name, "mean": mean, "+-": spread, "expected": expected}
         table.rows.append(row | {"within": within})
-    table.notes = ("+-: standard deviation over halves; within that, or 0.3.",)
+    table.notes = ("+-: standard deviation over the halves. within: that, or 0.3.",)
     return table
 
 
 def _nearest_mean(X, y, queries, seed):
+    """Return the classes of queries by the nearest of 10 means per class."""
     distances = [
         cdist(queries, KMeans(10, n_init=10, random_state=seed).fit(X[y == c]).cluster_centers_)
         for c in range(10)
@@ -100,13 +103,13 @@ def _nearest_mean(X, y, queries, seed):
 
 
 def regression(n):
-    """Mean absolute error on scikit-learn's bundled sets."""
+    """Return the table of mean absolute errors on data sets of scikit-learn."""
     table = Table(
         f"Mean absolute error, {n} random halves, features standardized",
         {"": "", "kNN": ".4g", "Nadaraya-Watson": ".4g", "k*NN": ".4g", "NNK": ".4g"},
         notes=(
             *_PROTOCOL,
-            "Classes are predicted as numbers. NNK interpolates; noisy values ask for averaging.",
+            "Classes are predicted as numbers. NNK interpolates, but noisy values need averaging.",
         ),
     )
     for name in ("diabetes", "iris", "wine", "breast_cancer"):

@@ -1,4 +1,4 @@
-"""Runs experiments on images: measures, then writes pictures, tables and a report."""
+"""Run experiments on images, and write figures, tables and a report."""
 
 import sys
 from pathlib import Path
@@ -10,35 +10,38 @@ from benchmarks.timing import header
 
 
 def reproduce(figures, pictures, folder, seed=0, lmax=None, n_jobs=None):
-    """Measure figures of the papers and write them into a folder.
+    """Repeat figures of the papers, and write them into a folder.
 
-    For each figure NAME there are NAME.png and NAME.csv; report.md gathers them, claims first.
+    Each figure is written to NAME.png and its measurements to NAME.csv. The file report.md has the
+    claims, and then all figures.
 
     Parameters
     ----------
     figures : iterable of str
-        Of `FIGURES`.
+        Names from `FIGURES`.
     pictures : sequence of Picture
+        Images of the experiments.
     folder : Path
-        Made if missing; files of an earlier run are replaced.
+        It is created if it does not exist. Files of an earlier run are replaced.
     seed : int
-        Of the noise.
+        Seed of the noise; default 0.
     lmax : dict, optional
-        Eigenvalues to design the wavelets of energy compaction for, by picture and kind of graph.
+        Largest eigenvalues for which the wavelets of energy compaction are designed, by name of
+        the picture and kind of graph. Default: 1.01 times the largest of each graph.
     n_jobs : int, optional
-        Threads; timings always take one.
+        Number of threads. Times are always measured on one thread.
 
     Returns
     -------
     Path
-        The report.
+        Path of the report.
     """
     setup = Setup(tuple(pictures), seed, lmax or {}, n_jobs)
     folder.mkdir(parents=True, exist_ok=True)
     claims, sections = [], []
     for name in figures:
         module = figure_module(name)
-        rows = _measured(module, setup)
+        rows = _measure_all(module, setup)
         module.draw(rows, setup).savefig(folder / f"{name}.png", dpi=110)
         Path(folder, f"{name}.csv").write_text(as_csv(rows))
         claims += [vars(claim) for claim in module.claims(rows)]
@@ -51,7 +54,8 @@ def reproduce(figures, pictures, folder, seed=0, lmax=None, n_jobs=None):
     return path
 
 
-def _measured(module, setup):
+def _measure_all(module, setup):
+    """Return the rows of all pictures, with the name of the picture as first column."""
     rows = []
     for picture in setup.pictures[: getattr(module, "MAX_PICTURES", None)]:
         print(f"{module.TITLE}: {picture.name}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Local dimension against scale, by NNK at many scales and by kNN of many k."""
+"""Local dimension as a function of scale: NNK at many scales, and kNN with many k."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,64 +9,65 @@ from benchmarks.timing import Table
 from nnk_image.learning import intrinsic_dimension
 from nnk_image.neighbors import nnk_scales
 
-N = 4000
+N = 4000  # points of a shape
 NOISES = (0.01, 0.02)
 SIGMAS = 0.01 * 2 ** (np.arange(13) / 2)
 COUNTS = (5, 10, 20, 40, 80, 160, 320, 640)
-NEAR = 0.1  # of the true dimension: how far off a mean still belongs to the plateau
+NEAR = 0.1  # largest error of a mean dimension on a plateau
 
 
 def circle(rng):
-    """A circle of radius 1 in space."""
+    """Return points on a circle of radius 1 in space."""
     t = rng.uniform(0, 2 * np.pi, N)
     return np.column_stack([np.cos(t), np.sin(t), np.zeros(N)])
 
 
 def trefoil(rng):
-    """A trefoil knot, 1/3 as large as its usual formula."""
+    """Return points on a trefoil knot, 1/3 as large as by its usual formula."""
     t = rng.uniform(0, 2 * np.pi, N)
     knot = np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)
     return np.column_stack(knot) / 3
 
 
 def roll(rng):
-    """scikit-learn's swiss roll, 1/10 as large: its layers are 0.63 apart."""
+    """Return points on scikit-learn's swiss roll, 1/10 as large: its layers are 0.63 apart."""
     return make_swiss_roll(N, random_state=int(rng.integers(1 << 31)))[0] / 10
 
 
 def sphere(rng):
-    """The sphere of radius 1."""
+    """Return points on a sphere of radius 1."""
     points = rng.standard_normal((N, 3))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 SHAPES = {"circle": (circle, 1), "trefoil": (trefoil, 1), "roll": (roll, 2), "sphere": (sphere, 2)}
+"""Function and dimension of each shape."""
 
 
 def tables(seeds):
-    """By scale, by k, and how wide the plateaus are."""
+    """Yield the tables of dimensions by scale and by k, and of the widths of plateaus."""
     cases = [(name, noise) for noise in NOISES for name in SHAPES]
     data = {case: [points(*case, seed) for seed in range(seeds)] for case in cases}
     by_scale = {case: np.mean([scales_of(X) for X in data[case]], axis=0) for case in cases}
     by_count = {case: np.mean([counts_of(X) for X in data[case]], axis=0) for case in cases}
-    about = f"{N} points, noise {NOISES[0]:g} and {NOISES[1]:g}, means of {seeds} seeds"
-    heads = [f"{name} {noise:g}" for name, noise in cases]
-    yield _table(f"Dimension by scale: {about}", "sigma", SIGMAS, heads, by_scale, 0)
-    yield _table("NNK neighbors by scale", "sigma", SIGMAS, heads, by_scale, 1)
-    yield _table(f"Dimension by kNN, local PCA: {about}", "k", COUNTS, heads, by_count, 0)
-    yield _table("Dimension by kNN, maximum likelihood", "k", COUNTS, heads, by_count, 1)
+    conditions = f"{N} points, noise {NOISES[0]:g} and {NOISES[1]:g}, means of {seeds} seeds"
+    headings = [f"{name} {noise:g}" for name, noise in cases]
+    yield _table(f"Dimension by scale: {conditions}", "sigma", SIGMAS, headings, by_scale, 0)
+    yield _table("NNK neighbors by scale", "sigma", SIGMAS, headings, by_scale, 1)
+    yield _table(f"Dimension by kNN, local PCA: {conditions}", "k", COUNTS, headings, by_count, 0)
+    yield _table("Dimension by kNN, maximum likelihood", "k", COUNTS, headings, by_count, 1)
     yield _plateaus(cases, by_scale, by_count)
 
 
 def points(name, noise, seed):
-    """A shape with noise in all directions of space."""
+    """Return points of a shape, with Gaussian noise in all directions of space."""
     rng = np.random.default_rng(seed)
     X = SHAPES[name][0](rng)
     return X + noise * rng.standard_normal(X.shape)
 
 
 def scales_of(X):
-    """(2, n_scales) mean dimension and number of neighbors of the points at each scale."""
+    """Return the mean dimension and number of neighbors at each scale, shape (2, n_scales)."""
     result = np.full((2, len(SIGMAS)), np.nan)
     for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
         near = scale.neighborhoods
@@ -76,37 +77,43 @@ def scales_of(X):
 
 
 def counts_of(X):
-    """(3, n_counts) dimension by local PCA and by maximum likelihood, and radius, for each k."""
+    """Return means for each k, shape (3, n_counts).
+
+    They are the dimension by local PCA and by maximum likelihood, and the distance of neighbor k.
+    """
     distances, indices = (part[:, 1:] for part in KDTree(X).query(X, COUNTS[-1] + 1))
     result = np.empty((3, len(COUNTS)))
     for i, k in enumerate(COUNTS):
         rows = k * np.arange(len(X) + 1)
         near = csr_array((np.ones(rows[-1]), indices[:, :k].ravel(), rows))
         logs = np.log(distances[:, k - 1 : k] / distances[:, : k - 1]).mean(axis=1)
-        # E. Levina, P. Bickel, 2005, the inverses averaged as D. MacKay, Z. Ghahramani propose.
-        likely = (k - 2) / (k - 1) / logs.mean()
-        result[:, i] = intrinsic_dimension(near, X).mean(), likely, distances[:, k - 1].mean()
+        # E. Levina, P. Bickel, 2005, with the mean of inverses as D. MacKay, Z. Ghahramani propose.
+        likelihood = (k - 2) / (k - 1) / logs.mean()
+        result[:, i] = intrinsic_dimension(near, X).mean(), likelihood, distances[:, k - 1].mean()
     return result
 
 
-def _table(title, head, values, heads, results, which):
-    table = Table(title, {head: ""} | dict.fromkeys(heads, ".2f"))
+def _table(title, parameter, values, headings, results, which):
+    """Return a table of the result number `which`, one row per value of a parameter."""
+    table = Table(title, {parameter: ""} | dict.fromkeys(headings, ".2f"))
     for i, value in enumerate(values):
         cells = [result[which, i] for result in results.values()]
-        table.rows.append({head: f"{value:.3g}"} | dict(zip(heads, cells, strict=True)))
+        table.rows.append({parameter: f"{value:.3g}"} | dict(zip(headings, cells, strict=True)))
     return table
 
 
 def _plateaus(cases, by_scale, by_count):
+    """Return the table of the ranges in which the mean dimension is close to the true one."""
     columns = {"": "", "true": "", "NNK": "", "from": ".3f", "to": ".3f", "closest": ".2f"}
     columns |= {"kNN PCA": "", "closest, PCA": ".2f", "kNN ML": "", "closest, ML": ".2f"}
     table = Table(
         f"Plateaus: mean dimension within {NEAR:g} of the true one",
         columns,
         notes=(
-            "NNK: widest such range of sigma, as a factor, and where it is; kNN: of the mean",
-            "distance of neighbor k. 1.0x is a single k or sigma. PCA counts directions with",
-            "more than 0.05 of the largest variance, for both.",
+            "NNK: widest such range of sigma, as a factor, and its ends. kNN: widest range of the",
+            "mean distance of neighbor k. 1.0x is a single sigma or k. closest: mean dimension",
+            "closest to the true one. PCA counts directions with more than 0.05 of the largest",
+            "variance, for NNK and kNN.",
         ),
     )
     for case in cases:
@@ -129,7 +136,7 @@ def _factor(span):
 
 
 def _widest(values, scale, true):
-    """The widest range of `scale` in which `values` are near `true`, and the nearest value."""
+    """Return the widest range of scales at which values are near the true one, and the closest."""
     best, start = None, None
     for i, near in enumerate([*(np.abs(values - true) <= NEAR), False]):
         if near and start is None:

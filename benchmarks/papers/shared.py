@@ -1,9 +1,8 @@
-"""What the figures share: settings of the papers, functions on rows of measurements, curves."""
+"""Settings of the papers, functions for rows of measurements, and curves of the figures."""
 
 import csv
 import io
 from dataclasses import dataclass, field
-from statistics import fmean
 
 import numpy as np
 
@@ -11,22 +10,33 @@ from benchmarks.pictures import Picture
 from nnk_image import bilateral_graph, image_graph
 
 WINDOW, SIGMA_D, SIGMA_F = 11, 2.0, 10 / 255
-"""Settings of the graph of a clean image with values from 0 to 1; window and sigma_d in pixels."""
+"""Settings of the graphs of images without noise, whose values are from 0 to 1; window and sigma_d
+are in pixels."""
 
 ORDER, N_BANDS = 30, 7
-"""Chebyshev order where none is published, and bands of the filter bank 'abspline'."""
+"""Chebyshev order, unless one is published, and number of bands of the 'abspline' wavelets."""
 
 BUILDS = {"bilateral": bilateral_graph, "nnk": image_graph}
-"""The function that builds each kind of graph."""
+"""Functions that build each kind of graph."""
 
 LABELS = {"bilateral": "bilateral graph", "nnk": "NNK graph"}
+"""Names of the graphs in figures."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What an experiment is asked for: pictures, seed of the noise, eigenvalues, threads.
+    """Input of the experiments.
 
-    `lmax` maps the name of a picture to the eigenvalue of each kind of graph.
+    Attributes
+    ----------
+    pictures : tuple of Picture
+        Images.
+    seed : int
+        Seed of the noise.
+    lmax : dict of dict
+        Largest eigenvalues for which wavelets are designed, by picture and kind of graph.
+    n_jobs : int or None
+        Number of threads.
     """
 
     pictures: tuple[Picture, ...]
@@ -35,34 +45,23 @@ class Setup:
     n_jobs: int | None = None
 
 
-def chosen(rows, **values):
-    """Rows that have these values."""
+def select(rows, **values):
+    """Return the rows with the given values in the given columns."""
     return [row for row in rows if all(row.get(k) == v for k, v in values.items())]
 
 
 def column(rows, name, **values):
-    """One column of the rows that have these values, as an array."""
-    return np.array([row[name] for row in chosen(rows, **values)])
+    """Return a column of the selected rows as an array."""
+    return np.array([row[name] for row in select(rows, **values)])
 
 
 def distinct(rows, name):
-    """Different values of a column, in the order of the rows."""
+    """Return the distinct values of a column, in the order of the rows."""
     return list(dict.fromkeys(row[name] for row in rows))
 
 
-def means(rows, by, of):
-    """One row per combination of the columns `by`, with the means of the columns `of`."""
-    groups = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in by), []).append(row)
-    return [
-        dict(zip(by, key, strict=True)) | {name: fmean(row[name] for row in group) for name in of}
-        for key, group in groups.items()
-    ]
-
-
 def as_csv(rows):
-    """CSV text; columns in the order in which they first appear."""
+    """Return the rows as CSV text, with columns in the order in which they first appear."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -72,7 +71,7 @@ def as_csv(rows):
 
 
 def as_markdown(rows):
-    """Rows as a Markdown table."""
+    """Return the rows as a Markdown table."""
     lines = [_line(rows[0]), _line(["---"] * len(rows[0]))]
     return "\n".join(lines + [_line(row.values()) for row in rows]) + "\n"
 
@@ -83,7 +82,7 @@ def _line(cells):
 
 
 def draw_curves(ax, x, curves, color, label, style="-", alpha=0.15):
-    """Draw the mean of `curves`, (images, points), shaded from the least to the largest."""
+    """Draw the mean of (images, points) curves, and shade from the lowest to the highest."""
     low, high = curves.min(axis=0), curves.max(axis=0)
     ax.fill_between(x, low, high, color=color, alpha=alpha, lw=0)
     ax.plot(x, curves.mean(axis=0), color=color, ls=style, marker="o", ms=4, label=label)

@@ -1,4 +1,4 @@
-"""How many edges NNK saves, and how much faster graph operations become."""
+"""How much sparser NNK graphs are, and how much faster graph operations become."""
 
 from statistics import fmean, median
 
@@ -22,11 +22,11 @@ from nnk_image.wavelets.transform import SpectralGraphWavelets
 TITLE = "Sparsity, and the speed of graph operations"
 SOURCE = "Thesis, section 3.1 (introduction)"
 CAPTION = (
-    "Left: neighbors per pixel. Right: time on the bilateral graph over time on the NNK graph, "
-    "one dot per image, the bar at the median; the dashed line is the published example. The "
+    "Left: neighbors per pixel. Right: time on the bilateral graph divided by time on the NNK "
+    "graph; dots are images, bars are medians, and the dashed line is the published example. The "
     "transform has 7 bands and order 30; 'one filter' is a single polynomial of that order, as "
-    "denoising uses it; 'by scipy' multiplies by the sparse matrix 30 times and adds up the bands, "
-    "as programs without special code do. One thread."
+    "used in denoising; 'by scipy' multiplies by the sparse matrix 30 times and sums the bands, as "
+    "programs without special code do. One thread."
 )
 ROUNDS = 5
 
@@ -41,9 +41,9 @@ PUBLISHED_SPEEDUP = 15
 
 
 def measure(picture, setup):
-    """Edges of both graphs, and times on them."""
-    signal = picture.unit - picture.unit.mean()
-    graphs = {k: build(picture.unit, WINDOW, SIGMA_D, SIGMA_F) for k, build in BUILDS.items()}
+    """Return the number of edges of both graphs, and times of operations on them."""
+    signal = picture.values - picture.values.mean()
+    graphs = {k: build(picture.values, WINDOW, SIGMA_D, SIGMA_F) for k, build in BUILDS.items()}
     work = {}
     for kind, graph in graphs.items():
         for operation, function in _operations(graph, signal).items():
@@ -57,7 +57,8 @@ def measure(picture, setup):
 
 
 def _operations(graph, signal):
-    # A bound of the largest eigenvalue will do: the time does not depend on the filters' shape.
+    """Return functions for the operations on a graph, by name."""
+    # An upper bound of the eigenvalues suffices: the time does not depend on the filters.
     wavelets = SpectralGraphWavelets(graph, order=ORDER, lmax=2.1 * float(graph.degrees.max()))
     laplacian, values = graph.laplacian(), signal.ravel()
 
@@ -75,7 +76,7 @@ def _operations(graph, signal):
 
 
 def chebyshev_by_scipy(laplacian, values, coefficients, bound):
-    """Bands ``sum_k c_k T_k(2 L / bound - 1) f`` by sparse products, (n_bands, N)."""
+    """Return the (n_bands, N) bands ``sum_k c_k T_k(2 L / bound - 1) f`` by sparse products."""
 
     def shifted(v):
         return (2 / bound) * (laplacian @ v) - v
@@ -89,21 +90,21 @@ def chebyshev_by_scipy(laplacian, values, coefficients, bound):
 
 
 def _speedups(rows, operation):
-    """For each image the time on the bilateral graph divided by that on the NNK graph."""
+    """Return for each image the time on the bilateral graph divided by that on the NNK graph."""
     name = f"{operation}_ms"
     return column(rows, name, graph="bilateral") / column(rows, name, graph="nnk")
 
 
 def _reductions(rows):
-    """For each image the share of the bilateral graph's edges that the NNK graph saves."""
+    """Return for each image the share of the bilateral graph's edges that NNK does not need."""
     return 1 - column(rows, "edges", graph="nnk") / column(rows, "edges", graph="bilateral")
 
 
 def summary(rows):
-    """Edges and ratios, image by image, then means."""
+    """Return edges and ratios of each image, then their means."""
     images, reduction = distinct(rows, "image"), _reductions(rows)
     speedups = {op: _speedups(rows, op) for op in OPERATIONS}
-    heads = {op: "faster: " + text.replace("\n", " ") for op, text in OPERATIONS.items()}
+    headings = {op: "faster: " + text.replace("\n", " ") for op, text in OPERATIONS.items()}
     table = [
         {
             "image": image,
@@ -111,7 +112,7 @@ def summary(rows):
             "NNK edges": column(rows, "edges", graph="nnk", image=image).item(),
             "fewer, %": float(100 * reduction[i]),
         }
-        | {heads[op]: float(speedups[op][i]) for op in OPERATIONS}
+        | {headings[op]: float(speedups[op][i]) for op in OPERATIONS}
         for i, image in enumerate(images)
     ]
     mean = {name: fmean(row[name] for row in table) for name in table[0] if name != "image"}
@@ -119,7 +120,7 @@ def summary(rows):
 
 
 def draw(rows, setup):
-    """Neighbors per image; ratios of time per operation."""
+    """Draw neighbors per image, and ratios of times per operation."""
     images = distinct(rows, "image")
     figure = new_figure(figsize=(13, max(4.5, 1.5 + 0.32 * len(images))))
     left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
@@ -147,7 +148,7 @@ def draw(rows, setup):
 
 
 def claims(rows):
-    """Claims of 90 % fewer edges and of operations that are 15 times faster."""
+    """Check whether there are 90 % fewer edges, and whether operations are 15 times faster."""
     reduction = 100 * _reductions(rows)
     speedups = {op: _speedups(rows, op) for op in OPERATIONS}
     edges = column(rows, "edges", graph="bilateral") / column(rows, "edges", graph="nnk")
@@ -161,7 +162,8 @@ def claims(rows):
             "NNK graphs have 90 % fewer edges than window-based bilateral graphs.",
             f"{between(reduction, '.1f')} % fewer, window {WINDOW}.",
             verdict_of(*reduction >= 90),
-            "Edges depend on the image only through what is similar nearby.",
+            "The number of edges depends on the image only through the similarity of nearby "
+            "pixels.",
         ),
         Claim(
             SOURCE,
@@ -169,7 +171,7 @@ def claims(rows):
             "times.",
             f"{ranges}.",
             verdict_of(min(medians) > 2, max(medians) >= PUBLISHED_SPEEDUP),
-            f"The graph has {between(edges, '.1f')} times fewer edges; what does not depend on "
-            "edges (adding up bands, the recurrence) and memory traffic take the rest of the gain.",
+            f"The graph has {between(edges, '.1f')} times fewer edges. Work that does not depend "
+            "on edges (summing bands, the recurrence) and memory traffic reduce the gain.",
         ),
     ]

@@ -1,13 +1,13 @@
-"""What the thesis (sections 2.6, 3.3 and 4) says of scales, subvectors and manifolds, measured.
+"""Claims of the thesis (sections 2.6, 3.3 and 4) about scales, subvectors and manifolds.
 
-The verdicts stand in `docs/claims.md`.
+`docs/claims.md` has the verdicts.
 """
 
 from benchmarks.papers import manifolds, pairs, scales
 
 
 def tables(options):
-    """Scales, kernel ratios and subvectors, manifold metrics."""
+    """Yield the tables of scales, kernel ratios and subvectors, and manifold metrics."""
     yield from scales.tables(options.seeds)
     yield pairs.ratios()
     yield pairs.propositions()

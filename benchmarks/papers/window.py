@@ -1,4 +1,4 @@
-"""The project report's sweep: sparsity, time and variance against the window."""
+"""Experiment of the project report: sparsity, time and variance as functions of the window."""
 
 from statistics import median
 
@@ -13,22 +13,23 @@ from benchmarks.papers.shared import (
     ORDER,
     SIGMA_D,
     SIGMA_F,
-    chosen,
     column,
     distinct,
     draw_curves,
-    means,
+    select,
 )
+from benchmarks.scores import group_means
 from nnk_image.plotting.figures import COLORS, new_figure
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 TITLE = "The window, from 3 x 3 to 11 x 11"
 SOURCE = "Project report, experiments on images"
 CAPTION = (
-    "Neighbors per pixel, time per pixel for building the graph (solid) and for the 7-band "
-    "wavelet transform (dashed); variance of the wavelet coefficients in all bands over the "
-    "image's variance, and the share of the lowest 3 bands in it. Means over the first four "
-    "images (the report used one); shades from the least to the largest. One thread."
+    "Neighbors per pixel; time per pixel for building the graph (solid) and for the 7-band wavelet "
+    "transform (dashed); variance of the wavelet coefficients in all bands, relative to the "
+    "variance of the image; and share of the lowest 3 bands in it. Lines are means over the first "
+    "four images (the report used one), and shades extend from the lowest to the highest. One "
+    "thread."
 )
 WINDOWS = (3, 5, 7, 9, 11)
 ROUNDS = 3
@@ -37,22 +38,22 @@ N_LOW = 3
 
 
 def measure(picture, setup):
-    """Edges, times and variances of both graphs at all windows."""
-    return [row for window in WINDOWS for row in _measure(picture, window)]
+    """Return edges, times and variances of both graphs at all windows."""
+    return [row for window in WINDOWS for row in _measure_window(picture, window)]
 
 
-def _measure(picture, window):
-    signal = picture.unit - picture.unit.mean()
+def _measure_window(picture, window):
+    signal = picture.values - picture.values.mean()
     work, graphs, bands = {}, {}, {}
     for kind, build in BUILDS.items():
-        graphs[kind] = build(picture.unit, window, SIGMA_D, SIGMA_F)
+        graphs[kind] = build(picture.values, window, SIGMA_D, SIGMA_F)
         wavelets = SpectralGraphWavelets(graphs[kind], order=ORDER, lmax="lanczos")
         wavelets = SpectralGraphWavelets(graphs[kind], order=ORDER, lmax=1.01 * wavelets.lmax)
         bands[kind] = wavelets.analyze(signal).var(axis=(1, 2)) / signal.var()
-        work[kind, "build"] = lambda b=build: b(picture.unit, window, SIGMA_D, SIGMA_F)
+        work[kind, "build"] = lambda b=build: b(picture.values, window, SIGMA_D, SIGMA_F)
         work[kind, "transform"] = lambda w=wavelets: w.analyze(signal)
     seconds = interleaved(work, ROUNDS)
-    per_pixel = 1e6 / picture.unit.size
+    per_pixel = 1e6 / picture.values.size
     return [
         {
             "window": window,
@@ -79,18 +80,18 @@ _COLUMNS = {
 
 
 def summary(rows):
-    """Means by window and graph."""
-    table = means(rows, ("window", "graph"), _COLUMNS)
+    """Return means by window and graph."""
+    table = group_means(rows, ("window", "graph"), _COLUMNS)
     return [{_COLUMNS.get(name, name): value for name, value in row.items()} for row in table]
 
 
 def _curves(rows, kind, name):
-    """One quantity as an (images, windows) array."""
+    """Return one quantity as an (images, windows) array."""
     return np.array([column(rows, name, graph=kind, window=w) for w in WINDOWS]).T
 
 
 def draw(rows, setup):
-    """Sparsity, time, variance and its share in the low bands."""
+    """Draw sparsity, time, variance, and the share of the low bands."""
     figure = new_figure(figsize=(12, 8))
     (sparsity, times), (variance, low) = figure.subplots(2, 2)
     panels = [
@@ -111,30 +112,30 @@ def draw(rows, setup):
     sparsity.set(ylabel="neighbors per pixel", ylim=(0, None))
     times.set(ylabel="time per pixel, us", ylim=(0, None))
     variance.set(ylabel="variance of all bands / variance of the image")
-    low.set(ylabel=f"share of bands 1 to {N_LOW} in it")
+    low.set(ylabel=f"share of bands 1 to {N_LOW} in the variance")
     return figure
 
 
 def claims(rows):
-    """The four claims that the project report draws from the sweep."""
+    """Check the four claims of the project report."""
     return [_sparsity(rows), _time(rows), _more_variance(rows), _falling_variance(rows)]
 
 
 def _growth(rows, kind, name, first=WINDOWS[0]):
-    """The mean at the largest window divided by the mean at the window `first`."""
+    """Return the mean at the largest window divided by the mean at the window `first`."""
     start, end = (column(rows, name, graph=kind, window=w).mean() for w in (first, WINDOWS[-1]))
     return float(end / start)
 
 
 def _sparsity(rows):
     wide, narrow = _growth(rows, "bilateral", "neighbors"), _growth(rows, "nnk", "neighbors")
-    settled = _growth(rows, "nnk", "neighbors", 7)
+    later = _growth(rows, "nnk", "neighbors", 7)
     return Claim(
         SOURCE,
         "Neighbors grow almost linearly with the window on the bilateral graph and stay mostly "
         "the same on the NNK graph.",
-        f"From 3 x 3 to 11 x 11 {wide:.1f}x on the bilateral graph, {narrow:.2f}x on the NNK "
-        f"graph (from 7 x 7 on {settled:.2f}x).",
+        f"From 3 x 3 to 11 x 11, the number grows {wide:.1f}x on the bilateral graph and "
+        f"{narrow:.2f}x on the NNK graph ({later:.2f}x from 7 x 7 on).",
         verdict_of(wide > 10, narrow < 1.5),
         "The bilateral graph grows with the window's area, faster than linearly.",
     )
@@ -160,8 +161,8 @@ def _time(rows):
             growth["nnk", "build"] < 1.5,
             growth["nnk", "transform"] < 1.5,
         ),
-        "The transform follows the edges. Building has to look at every pixel of the window, "
-        "whatever it keeps.",
+        "The time of the transform depends on the number of edges. The construction examines every "
+        "pixel of the window, even if few are kept.",
     )
 
 
@@ -171,19 +172,20 @@ def _more_variance(rows):
             (column(here, name, graph="nnk") > column(here, name, graph="bilateral")).item()
             for image in distinct(rows, "image")
             for w in WINDOWS
-            for here in [chosen(rows, image=image, window=w)]
+            for here in [select(rows, image=image, window=w)]
         ]
         for name in ("variance", "low_share")
     }
     return Claim(
         SOURCE,
         "The NNK graph captures more energy (variance of the wavelet signals) at every window.",
-        f"Variance of all bands is larger on the NNK graph in {share(more['variance'])} cases "
-        f"(image and window); the share of the lowest {N_LOW} bands in it in "
+        f"The variance of all bands is larger on the NNK graph in {share(more['variance'])} cases "
+        f"(image and window). The share of the lowest {N_LOW} bands is larger in "
         f"{share(more['low_share'])}.",
         verdict_of(*more["variance"], *more["low_share"]),
-        "The frame is not tight: a larger sum over all bands says where the spectrum lies in "
-        "the frame's ripple, not how much of the image is captured. The share does.",
+        "The frame is not tight: a larger sum over all bands depends on where the spectrum lies "
+        "relative to the ripple of the frame, and does not show how much of the image is captured. "
+        "The share shows this.",
     )
 
 
@@ -205,6 +207,6 @@ def _falling_variance(rows):
         "Variance decreases as the window grows.",
         f"Variance of all bands, mean over the images: {'; '.join(texts)}.",
         verdict_of(*(flag for flags in falls.values() for flag in flags)),
-        "It moves by some per cent at most. The report gives neither bands nor order nor "
-        "normalization, on which it depends.",
+        "It changes by at most a few percent. It depends on bands, order and normalization, which "
+        "the report does not give.",
     )

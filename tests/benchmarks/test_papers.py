@@ -24,12 +24,12 @@ from benchmarks.papers import FIGURES, denoising, sparsity, time  # noqa: E402
 from benchmarks.papers.__main__ import POINTS, main  # noqa: E402
 from benchmarks.papers.claims import FAILS, HOLDS, PARTLY  # noqa: E402
 from benchmarks.papers.run import reproduce  # noqa: E402
-from benchmarks.pictures import Picture, images_of_8_bits, volumes_in  # noqa: E402
+from benchmarks.pictures import Picture, read_8_bit_images, read_volumes  # noqa: E402
 
 CAMERA = nnk_image.standard_image("camera")
 PICTURES = [
-    Picture.of_pixels("face", CAMERA[40:64, 100:126]),
-    Picture.of_pixels("grass", CAMERA[200:224, 40:66]),
+    Picture.from_pixels("face", CAMERA[40:64, 100:126]),
+    Picture.from_pixels("grass", CAMERA[200:224, 40:66]),
 ]
 
 
@@ -78,14 +78,14 @@ def test_noise_of_images_in_a_folder(tmp_path, monkeypatch):
 
 def test_folders_without_what_a_table_needs_are_refused(tmp_path):
     with pytest.raises(ImageFileError, match=r"has no \.npy files"):
-        volumes_in(tmp_path)
+        read_volumes(tmp_path)
     Image.fromarray(np.stack([CAMERA] * 3, -1)).save(tmp_path / "color.png")
-    assert [name for name, _ in images_of_8_bits(tmp_path)] == ["color"]
+    assert [name for name, _ in read_8_bit_images(tmp_path)] == ["color"]
     with pytest.raises(ImageFileError, match=r"color\.png: is not an 8-bit grayscale image"):
-        images_of_8_bits(tmp_path, color=False)
+        read_8_bit_images(tmp_path, color=False)
     Image.fromarray(CAMERA.astype(np.uint16)).save(tmp_path / "deep.png")  # its noise is not 0-255
     with pytest.raises(ImageFileError, match=r"deep\.png: is not an 8-bit image, but .* uint16"):
-        images_of_8_bits(tmp_path)
+        read_8_bit_images(tmp_path)
 
 
 @pytest.mark.parametrize("shape", [(17, 23), (12, 15, 3)])
