@@ -129,7 +129,7 @@ BAD_OUTPUTS = {
     "no extension": ("out", "or end it with / for a folder"),
 }
 if hasattr(os, "mkfifo"):
-    BAD_OUTPUTS["irregular file"] = "pipe.png", "is not an ordinary file and will not be replaced"
+    BAD_OUTPUTS["special file"] = "pipe.png", "is not an ordinary file and will not be replaced"
 
 
 @pytest.mark.parametrize(("output", "message"), BAD_OUTPUTS.values(), ids=BAD_OUTPUTS)
