@@ -13,7 +13,7 @@ EXTENSIONS = [".jpg", ".png", ".webp"] + [".avif"] * features.check("avif")
 
 
 def exif(orientation=None):
-    """Return EXIF data of a camera, with maker, artist, sensitivity, position and maker note."""
+    """Return EXIF data of a camera, with make, artist, sensitivity, position and maker note."""
     tags = Image.Exif()
     tags[ExifTags.Base.Make], tags[ExifTags.Base.Artist] = "Kamera", "N. N."
     details = tags.get_ifd(ExifTags.IFD.Exif)
@@ -56,7 +56,7 @@ def test_exif_position_and_xmp_are_kept(tmp_path, extension, orientation):
     pixels, about = read(saved_photo(tmp_path, orientation))
     assert pixels.shape == ((12, 8, 3) if orientation == 6 else (8, 12, 3))
     path = tmp_path / f"out{extension}"
-    for _ in range(2):  # written once, and then in place
+    for _ in range(2):  # written anew, then overwritten
         write(path, pixels, about)
         assert facts(path) == FACTS
         with Image.open(path) as picture:

@@ -105,7 +105,7 @@ def test_profile_and_resolution_are_kept(tmp_path, extension, dtype):
     profile, dpi = bytes(range(200)), (300.0, 150.0)
     path = tmp_path / f"m{extension}"
     write(path, noise((4, 4, 3), dtype), {"icc_profile": profile, "dpi": dpi})
-    for _ in range(2):  # written once, and once more
+    for _ in range(2):  # written anew, then overwritten
         pixels, about = read(path)
         assert about.icc_profile == profile
         assert about.dpi == pytest.approx(dpi, abs=0.02)

@@ -1,4 +1,4 @@
-"""NNK-Means: the objective never increases and is the error of the codes."""
+"""NNK-Means: the objective never increases and equals the error of the codes."""
 
 import numpy as np
 import pytest

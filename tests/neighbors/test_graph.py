@@ -230,7 +230,8 @@ def test_kstar_minimizes_its_bound(ratio):
         assert alpha.sum() == pytest.approx(1)
         bound = np.linalg.norm(alpha) + alpha @ beta[i]
         assert found.error[i] == pytest.approx(bound)
-        gradient = alpha / np.linalg.norm(alpha) + beta[i]  # equal where positive, else not less
+        # Optimality: the gradient equals the bound where alpha is positive, and is not below it.
+        gradient = alpha / np.linalg.norm(alpha) + beta[i]
         np.testing.assert_allclose(gradient[alpha > 0], bound)
         assert (gradient >= bound - 1e-9).all()
 

@@ -35,7 +35,7 @@ def imports(parts):
     """Yield each module of `nnk_image` that a module imports, and whether inside a function."""
     names = {name_of(other) for other in SOURCES}
     tree = ast.parse(SOURCES[parts].read_text(encoding="utf-8"))
-    for node in ast.walk(tree):  # imports for types only do not count
+    for node in ast.walk(tree):  # imports only for types do not count
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             node.body = []
     functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))

@@ -110,7 +110,7 @@ WORKERS = """
     elif pool == "joblib":
         from joblib import Parallel, delayed
         parallel = Parallel(2, scheduler)
-        for calls in (chains, starts):  # chains first: their threads do not count
+        for calls in (chains, starts):  # chains first, so that their threads are not counted
             print(*parallel(delayed(call)(argument) for call, argument in calls))
     elif __name__ == "__main__":
         import dask

@@ -494,6 +494,6 @@ def test_masked_arrays_and_unknown_chunks_are_refused(call):
         call(image[image[:, 0] > 100], 10)
 
 
-def test_numpy_arrays_are_refused_as_lazy_arrays():
+def test_lazy_functions_refuse_numpy_arrays():
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
         tiled.denoise(IMAGE, 20)
